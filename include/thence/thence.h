@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef THENCE_THENCE_H
+#define THENCE_THENCE_H
+
+/** @file thence.h
+ *  @brief Continuations on the requests of any stock MPI: the whole C API.
+ *
+ *  An *operation* is one active MPI request. A *continuation* is a callback with its data, attached to one or more
+ *  operations; it runs once, after all of them are complete. A *continuation request* (CR) is an `MPI_Request` that
+ *  stands for a set of continuations.
+ *
+ *  Every function returns an MPI error code. A bad argument is reported through the error handler of
+ *  `MPI_COMM_WORLD`, changes nothing and sets no output. Every function may be called between `MPI_Init` and
+ *  `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says otherwise.
+ *
+ *  The semantics are those of MPI Continuations (Schuchart et al. 2021, "Callback-based completion notification using
+ *  MPI Continuations", sections 2 and 3). `mpix_continue.h` and `mpix_continue_forum.h` offer them under the names and
+ *  signatures of that paper and of the MPI Forum's later text.
+ */
+
+#include <mpi.h>
+
+#if defined(__GNUC__)
+#define THENCE_EXPORT __attribute__((visibility("default")))
+#else
+#define THENCE_EXPORT
+#endif
+
+#define THENCE_VERSION_MAJOR 0
+#define THENCE_VERSION_MINOR 1
+#define THENCE_VERSION_PATCH 0
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @brief The callback of a continuation.
+ *  @param error    `MPI_SUCCESS`, or the error code of the first failed operation.
+ *  @param statuses the pointer given to thence_attach(); the statuses it points to are set.
+ *  @param data     the pointer given to thence_attach().
+ *  @return `MPI_SUCCESS`; any other value marks the continuation as failed, see thence_get_failed().
+ *
+ *  A callback may call any MPI function, start operations and attach continuations, to its own CR too. No other
+ *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. */
+typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
+
+/** Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
+enum {
+    THENCE_CR_POLL_ONLY = 1 << 0,        /**< run continuations only while this CR is tested or waited for */
+    THENCE_CR_ENQUEUE_COMPLETE = 1 << 1, /**< never report immediate completion: always run the callback */
+    THENCE_CR_ANY_THREAD = 1 << 2,       /**< the library's own thread may run the callbacks */
+    THENCE_CR_SIGNAL_SAFE = 1 << 3,      /**< the callbacks are async-signal safe (a hint) */
+    THENCE_CR_NEEDS_START = 1 << 4,      /**< callbacks run only between MPI_Start/thence_start and completion */
+    THENCE_CR_REPORT_FAILED = 1 << 5     /**< a failed continuation is kept for thence_get_failed() instead of run */
+};
+
+/** Options of one continuation, for thence_attach(). */
+enum {
+    THENCE_PERSISTENT = 1 << 0,    /**< all requests are persistent; needed only where thence_cr_query() says
+                                        `detects_persistent == 0` */
+    THENCE_INVOKE_FAILED = 1 << 1, /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
+    THENCE_MAY_RUN = 1 << 2        /**< the callback may run inside thence_attach() if everything is complete already;
+                                        `flag` is then 0 */
+};
+
+/** @brief Create a continuation request.
+ *  @param flags    `THENCE_CR_` options, or 0.
+ *  @param max_poll most continuations to run in one test of this CR; -1 for no limit.
+ *  @param info     keys of the paper, section 3.5: `mpi_continue_poll_only`, `mpi_continue_enqueue_complete`,
+ *                  `mpi_continue_async_signal_safe` (`true` or `false`), `mpi_continue_max_poll` (an integer >= -1),
+ *                  `mpi_continue_thread` (`application` or `any`; `all` is a synonym of `any`). Other keys are ignored.
+ *  @param[out] cr  the new continuation request, inactive.
+ *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or for
+ *          `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
+ *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *  @note Threads: any. The first call selects the engine; `thence info` and thence_cr_query() say which. */
+THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
+
+/** @brief Attach one continuation to `count` operations and register it with `cr`.
+ *  @param count    number of requests, at least 0.
+ *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
+ *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable. A null
+ *                  or inactive request counts as complete with an empty status.
+ *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
+ *  @param data     passed to the callback.
+ *  @param flags    `THENCE_` options, or 0.
+ *  @param statuses array of `count` statuses that stays valid until the callback has run, or `MPI_STATUSES_IGNORE`;
+ *                  the field `MPI_ERROR` of each is set too.
+ *  @param cr       the continuation request that keeps track.
+ *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run.
+ *                  0: it will. May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
+ *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is no
+ *          live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation:
+ *          that operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
+ *  @note Threads: any number at once, with the same `cr` too. Cost: O(count), no allocation in steady state.
+ *  @note Source: paper section 2.2. */
+THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data,
+                                unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag);
+
+/** @brief Test a continuation request: make progress, run what is ready, say whether anything is left.
+ *  @param[in,out] cr a continuation request; stays usable.
+ *  @param[out] flag  1 when no continuation is registered any more (the CR becomes inactive), else 0.
+ *  @param[out] status an empty status when `flag` is 1, or `MPI_STATUS_IGNORE`.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`; with `THENCE_CR_REPORT_FAILED` and failed continuations, the error of the
+ *          first of them when `flag` is 1.
+ *  @note Threads: one thread at a time per CR. Inside a callback it makes progress and runs nothing. */
+THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
+
+/** @brief Wait until no continuation is registered with `cr`. Arguments and errors as thence_test().
+ *  @return also `MPI_ERR_PENDING` when called inside a callback and nothing but the return of that callback could let
+ *          the remaining continuations run. */
+THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
+
+/** @brief Start a continuation request that has `THENCE_CR_NEEDS_START`; without that option it does nothing.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST` (no CR, or active already). */
+THENCE_EXPORT int thence_start(MPI_Request *cr);
+
+/** @brief Free a continuation request. Continuations registered with it still run; the CR goes with the last.
+ *  @param[in,out] cr set to `MPI_REQUEST_NULL`.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+THENCE_EXPORT int thence_free(MPI_Request *cr);
+
+/** @brief Ask MPI to cancel every pending operation whose continuation is registered with `cr`.
+ *  Each continuation still runs; `MPI_Test_cancelled` on its statuses says which operations were cancelled.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+THENCE_EXPORT int thence_cancel(MPI_Request *cr);
+
+/** @brief Take the data pointers of failed continuations of a CR with `THENCE_CR_REPORT_FAILED`.
+ *  @param cr the continuation request.
+ *  @param[in,out] count in: capacity of `data`; out: number stored. Equal to the capacity: call again.
+ *  @param[out] data the `data` pointers given to thence_attach(), oldest first.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+THENCE_EXPORT int thence_get_failed(MPI_Request cr, int *count, void **data);
+
+/** @brief Make progress and run what may run outside a test of its CR.
+ *  @return `MPI_SUCCESS`.
+ *  @note Threads: any. Inside a callback it makes progress and runs nothing. */
+THENCE_EXPORT int thence_progress(void);
+
+/** What is in force for a continuation request, and what the library runs on. */
+typedef struct thence_cr_info {
+    unsigned flags;         /**< `THENCE_CR_` options in force */
+    int max_poll;           /**< most continuations per test, -1 for no limit */
+    long registered;        /**< continuations registered now */
+    int active;             /**< 1 while started (always 1 without `THENCE_CR_NEEDS_START` when any is registered) */
+    int detects_persistent; /**< 1 if persistent requests are recognized by themselves */
+    const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
+    const char *engine_why; /**< one sentence: why this engine */
+    const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` or `none` */
+} thence_cr_info;
+
+/** @brief Say what is in force. @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
+
+/** Counters since the first use of the library, summed over all threads. */
+typedef struct thence_stats_t {
+    unsigned long long attached;   /**< continuations attached, immediate completions not counted */
+    unsigned long long immediate;  /**< thence_attach() calls that returned `flag == 1` */
+    unsigned long long completed;  /**< continuations whose callback has returned */
+    unsigned long long failed;     /**< continuations with a failed operation or a callback that returned an error */
+    unsigned long long cancelled;  /**< operations that completed as cancelled */
+    unsigned long long polls;      /**< engine polls */
+    unsigned long long recovered;  /**< completions that the native engine recovered by its scan */
+    unsigned long long helper_wakeups; /**< times the helper thread woke up */
+    unsigned long long outstanding;    /**< continuations registered now */
+} thence_stats_t;
+
+/** @brief Read the counters. Threads: any; counts of other threads may lag. @return `MPI_ERR_ARG`. */
+THENCE_EXPORT int thence_stats(thence_stats_t *stats);
+
+/** @brief 1 if `request` is a live continuation request of this library, else 0. Threads: any. */
+THENCE_EXPORT int thence_is_cr(MPI_Request request);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
