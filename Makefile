@@ -47,7 +47,7 @@ lint: ## layout, static checks, include directions, public headers alone
 
 docs: ## man pages and API reference in build/docs
 	scripts/setup.sh docs
-	scripts/make_docs.py --output build/docs
+	"$$(scripts/python_with.sh markdown)" scripts/make_docs.py --output build/docs
 
 bench: ## benchmarks with their figures in build/bench
 	scripts/setup.sh bench

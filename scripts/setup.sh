@@ -3,6 +3,7 @@
 # Installs what is missing for the given purposes, through apt, and says what and why. Does nothing, and asks for no
 # rights, when all of it is there.
 set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
     cat <<'EOF'
@@ -17,7 +18,7 @@ EOF
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_package() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
-has_python() { python3 -c "import $1" >/dev/null 2>&1 || /usr/bin/python3 -c "import $1" >/dev/null 2>&1; }
+has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
 has_clang() { compgen -c clang | grep -qxE 'clang(-[0-9]+)?'; }
 has_cmake() {
     has_command cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9.]*//gp')" | sort -V | head -n 1)" = 3.25 ]
@@ -49,8 +50,8 @@ bench|has_python matplotlib|python3-matplotlib|figures
 lint|has_command clang-format|clang-format|layout of the sources
 lint|has_command clang-tidy|clang-tidy|static checks
 lint|has_clang|clang|the public headers are compiled with Clang too
-docs|has_command man|man-db|checks the man pages
-docs|has_command groff|groff|renders the man pages
+docs|has_python markdown|python3-markdown|turns the guide into HTML
+docs|has_command groff|groff|checks the man pages
 EOF
 }
 
