@@ -8,6 +8,8 @@
 //  - the standard ABI: the object's address; it is our memory, so it can be nobody else's handle.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 #include <cstddef>
@@ -20,7 +22,7 @@ class continuation_request;
 
 inline constexpr std::size_t max_crs = 65536;
 inline constexpr std::size_t cr_bytes = 256;
-extern unsigned char cr_arena[max_crs * cr_bytes];
+THENCE_PRIVATE_API extern unsigned char cr_arena[max_crs * cr_bytes];
 
 enum class handle_kind { tagged_pointer, integer, pointer };
 

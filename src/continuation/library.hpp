@@ -2,6 +2,8 @@
 // The library as a whole: set up with the first continuation request, taken down at MPI_Finalize.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 #include <atomic>
@@ -18,7 +20,7 @@ void tear_down() noexcept;
 // Above zero when interposed calls have more to do than look at the handle: see pmpi.
 // One `running` per thread that runs continuations, `kept` while persistent operations are attached to, `hookless` while
 // continuation requests exist and MPI has no progress hook.
-extern std::atomic<std::uint32_t> attention;
+THENCE_PRIVATE_API extern std::atomic<std::uint32_t> attention;
 inline constexpr std::uint32_t attention_running = 1;
 inline constexpr std::uint32_t attention_kept = 1U << 16;
 inline constexpr std::uint32_t attention_hookless = 1U << 24;

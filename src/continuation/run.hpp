@@ -6,6 +6,7 @@
 // CRs that allow any thread.
 #pragma once
 
+#include "base/visibility.hpp"
 #include "continuation/request.hpp"
 
 namespace thence::continuation {
@@ -17,7 +18,7 @@ int on_progress() noexcept;
 long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.
-long run_ready(long limit) noexcept;
+THENCE_PRIVATE_API long run_ready(long limit) noexcept;
 
 struct test_result {
     bool complete = false;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/pool.hpp"
+#include "base/visibility.hpp"
 
 #include <atomic>
 
@@ -41,7 +42,7 @@ struct thread_state {
     thread_state *next;
 };
 
-extern thread_local constinit thread_state this_thread;
+THENCE_PRIVATE_API extern thread_local constinit thread_state this_thread;
 
 // Marks this thread busy for a scope.
 class busy_scope {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "base/spin_lock.hpp"
+#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 
 #include <atomic>
@@ -52,9 +53,9 @@ public:
         return call();
     }
     // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
-    void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
+    THENCE_PRIVATE_API void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
     // Under exclusively(): true if a kept operation waits on `request`.
-    bool is_kept(MPI_Request request) const noexcept;
+    THENCE_PRIVATE_API bool is_kept(MPI_Request request) const noexcept;
     // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
     void release_after(MPI_Request request) { release_.push_back(request); }
 
@@ -72,7 +73,7 @@ private:
         int find(const operation &op) const noexcept;
     };
 
-    void collect() noexcept;
+    THENCE_PRIVATE_API void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;

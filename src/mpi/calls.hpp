@@ -5,6 +5,8 @@
 // export are null elsewhere; `load_extensions` looks them up at run time.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 namespace thence::mpi {
@@ -33,16 +35,16 @@ struct calls {
 };
 
 // The table in use. A test replaces its entries before the library's first use.
-extern calls table;
+THENCE_PRIVATE_API extern calls table;
 
 // Looks up the extensions of the MPI that this process runs on.
 void load_extensions() noexcept;
 
 // Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
-int report(int code) noexcept;
+THENCE_PRIVATE_API int report(int code) noexcept;
 
 // An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
-const MPI_Status &empty_status() noexcept;
+THENCE_PRIVATE_API const MPI_Status &empty_status() noexcept;
 
 // A call outside of Init..Finalize must not reach MPI.
 bool usable() noexcept;

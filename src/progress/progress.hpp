@@ -6,6 +6,8 @@
 // other: nothing is ever outstanding with everyone at rest.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <atomic>
 
 namespace thence::progress {
@@ -30,10 +32,10 @@ unsigned long long helper_wakeups() noexcept;
 
 // `opal_progress_register`, `MPIX_Async_start` or `none`.
 const char *hook_name() noexcept;
-bool has_hook() noexcept;
+THENCE_PRIVATE_API bool has_hook() noexcept;
 
 // False while the hook is unregistered or the helper sleeps.
-extern std::atomic<bool> ready;
+THENCE_PRIVATE_API extern std::atomic<bool> ready;
 void wake() noexcept;
 
 // After registering a continuation: makes sure that somebody looks.
