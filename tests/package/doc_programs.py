@@ -11,7 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror"]
+# MPICH declares statuses as arrays, so GCC takes MPI_STATUSES_IGNORE for one that is too short.
+FLAGS = ["-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"]
 
 
 def programs(root):
