@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything in libthence-core is hidden; what libthence uses of it is marked. In the core it is protected rather than
-// default: the core's own accesses stay as direct as to hidden symbols. The linker gives these names the version
-// THENCE_PRIVATE.
+// Symbols that libthence uses of libthence-core beside its C API.
 #pragma once
 
-#if !defined(__GNUC__)
-#define THENCE_PRIVATE_API
-#elif defined(THENCE_CORE)
-#define THENCE_PRIVATE_API __attribute__((visibility("protected")))
+// Visible to libthence, but bound inside libthence-core without indirection.
+#if defined(THENCE_CORE_BUILD)
+#define THENCE_INTERNAL __attribute__((visibility("protected")))
 #else
-#define THENCE_PRIVATE_API __attribute__((visibility("default")))
+#define THENCE_INTERNAL __attribute__((visibility("default")))
 #endif

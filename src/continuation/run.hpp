@@ -6,7 +6,6 @@
 // CRs that allow any thread.
 #pragma once
 
-#include "base/visibility.hpp"
 #include "continuation/request.hpp"
 
 namespace thence::continuation {
@@ -18,7 +17,10 @@ int on_progress() noexcept;
 long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.
-THENCE_PRIVATE_API long run_ready(long limit) noexcept;
+long run_ready(long limit) noexcept;
+
+// Runs what waits for a test of `cr`, within its limit, without making progress.
+void run_own(continuation_request &cr) noexcept;
 
 struct test_result {
     bool complete = false;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/pool.hpp"
-#include "base/visibility.hpp"
 
 #include <atomic>
 
@@ -42,7 +41,7 @@ struct thread_state {
     thread_state *next;
 };
 
-THENCE_PRIVATE_API extern thread_local constinit thread_state this_thread;
+extern thread_local constinit thread_state this_thread;
 
 // Marks this thread busy for a scope.
 class busy_scope {

@@ -5,7 +5,6 @@
 // finds out, possibly before watch() returns and possibly from inside MPI's transport code. The sink only queues.
 #pragma once
 
-#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 #include "engine/polled_set.hpp"
 
@@ -56,7 +55,7 @@ public:
 using completion_sink = void (*)(operation &);
 
 // The engine in use; null before choose().
-THENCE_PRIVATE_API extern engine *current;
+extern engine *current;
 
 // Selects the engine: THENCE_ENGINE if set, else the best that works here. Called once, MPI being initialized.
 // On a THENCE_ENGINE that does not work here the next best is taken and why() says so.

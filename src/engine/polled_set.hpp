@@ -6,12 +6,12 @@
 // operation waits for more than ceil(n / window) + 1 polls to be looked at.
 //
 // Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
-// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call (owned)
-// or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a poll.
+// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call
+// (owned) or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a
+// poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
-#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 
 #include <atomic>
@@ -53,9 +53,9 @@ public:
         return call();
     }
     // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
-    THENCE_PRIVATE_API void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
+    void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
     // Under exclusively(): true if a kept operation waits on `request`.
-    THENCE_PRIVATE_API bool is_kept(MPI_Request request) const noexcept;
+    bool is_kept(MPI_Request request) const noexcept;
     // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
     void release_after(MPI_Request request) { release_.push_back(request); }
 
@@ -73,7 +73,7 @@ private:
         int find(const operation &op) const noexcept;
     };
 
-    THENCE_PRIVATE_API void collect() noexcept;
+    void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;

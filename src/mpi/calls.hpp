@@ -5,19 +5,17 @@
 // export are null elsewhere; `load_extensions` looks them up at run time.
 #pragma once
 
-#include "base/visibility.hpp"
-
 #include <mpi.h>
 
 namespace thence::mpi {
 
 // Every function of the table that any MPI has.
 #define THENCE_MPI_CALLS(X)                                                                                            \
-    X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort)                                        \
-    X(Test) X(Wait) X(Testsome) X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start)         \
-    X(Irecv) X(Isend) X(Recv_init) X(Iprobe) X(Get_count) X(Test_cancelled)                                            \
-    X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_call_errhandler)                               \
-    X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Error_class) X(Error_string) X(Info_get)
+    X(Initialized)                                                                                                     \
+    X(Finalized) X(Query_thread) X(Get_library_version) X(Abort) X(Test) X(Wait) X(Testsome) X(Testall) X(Testany)     \
+        X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init) X(Iprobe) X(Get_count) \
+            X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_call_errhandler)     \
+                X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Error_class) X(Error_string) X(Info_get)
 
 struct calls {
 #define X(name) decltype(&PMPI_##name) name;
@@ -35,16 +33,16 @@ struct calls {
 };
 
 // The table in use. A test replaces its entries before the library's first use.
-THENCE_PRIVATE_API extern calls table;
+extern calls table;
 
 // Looks up the extensions of the MPI that this process runs on.
 void load_extensions() noexcept;
 
 // Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
-THENCE_PRIVATE_API int report(int code) noexcept;
+int report(int code) noexcept;
 
 // An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
-THENCE_PRIVATE_API const MPI_Status &empty_status() noexcept;
+const MPI_Status &empty_status() noexcept;
 
 // A call outside of Init..Finalize must not reach MPI.
 bool usable() noexcept;

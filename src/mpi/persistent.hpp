@@ -5,19 +5,17 @@
 // afterwards for a request of another kind, so interposed MPI_Request_free removes it first.
 #pragma once
 
-#include "base/visibility.hpp"
-
 #include <mpi.h>
 
 #include <atomic>
 
 namespace thence::mpi {
 
-THENCE_PRIVATE_API extern std::atomic<long> persistent_count;
+extern std::atomic<long> persistent_count;
 
-THENCE_PRIVATE_API void note_persistent(MPI_Request request);
-THENCE_PRIVATE_API void forget_persistent(MPI_Request request) noexcept;
-THENCE_PRIVATE_API bool lookup_persistent(MPI_Request request) noexcept;
+void note_persistent(MPI_Request request);
+void forget_persistent(MPI_Request request) noexcept;
+bool lookup_persistent(MPI_Request request) noexcept;
 
 inline bool noted_persistent(MPI_Request request) noexcept {
     return persistent_count.load(std::memory_order_acquire) != 0 && lookup_persistent(request);

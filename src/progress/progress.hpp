@@ -6,16 +6,14 @@
 // other: nothing is ever outstanding with everyone at rest.
 #pragma once
 
-#include "base/visibility.hpp"
-
 #include <atomic>
 
 namespace thence::progress {
 
 struct duties {
-    int (*on_progress)();   // run from MPI's hook: finds completions, runs what may run
-    bool (*help)();         // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
-    bool (*outstanding)();  // is anything registered?
+    int (*on_progress)();  // run from MPI's hook: finds completions, runs what may run
+    bool (*help)();        // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
+    bool (*outstanding)(); // is anything registered?
 };
 
 enum class helper_mode { off, on };
@@ -32,10 +30,10 @@ unsigned long long helper_wakeups() noexcept;
 
 // `opal_progress_register`, `MPIX_Async_start` or `none`.
 const char *hook_name() noexcept;
-THENCE_PRIVATE_API bool has_hook() noexcept;
+bool has_hook() noexcept;
 
 // False while the hook is unregistered or the helper sleeps.
-THENCE_PRIVATE_API extern std::atomic<bool> ready;
+extern std::atomic<bool> ready;
 void wake() noexcept;
 
 // After registering a continuation: makes sure that somebody looks.
