@@ -23,44 +23,46 @@ struct attach_result {
     int error = MPI_SUCCESS; // of a failed operation when complete at once; or MPI_ERR_NO_MEM, and nothing happened
 };
 
+attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
+                     continuation_request &cr) noexcept;
+
+// A single that MPI turned out not to push: back into the stock, as if nothing had happened.
+void withdraw(continuation &c) noexcept;
+
 // The shortest way: one operation that MPI can push to us. False if that does not apply, and nothing happened.
-[[gnu::always_inline]] inline bool attach_pushed(MPI_Request &request, const attachment &what, MPI_Status *status,
+//
+// MPI_REQUEST_NULL is refused by try_push(): it looks complete. `c` may be queued as soon as try_push() has begun, and
+// run on another thread as soon as it is attached, so everything about it and about `request` is settled before.
+[[gnu::always_inline]] inline bool attach_single(MPI_Request &request, const attachment &what, MPI_Status *status,
                                                  continuation_request &cr) noexcept {
-    if (request == MPI_REQUEST_NULL || is_cr_handle(request) || this_thread.stock.head == nullptr) [[unlikely]] {
+    const MPI_Request handle = request;
+    continuation *c = this_thread.stock.head;
+    if (!engine::push.enabled || is_cr_handle(handle) || c == nullptr) [[unlikely]] {
         return false;
     }
-    continuation *c = this_thread.stock.head;
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
     c->callback = what.callback;
     c->data = what.data;
     c->statuses = status;
     c->cr = &cr;
     c->where = what.where;
+    c->request = handle;
     c->since = base::coarse_clock::now();
     c->form = what.form;
     c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
-    c->count = 1;
-    c->first.request = request;
-    c->first.status = status == MPI_STATUS_IGNORE ? nullptr : status;
-    c->first.owner = c;
-    c->first.error = MPI_SUCCESS;
-    continuation *rest = c->next; // a push may queue `c` at once
+    c->single = true;
     c->at.store(phase::attaching, std::memory_order_relaxed);
     cr.acquire();
-    if (engine::try_push(c->first) == engine::pushing::refused) [[unlikely]] {
-        c->at.store(phase::free, std::memory_order_relaxed);
-        cr.release();
+    request = MPI_REQUEST_NULL;
+    if (!engine::try_push(handle, c)) [[unlikely]] {
+        request = handle;
+        withdraw(*c);
         return false;
     }
-    this_thread.stock.head = rest;
-    --this_thread.stock.count;
-    request = MPI_REQUEST_NULL;
     c->at.store(phase::attached, std::memory_order_release);
-    this_thread.counts.attached.add();
     progress::engage();
     return true;
 }
-
-attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
-                     continuation_request &cr) noexcept;
 
 } // namespace thence::continuation

@@ -44,15 +44,6 @@ private:
     const continuation_request *outer_;
 };
 
-continuation *next_ready() noexcept {
-    if (!this_thread.helper) {
-        if (continuation *c = application_queue.pop()) {
-            return c;
-        }
-    }
-    return any_thread_queue.pop();
-}
-
 inline void become_running(continuation &c) noexcept {
     phase expected = phase::attached;
     base::spin_wait wait;
@@ -93,9 +84,12 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Runs one, whose thread is in a running_scope.
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
 inline void run_one(continuation &c) noexcept {
-    const int error = c.count == 1 && engine::try_finish(c.first) ? int{MPI_SUCCESS} : settle(c);
+    int error = MPI_SUCCESS;
+    if (!c.single || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        error = settle(c);
+    }
     int result = error;
     if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
         this_thread.current = c.cr;
@@ -104,26 +98,43 @@ inline void run_one(continuation &c) noexcept {
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
-    this_thread.counts.completed.add();
-    discard(c);
+    c.at.store(phase::free, std::memory_order_relaxed);
+    continuations.give(this_thread.stock, &c);
 }
 
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (queue.empty() || limit <= 0) {
-        return 0;
-    }
+// Runs up to `limit` of what `next` yields. Continuations of one CR in a row give their references back together: the
+// CR cannot become idle before the last of them has run anyway.
+template <class Next> long run_all(long limit, Next next) noexcept {
     running_scope running;
+    continuation_request *cr = nullptr;
     long ran = 0;
+    long of_cr = 0;
     while (ran < limit) {
-        continuation *c = queue.pop();
+        continuation *c = next();
         if (c == nullptr) {
             break;
         }
+        if (c->cr != cr) [[unlikely]] {
+            if (cr != nullptr) {
+                cr->release(of_cr);
+            }
+            cr = c->cr;
+            of_cr = 0;
+        }
         become_running(*c);
         run_one(*c);
+        ++of_cr;
         ++ran;
     }
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    if (cr != nullptr) {
+        cr->release(of_cr);
+    }
     return ran;
+}
+
+long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
+    return queue.empty() || limit <= 0 ? 0 : run_all(limit, [&] { return queue.pop(); });
 }
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
@@ -156,6 +167,9 @@ thread_local constinit standstill waiting_inside;
 } // namespace
 
 int settle(continuation &c) noexcept {
+    if (c.single) {
+        c.expand();
+    }
     int error = MPI_SUCCESS;
     engine::operation *ops = c.operations();
     for (int i = 0; i < c.count; ++i) {
@@ -168,26 +182,24 @@ int settle(continuation &c) noexcept {
 }
 
 void run(continuation &c) noexcept {
-    running_scope running;
-    run_one(c);
+    run_all(1, [&] {
+        c.at.store(phase::attached, std::memory_order_relaxed);
+        return &c;
+    });
 }
 
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || (any_thread_queue.empty() && (this_thread.helper || application_queue.empty()))) {
+    if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    running_scope running;
-    long ran = 0;
-    while (ran < limit) {
-        continuation *c = next_ready();
-        if (c == nullptr) {
-            break;
-        }
-        become_running(*c);
-        run_one(*c);
-        ++ran;
+    const bool any = !any_thread_queue.empty();
+    if (this_thread.helper || application_queue.empty()) {
+        return any ? run_all(limit, [] { return any_thread_queue.pop(); }) : 0;
     }
-    return ran;
+    return run_all(limit, [] {
+        continuation *c = application_queue.pop();
+        return c != nullptr ? c : any_thread_queue.pop();
+    });
 }
 
 int on_progress() noexcept {
