@@ -42,8 +42,16 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
     return MPI_SUCCESS;
 }
 
-int attach_checked(int count, MPI_Request requests[], continuation::attachment what, MPI_Status statuses[],
-                   MPI_Request cr, int *flag) noexcept {
+int wake_up() noexcept {
+    progress::wake();
+    return MPI_SUCCESS;
+}
+
+int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
+           MPI_Request cr, int *flag, bool refused) noexcept {
+    if (refused) {
+        continuation::withdraw();
+    }
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
@@ -106,10 +114,14 @@ int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *c
 
 int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
                   MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach(count, requests,
-                         {reinterpret_cast<continuation::any_function>(callback), data, continuation::signature::own,
-                          flags, __builtin_return_address(0)},
-                         statuses, cr, flag);
+    const continuation::attachment what{reinterpret_cast<continuation::any_function>(callback), data,
+                                        continuation::signature::own, flags, __builtin_return_address(0)};
+    if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) {
+        return c_api::attach(count, requests, what, statuses, cr, flag);
+    }
+    return c_api::attach_one(requests, what, statuses, cr, flag, [&](bool refused) {
+        return c_api::attach(1, requests, what, statuses, cr, flag, refused);
+    });
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {

@@ -32,7 +32,6 @@ bool continuation::reserve(int n) noexcept {
 void continuation::expand() noexcept {
     first = {request, statuses == MPI_STATUS_IGNORE ? nullptr : statuses, this, MPI_SUCCESS, engine::tending::pushed};
     count = 1;
-    single = false;
 }
 
 void operation_complete(engine::operation &op) noexcept {
@@ -103,7 +102,7 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
         run(c);
     } else if (may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE)) {
-        c.at.store(phase::attached, std::memory_order_release);
+        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
         cr.enqueue(&c);
         progress::engage();
     } else {
@@ -136,11 +135,9 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     c->cr = &cr;
     c->where = what.where;
     c->since = base::coarse_clock::now();
-    c->single = false;
-    c->form = what.form;
-    c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
     c->count = count;
-    c->at.store(phase::attaching, std::memory_order_relaxed);
+    const control_word attached(phase::attached, what.form, false, (what.flags & THENCE_INVOKE_FAILED) != 0);
+    c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
 
     if (count == 1) [[likely]] {
@@ -159,16 +156,15 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
             return complete_at_once(*c, what);
         }
     }
-    c->at.store(phase::attached, std::memory_order_release);
+    c->control.store(attached, std::memory_order_release);
     progress::engage();
     return {};
 }
 
-void withdraw(continuation &c) noexcept {
-    c.at.store(phase::free, std::memory_order_relaxed);
-    continuation_request &cr = *c.cr;
-    continuations.give(this_thread.stock, &c);
-    cr.release();
+void withdraw() noexcept {
+    continuation &c = *this_thread.stock.head;
+    c.control.store(phase::free, std::memory_order_relaxed);
+    c.cr->release();
 }
 
 } // namespace thence::continuation

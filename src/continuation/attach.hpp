@@ -26,22 +26,22 @@ struct attach_result {
 attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
                      continuation_request &cr) noexcept;
 
-// A single that MPI turned out not to push: back into the stock, as if nothing had happened.
-void withdraw(continuation &c) noexcept;
+enum class single_result { attached, not_tried, refused };
 
-// The shortest way: one operation that MPI can push to us. False if that does not apply, and nothing happened.
+// The shortest way: one operation that MPI can push to us. `not_tried`: it does not apply, nothing happened. `refused`:
+// MPI would not, and withdraw() must be called.
 //
 // MPI_REQUEST_NULL is refused by try_push(): it looks complete. `c` may be queued as soon as try_push() has begun, and
 // run on another thread as soon as it is attached, so everything about it and about `request` is settled before.
-[[gnu::always_inline]] inline bool attach_single(MPI_Request &request, const attachment &what, MPI_Status *status,
-                                                 continuation_request &cr) noexcept {
+[[gnu::always_inline]] inline single_result attach_single(MPI_Request &request, const attachment &what,
+                                                          MPI_Status *status, continuation_request &cr) noexcept {
     const MPI_Request handle = request;
     continuation *c = this_thread.stock.head;
-    if (!engine::push.enabled || is_cr_handle(handle) || c == nullptr) [[unlikely]] {
-        return false;
+    if (is_cr_handle(handle) || c == nullptr) [[unlikely]] {
+        return single_result::not_tried;
     }
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
+    continuation *rest = c->next;
+    const control_word attached(phase::attached, what.form, true, (what.flags & THENCE_INVOKE_FAILED) != 0);
     c->callback = what.callback;
     c->data = what.data;
     c->statuses = status;
@@ -49,20 +49,20 @@ void withdraw(continuation &c) noexcept;
     c->where = what.where;
     c->request = handle;
     c->since = base::coarse_clock::now();
-    c->form = what.form;
-    c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
-    c->single = true;
-    c->at.store(phase::attaching, std::memory_order_relaxed);
+    c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
     request = MPI_REQUEST_NULL;
     if (!engine::try_push(handle, c)) [[unlikely]] {
         request = handle;
-        withdraw(*c);
-        return false;
+        return single_result::refused;
     }
-    c->at.store(phase::attached, std::memory_order_release);
-    progress::engage();
-    return true;
+    this_thread.stock.head = rest;
+    --this_thread.stock.count;
+    c->control.store(attached, std::memory_order_release);
+    return single_result::attached;
 }
+
+// After a refusal: the continuation on top of this thread's stock is as if nothing had happened.
+void withdraw() noexcept;
 
 } // namespace thence::continuation

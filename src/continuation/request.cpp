@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/request.hpp"
 
+#include "engine/push.hpp"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -54,6 +56,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     live_.store(true, std::memory_order_release);
+    pushing_.store(engine::push.enabled, std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
@@ -74,6 +77,7 @@ long continuation_request::registered_in_all() noexcept {
 }
 
 void continuation_request::free_handle() noexcept {
+    pushing_.store(false, std::memory_order_release);
     live_.store(false, std::memory_order_release);
     // What waited for an explicit test or start can be tested or started no more: let it run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);

@@ -35,6 +35,11 @@ public:
         continuation_request *cr = object_of(request);
         return cr != nullptr && cr->live_.load(std::memory_order_acquire) ? cr : nullptr;
     }
+    // The same, but null also if MPI does not push completions: for attach_single().
+    static continuation_request *pushing_from(MPI_Request request) noexcept {
+        continuation_request *cr = object_of(request);
+        return cr != nullptr && cr->pushing_.load(std::memory_order_acquire) ? cr : nullptr;
+    }
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
     template <class Visitor> static void for_each(Visitor &&visit);
@@ -101,6 +106,7 @@ private:
     std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
+    std::atomic<bool> pushing_{false}; // live, and the engine pushes
     std::atomic<bool> live_{false};
     std::atomic<bool> active_{false};
     std::atomic<bool> has_waiters_{false};

@@ -44,21 +44,24 @@ private:
     const continuation_request *outer_;
 };
 
-inline void become_running(continuation &c) noexcept {
-    phase expected = phase::attached;
+// From attached to running; returns the word as it was.
+inline control_word become_running(continuation &c) noexcept {
+    control_word seen = c.control.load(std::memory_order_relaxed);
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
+    // Otherwise still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
+    while (seen.at() != phase::attached ||
+           !c.control.compare_exchange_weak(seen, seen.with(phase::running), std::memory_order_acquire))
         [[unlikely]] {
-            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-            if (expected != phase::attached) {
+            if (seen.at() != phase::attached) {
                 wait();
+                seen = c.control.load(std::memory_order_relaxed);
             }
-            expected = phase::attached;
         }
+    return seen;
 }
 
-inline int invoke(const continuation &c, int error) noexcept {
-    switch (c.form) {
+inline int invoke(const continuation &c, signature form, int error) noexcept {
+    switch (form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
     case signature::paper:
@@ -70,9 +73,9 @@ inline int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
+__attribute__((noinline)) int invoke_observed(const continuation &c, signature form, int error) noexcept {
     const std::uint64_t started = observing->begin(c);
-    const int result = invoke(c, error);
+    const int result = invoke(c, form, error);
     observing->end(c, started);
     return result;
 }
@@ -86,20 +89,23 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
 
 // Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
 inline void run_one(continuation &c) noexcept {
+    const control_word kind = become_running(c);
     int error = MPI_SUCCESS;
-    if (!c.single || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        if (kind.single()) {
+            c.expand();
+        }
         error = settle(c);
     }
     int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        this_thread.current = c.cr;
-        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
+        result = observing == nullptr ? invoke(c, kind.form(), error) : invoke_observed(c, kind.form(), error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
-    c.at.store(phase::free, std::memory_order_relaxed);
-    continuations.give(this_thread.stock, &c);
+    c.control.store(phase::free, std::memory_order_relaxed);
+    continuations.give_one_of_many(this_thread.stock, &c);
 }
 
 // Runs up to `limit` of what `next` yields. Continuations of one CR in a row give their references back together: the
@@ -108,7 +114,7 @@ template <class Next> long run_all(long limit, Next next) noexcept {
     running_scope running;
     continuation_request *cr = nullptr;
     long ran = 0;
-    long of_cr = 0;
+    long before_cr = 0; // how many had run when `cr` came up
     while (ran < limit) {
         continuation *c = next();
         if (c == nullptr) {
@@ -116,19 +122,19 @@ template <class Next> long run_all(long limit, Next next) noexcept {
         }
         if (c->cr != cr) [[unlikely]] {
             if (cr != nullptr) {
-                cr->release(of_cr);
+                cr->release(ran - before_cr);
             }
             cr = c->cr;
-            of_cr = 0;
+            before_cr = ran;
+            this_thread.current = cr;
         }
-        become_running(*c);
         run_one(*c);
-        ++of_cr;
         ++ran;
     }
     this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    continuations.level(this_thread.stock);
     if (cr != nullptr) {
-        cr->release(of_cr);
+        cr->release(ran - before_cr);
     }
     return ran;
 }
@@ -167,9 +173,6 @@ thread_local constinit standstill waiting_inside;
 } // namespace
 
 int settle(continuation &c) noexcept {
-    if (c.single) {
-        c.expand();
-    }
     int error = MPI_SUCCESS;
     engine::operation *ops = c.operations();
     for (int i = 0; i < c.count; ++i) {
@@ -183,7 +186,7 @@ int settle(continuation &c) noexcept {
 
 void run(continuation &c) noexcept {
     run_all(1, [&] {
-        c.at.store(phase::attached, std::memory_order_relaxed);
+        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
         return &c;
     });
 }

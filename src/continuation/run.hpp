@@ -38,7 +38,7 @@ void run(continuation &c) noexcept;
 // Gives one back that need not run.
 inline void discard(continuation &c) noexcept {
     continuation_request &cr = *c.cr;
-    c.at.store(phase::free, std::memory_order_relaxed);
+    c.control.store(phase::free, std::memory_order_relaxed);
     continuations.give(this_thread.stock, &c);
     cr.release();
 }

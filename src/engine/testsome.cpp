@@ -38,6 +38,8 @@ private:
 
 } // namespace
 
-engine *make_testsome(const sinks &to, const char *why) { return new testsome(to.complete, why); }
+engine *make_testsome(const sinks &to, const char *why) {
+    return new testsome(to.complete, why);
+}
 
 } // namespace thence::engine
