@@ -44,30 +44,24 @@ private:
     const continuation_request *outer_;
 };
 
-continuation *next_ready() noexcept {
-    if (!this_thread.helper) {
-        if (continuation *c = application_queue.pop()) {
-            return c;
-        }
-    }
-    return any_thread_queue.pop();
-}
-
-inline void become_running(continuation &c) noexcept {
-    phase expected = phase::attached;
+// From attached to running; returns the word as it was.
+inline control_word become_running(continuation &c) noexcept {
+    control_word seen = c.control.load(std::memory_order_relaxed);
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
+    // Otherwise still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
+    while (seen.at() != phase::attached ||
+           !c.control.compare_exchange_weak(seen, seen.with(phase::running), std::memory_order_acquire))
         [[unlikely]] {
-            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-            if (expected != phase::attached) {
+            if (seen.at() != phase::attached) {
                 wait();
+                seen = c.control.load(std::memory_order_relaxed);
             }
-            expected = phase::attached;
         }
+    return seen;
 }
 
-inline int invoke(const continuation &c, int error) noexcept {
-    switch (c.form) {
+inline int invoke(const continuation &c, signature form, int error) noexcept {
+    switch (form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
     case signature::paper:
@@ -79,9 +73,9 @@ inline int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
+__attribute__((noinline)) int invoke_observed(const continuation &c, signature form, int error) noexcept {
     const std::uint64_t started = observing->begin(c);
-    const int result = invoke(c, error);
+    const int result = invoke(c, form, error);
     observing->end(c, started);
     return result;
 }
@@ -93,37 +87,60 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Runs one, whose thread is in a running_scope.
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
 inline void run_one(continuation &c) noexcept {
-    const int error = c.count == 1 && engine::try_finish(c.first) ? int{MPI_SUCCESS} : settle(c);
+    const control_word kind = become_running(c);
+    int error = MPI_SUCCESS;
+    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        if (kind.single()) {
+            c.expand();
+        }
+        error = settle(c);
+    }
     int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        this_thread.current = c.cr;
-        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
+        result = observing == nullptr ? invoke(c, kind.form(), error) : invoke_observed(c, kind.form(), error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
-    this_thread.counts.completed.add();
-    discard(c);
+    c.control.store(phase::free, std::memory_order_relaxed);
+    continuations.give_one_of_many(this_thread.stock, &c);
 }
 
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (queue.empty() || limit <= 0) {
-        return 0;
-    }
+// Runs up to `limit` of what `next` yields. Continuations of one CR in a row give their references back together: the
+// CR cannot become idle before the last of them has run anyway.
+template <class Next> long run_all(long limit, Next next) noexcept {
     running_scope running;
+    continuation_request *cr = nullptr;
     long ran = 0;
+    long before_cr = 0; // how many had run when `cr` came up
     while (ran < limit) {
-        continuation *c = queue.pop();
+        continuation *c = next();
         if (c == nullptr) {
             break;
         }
-        become_running(*c);
+        if (c->cr != cr) [[unlikely]] {
+            if (cr != nullptr) {
+                cr->release(ran - before_cr);
+            }
+            cr = c->cr;
+            before_cr = ran;
+            this_thread.current = cr;
+        }
         run_one(*c);
         ++ran;
     }
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    continuations.level(this_thread.stock);
+    if (cr != nullptr) {
+        cr->release(ran - before_cr);
+    }
     return ran;
+}
+
+long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
+    return queue.empty() || limit <= 0 ? 0 : run_all(limit, [&] { return queue.pop(); });
 }
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
@@ -168,26 +185,24 @@ int settle(continuation &c) noexcept {
 }
 
 void run(continuation &c) noexcept {
-    running_scope running;
-    run_one(c);
+    run_all(1, [&] {
+        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
+        return &c;
+    });
 }
 
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || (any_thread_queue.empty() && (this_thread.helper || application_queue.empty()))) {
+    if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    running_scope running;
-    long ran = 0;
-    while (ran < limit) {
-        continuation *c = next_ready();
-        if (c == nullptr) {
-            break;
-        }
-        become_running(*c);
-        run_one(*c);
-        ++ran;
+    const bool any = !any_thread_queue.empty();
+    if (this_thread.helper || application_queue.empty()) {
+        return any ? run_all(limit, [] { return any_thread_queue.pop(); }) : 0;
     }
-    return ran;
+    return run_all(limit, [] {
+        continuation *c = application_queue.pop();
+        return c != nullptr ? c : any_thread_queue.pop();
+    });
 }
 
 int on_progress() noexcept {
