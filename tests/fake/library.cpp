@@ -50,7 +50,7 @@ library::library(const variant &v) {
     if (std::strcmp(v.engine, "mpich") == 0) {
         const char *reason = "";
         engine::reset();
-        engine::current = engine::make_mpich(&continuation::operation_complete, &reason);
+        engine::current = engine::make_mpich({&continuation::operation_complete, nullptr}, &reason);
         if (engine::current == nullptr) {
             hopeless("mpich engine", reason);
         }
