@@ -40,6 +40,7 @@ public:
 
 private:
     bool good_ = false;
+    long before_; // registered continuations that a failed test before this one has left
 };
 
 // The fixture of rule tests.

@@ -2,6 +2,7 @@
 // The life of a continuation request: states, freeing, starting, being continued itself.
 #include "library.hpp"
 
+#include <chrono>
 #include <memory>
 
 namespace {
@@ -10,6 +11,18 @@ using namespace thence::fake;
 
 class continuation_requests : public on_fake {
 protected:
+    // As thence_wait(), but gives up: what the last test returned, or -1.
+    static int loop_on(MPI_Request *c) {
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        int code = MPI_SUCCESS;
+        for (int flag = 0; code == MPI_SUCCESS && flag == 0;) {
+            code = thence_test(c, &flag, MPI_STATUS_IGNORE);
+            if (std::chrono::steady_clock::now() > end) {
+                return -1;
+            }
+        }
+        return code;
+    }
     ticket pending(note &n, MPI_Request c) {
         MPI_Request r = world.start();
         const ticket t = world.ticket_of(r);
@@ -294,12 +307,41 @@ TEST_P(continuation_requests, a_callback_that_loops_on_its_own_cr_ends_with_pend
     cr c;
     note n;
     int code = MPI_SUCCESS;
-    n.inside = [&] { code = thence_wait(&c, MPI_STATUS_IGNORE); };
+    n.inside = [&] { code = loop_on(&c); };
     world.complete(pending(n, c));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(code, MPI_ERR_PENDING);
     EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
     EXPECT_TRUE(c.test());
+}
+
+TEST_P(continuation_requests, that_loop_ends_although_others_ran_just_before) {
+    cr c;
+    note before;
+    note n;
+    int code = MPI_SUCCESS;
+    n.inside = [&] { code = loop_on(&c); };
+    const ticket first = pending(before, c);
+    const ticket second = pending(n, c);
+    world.complete(first);
+    world.complete(second);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1 && before.runs == 1; }));
+    EXPECT_EQ(code, MPI_ERR_PENDING);
+    EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
+}
+
+TEST_P(continuation_requests, what_has_run_is_registered_no_more) {
+    cr c;
+    note before;
+    note n;
+    long inside = -1;
+    n.inside = [&] { inside = c.registered(); };
+    const ticket first = pending(before, c);
+    const ticket second = pending(n, c);
+    world.complete(first);
+    world.complete(second);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1 && before.runs == 1; }));
+    EXPECT_EQ(inside, 1) << "the one that runs";
 }
 
 TEST_P(continuation_requests, a_callback_that_loops_on_another_cr_ends_with_pending) {
@@ -311,10 +353,7 @@ TEST_P(continuation_requests, a_callback_that_loops_on_another_cr_ends_with_pend
     const ticket t = pending(m, other);
     n.inside = [&] {
         world.complete(t);
-        int flag = 0;
-        while (code == MPI_SUCCESS && flag == 0) {
-            code = thence_test(&other, &flag, MPI_STATUS_IGNORE);
-        }
+        code = loop_on(&other);
     };
     world.complete(pending(n, c));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
