@@ -115,9 +115,7 @@ void continuation_request::move_on() noexcept {
 }
 
 void continuation_request::became_idle(long left) noexcept {
-    if (has_waiters_.load(std::memory_order_seq_cst)) {
-        notify_waiters();
-    }
+    notify_waiters();
     if (left == 0) {
         cr_slots::recycle(this);
     }
@@ -126,7 +124,7 @@ void continuation_request::became_idle(long left) noexcept {
 // A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
 void continuation_request::notify_waiters() noexcept {
     std::vector<engine::operation *> ready;
-    {
+    if (has_waiters_.load(std::memory_order_seq_cst)) {
         std::scoped_lock guard(mutex_);
         if (!idle()) {
             return; // registered again meanwhile: the next one to leave notifies

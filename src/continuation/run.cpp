@@ -108,39 +108,35 @@ inline void run_one(continuation &c) noexcept {
     continuations.give_one_of_many(this_thread.stock, &c);
 }
 
-// Runs up to `limit` of what `next` yields. Continuations of one CR in a row give their references back together: the
-// CR cannot become idle before the last of them has run anyway.
-template <class Next> long run_all(long limit, Next next) noexcept {
+// Runs up to `limit` of a queue. Continuations of one CR in a row give their references back together: the CR cannot
+// become idle before the last of them has run anyway.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     running_scope running;
     continuation_request *cr = nullptr;
     long ran = 0;
-    long before_cr = 0; // how many had run when `cr` came up
-    while (ran < limit) {
-        continuation *c = next();
-        if (c == nullptr) {
+    long of_cr = 0;
+    do {
+        continuation *c = queue.pop();
+        if (c == nullptr) [[unlikely]] {
             break;
         }
         if (c->cr != cr) [[unlikely]] {
-            if (cr != nullptr) {
-                cr->release(ran - before_cr);
+            if (cr != nullptr) [[unlikely]] {
+                cr->release(of_cr);
+                of_cr = 0;
             }
             cr = c->cr;
-            before_cr = ran;
             this_thread.current = cr;
         }
         run_one(*c);
-        ++ran;
-    }
+        ++of_cr;
+    } while (++ran != limit && !queue.empty());
     this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     continuations.level(this_thread.stock);
-    if (cr != nullptr) {
-        cr->release(ran - before_cr);
+    if (cr != nullptr) [[likely]] {
+        cr->release(of_cr);
     }
     return ran;
-}
-
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    return queue.empty() || limit <= 0 ? 0 : run_all(limit, [&] { return queue.pop(); });
 }
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
@@ -185,24 +181,27 @@ int settle(continuation &c) noexcept {
 }
 
 void run(continuation &c) noexcept {
-    run_all(1, [&] {
-        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
-        return &c;
-    });
+    running_scope running;
+    continuation_request &cr = *c.cr;
+    this_thread.current = &cr;
+    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
+    run_one(c);
+    this_thread.counts.completed.add();
+    cr.release();
 }
 
 long run_ready(long limit) noexcept {
     if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    const bool any = !any_thread_queue.empty();
-    if (this_thread.helper || application_queue.empty()) {
-        return any ? run_all(limit, [] { return any_thread_queue.pop(); }) : 0;
+    long ran = 0;
+    if (!application_queue.empty() && !this_thread.helper) {
+        ran = run_queue(application_queue, limit);
     }
-    return run_all(limit, [] {
-        continuation *c = application_queue.pop();
-        return c != nullptr ? c : any_thread_queue.pop();
-    });
+    if (!any_thread_queue.empty() && ran != limit) {
+        ran += run_queue(any_thread_queue, limit - ran);
+    }
+    return ran;
 }
 
 int on_progress() noexcept {
@@ -233,19 +232,40 @@ long run_own(continuation_request &cr) noexcept {
         return 0;
     }
     const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-    const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+    long ran = 0;
+    if (cr.has(THENCE_CR_POLL_ONLY) && !cr.own_queue().empty() && limit != 0) {
+        ran = run_queue(cr.own_queue(), limit);
+    }
     return ran + run_ready(limit - ran);
 }
 
-test_result test(continuation_request &cr) noexcept {
+namespace {
+
+// The state after what could run has run.
+inline test_result conclude(continuation_request &cr) noexcept {
     test_result result;
-    if (!cr.active()) {
-        result.complete = true; // inactive, as any inactive persistent request
-        return result;
+    if (cr.idle()) {
+        result.complete = true;
+        if (cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED)) [[unlikely]] {
+            cr.deactivate();
+            result.error = cr.take_error();
+        }
+    }
+    return result;
+}
+
+} // namespace
+
+test_result test(continuation_request &cr) noexcept {
+    if (!cr.active()) [[unlikely]] {
+        return {true, MPI_SUCCESS}; // as any inactive persistent request
     }
     // What is ready runs first: if nothing is left then, MPI need not be asked.
     const long ran = run_own(cr);
-    if (!cr.idle()) {
+    if (cr.idle()) [[likely]] {
+        return conclude(cr);
+    }
+    {
         busy_scope polling;
         engine::current->progress();
     }
@@ -254,20 +274,18 @@ test_result test(continuation_request &cr) noexcept {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
     } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
-        result.error = MPI_ERR_PENDING;
-        return result;
+        return {false, MPI_ERR_PENDING};
     }
-    if (cr.idle()) {
-        result.complete = true;
-        cr.deactivate();
-        if (cr.has(THENCE_CR_REPORT_FAILED)) {
-            result.error = cr.take_error();
-        }
-    }
-    return result;
+    return conclude(cr);
 }
 
 test_result wait(continuation_request &cr) noexcept {
+    if (this_thread.busy == 0 && cr.active() && !cr.has(THENCE_CR_POLL_ONLY)) [[likely]] {
+        run_ready(LONG_MAX); // a wait is no single test: max_poll does not bound it
+        if (cr.idle()) {
+            return conclude(cr);
+        }
+    }
     for (;;) {
         const test_result result = test(cr);
         if (result.complete || result.error != MPI_SUCCESS) {
