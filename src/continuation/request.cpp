@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/request.hpp"
 
+#include "continuation/observe.hpp"
 #include "engine/push.hpp"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     live_.store(true, std::memory_order_release);
-    pushing_.store(engine::push.enabled, std::memory_order_release);
+    pushing_.store(engine::push.enabled && observing == nullptr, std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
