@@ -42,8 +42,8 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
     return MPI_SUCCESS;
 }
 
-int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag) noexcept {
+int attach_checked(int count, MPI_Request requests[], continuation::attachment what, MPI_Status statuses[],
+                   MPI_Request cr, int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
@@ -202,7 +202,6 @@ int thence_stats(thence_stats_t *stats) {
         return fail(MPI_ERR_ARG);
     }
     using continuation::counters;
-    stats->attached = continuation::total(&counters::attached);
     stats->immediate = continuation::total(&counters::immediate);
     stats->completed = continuation::total(&counters::completed);
     stats->failed = continuation::total(&counters::failed);
@@ -210,6 +209,7 @@ int thence_stats(thence_stats_t *stats) {
     stats->recovered = engine::current != nullptr ? engine::current->recovered() : 0;
     stats->helper_wakeups = progress::helper_wakeups();
     stats->outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
+    stats->attached = stats->completed + stats->outstanding; // every one attached is one or the other
     return MPI_SUCCESS;
 }
 

@@ -29,6 +29,12 @@ bool continuation::reserve(int n) noexcept {
     return true;
 }
 
+void continuation::expand() noexcept {
+    first = {request, statuses == MPI_STATUS_IGNORE ? nullptr : statuses, this, MPI_SUCCESS, engine::tending::pushed};
+    count = 1;
+    single = false;
+}
+
 void operation_complete(engine::operation &op) noexcept {
     auto &c = *static_cast<continuation *>(op.owner);
     if (c.count == 1 || c.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) {
@@ -95,13 +101,10 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     continuation_request &cr = *c.cr;
     const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
-        attention.fetch_add(attention_running, std::memory_order_relaxed);
         run(c);
-        attention.fetch_sub(attention_running, std::memory_order_relaxed);
     } else if (may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE)) {
         c.at.store(phase::attached, std::memory_order_release);
         cr.enqueue(&c);
-        this_thread.counts.attached.add();
         progress::engage();
     } else {
         result.flag = 1;
@@ -121,7 +124,7 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
                      continuation_request &cr) noexcept {
     busy_scope attaching; // MPI may run our hook while we ask it whether an operation is complete
     if (!this_thread.enlisted) [[unlikely]] {
-        enlist_this_thread();
+        enlist_this_thread(); // a thread without a stock comes here, so this sees every thread
     }
     continuation *c = continuations.take(this_thread.stock);
     if (c == nullptr || (count > 1 && !c->reserve(count))) [[unlikely]] {
@@ -133,6 +136,7 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     c->cr = &cr;
     c->where = what.where;
     c->since = base::coarse_clock::now();
+    c->single = false;
     c->form = what.form;
     c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
     c->count = count;
@@ -156,9 +160,15 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
         }
     }
     c->at.store(phase::attached, std::memory_order_release);
-    this_thread.counts.attached.add();
     progress::engage();
     return {};
+}
+
+void withdraw(continuation &c) noexcept {
+    c.at.store(phase::free, std::memory_order_relaxed);
+    continuation_request &cr = *c.cr;
+    continuations.give(this_thread.stock, &c);
+    cr.release();
 }
 
 } // namespace thence::continuation

@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 namespace thence::continuation {
 
@@ -28,25 +27,32 @@ enum class signature : std::uint8_t { own, paper, forum };
 using any_function = void (*)();
 
 struct alignas(64) continuation {
+    // The first cache line is all that a single needs.
     continuation *next = nullptr; // link of the one queue or list that holds it
     any_function callback;
     void *data;
     MPI_Status *statuses; // as the user gave it
     continuation_request *cr;
-    const void *where; // the code address that attached it
-    std::atomic<std::int32_t> remaining{0};
-    std::int32_t count;  // operations
-    std::uint32_t since; // coarse clock, see diagnose
+    const void *where;   // the code address that attached it
+    MPI_Request request; // of a single
+    std::uint32_t since; // coarse clock, in milliseconds
     std::atomic<phase> at{phase::free};
     signature form;
     bool invoke_failed;
+    bool single;
 
+    // Any other way of waiting.
+    std::atomic<std::int32_t> remaining{0};
+    std::int32_t count;                  // operations
     engine::operation first;             // the operation, if there is one
     engine::operation *others = nullptr; // all of them, if there are several; the buffer is kept for reuse
     std::int32_t others_capacity = 0;
 
     engine::operation *operations() noexcept { return count > 1 ? others : &first; }
     bool reserve(int n) noexcept; // room for n operations; false when memory is exhausted
+
+    // Turns a single into an ordinary continuation of one operation. Only for who holds it: a visitor or its runner.
+    void expand() noexcept;
 };
 static_assert(sizeof(continuation) <= 128);
 
@@ -63,6 +69,9 @@ template <class Visitor> void for_each_attached(Visitor &&visit) noexcept {
             phase seen = c.at.load(std::memory_order_acquire);
             if (seen == phase::attached) {
                 if (c.at.compare_exchange_weak(seen, phase::visited, std::memory_order_acquire)) {
+                    if (c.single) {
+                        c.expand();
+                    }
                     visit(c);
                     c.at.store(phase::attached, std::memory_order_release);
                     return;

@@ -51,10 +51,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     failed_.clear();
     error_ = MPI_SUCCESS;
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
-    queue_.store(has(THENCE_CR_POLL_ONLY)    ? &own_
-                 : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue
-                                             : &application_queue,
-                 std::memory_order_relaxed);
+    queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     live_.store(true, std::memory_order_release);
 }
@@ -80,7 +77,7 @@ void continuation_request::free_handle() noexcept {
     live_.store(false, std::memory_order_release);
     // What waited for an explicit test or start can be tested or started no more: let it run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
-    active_.store(true, std::memory_order_seq_cst);
+    active_.store(true, std::memory_order_relaxed);
     move_on();
     drop(1);
 }
@@ -92,28 +89,24 @@ bool continuation_request::start() noexcept {
     if (active_.exchange(true, std::memory_order_seq_cst)) {
         return false;
     }
+    queue_.store(queue_while_active(), std::memory_order_seq_cst);
     move_on();
     return true;
 }
 
-void continuation_request::enqueue(continuation *c) noexcept {
-    base::ready_queue<continuation> *queue =
-        active_.load(std::memory_order_relaxed) ? queue_.load(std::memory_order_relaxed) : &own_;
-    queue->push(c);
-    if (queue == &own_) [[unlikely]] {
-        // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        move_on();
-    }
+base::ready_queue<continuation> *continuation_request::queue_while_active() noexcept {
+    return has(THENCE_CR_POLL_ONLY) ? &own_ : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue;
 }
 
 // Takes what was parked to the queue it may run from, if there is another one by now.
 void continuation_request::move_on() noexcept {
     base::ready_queue<continuation> *queue = queue_.load(std::memory_order_seq_cst);
-    if (queue != &own_ && active_.load(std::memory_order_seq_cst)) {
-        while (continuation *parked = own_.pop()) {
-            queue->push(parked);
+    while (queue != &own_) {
+        continuation *parked = own_.pop();
+        if (parked == nullptr) {
+            break;
         }
+        queue->push(parked);
     }
 }
 

@@ -45,7 +45,7 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    void release() noexcept { drop(2); }
+    void release(long n = 1) noexcept { drop(2 * n); }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
 
@@ -57,12 +57,21 @@ public:
     bool start() noexcept;
     void deactivate() noexcept {
         if (has(THENCE_CR_NEEDS_START)) {
-            active_.store(false, std::memory_order_seq_cst);
+            active_.store(false, std::memory_order_relaxed);
+            queue_.store(&own_, std::memory_order_seq_cst);
         }
     }
 
-    // A continuation of this CR is complete: into the queue it may run from.
-    void enqueue(continuation *c) noexcept;
+    // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
+    void enqueue(continuation *c) noexcept {
+        base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
+        queue->push(c);
+        if (queue == &own_) [[unlikely]] {
+            // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            move_on();
+        }
+    }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
     // Registers `op` to complete when this CR becomes idle. False if it is idle now.
@@ -84,11 +93,12 @@ private:
     }
     void became_idle(long left) noexcept;
     void move_on() noexcept;
+    base::ready_queue<continuation> *queue_while_active() noexcept;
     void notify_waiters() noexcept;
 
     // Hot: touched once per registration and once per completion.
     std::atomic<long> references_{0};
-    std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go while active
+    std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
     std::atomic<bool> live_{false};

@@ -6,6 +6,7 @@
 #include "continuation/observe.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/push.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
@@ -19,45 +20,44 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// Announces, to interposed calls, that this thread runs continuations.
+// This thread runs continuations: it says so to interposed calls, and counts as being in a callback throughout.
 class running_scope {
 public:
-    running_scope() noexcept {
+    running_scope() noexcept : outer_(this_thread.current) {
         if (!this_thread.enlisted) [[unlikely]] {
             enlist_this_thread();
         }
         attention.fetch_add(attention_running, std::memory_order_relaxed);
+        ++this_thread.busy;
+        ++this_thread.in_callback;
     }
-    ~running_scope() { attention.fetch_sub(attention_running, std::memory_order_relaxed); }
+    ~running_scope() {
+        --this_thread.in_callback;
+        --this_thread.busy;
+        this_thread.current = outer_;
+        attention.fetch_sub(attention_running, std::memory_order_relaxed);
+    }
     running_scope(const running_scope &) = delete;
     running_scope &operator=(const running_scope &) = delete;
 
 private:
-    busy_scope busy_;
+    const continuation_request *outer_;
 };
 
-continuation *next_ready() noexcept {
-    if (!this_thread.helper) {
-        if (continuation *c = application_queue.pop()) {
-            return c;
-        }
-    }
-    return any_thread_queue.pop();
-}
-
-void become_running(continuation &c) noexcept {
+inline void become_running(continuation &c) noexcept {
     phase expected = phase::attached;
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire)) {
-        // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-        if (expected != phase::attached) {
-            wait();
+    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
+        [[unlikely]] {
+            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
+            if (expected != phase::attached) {
+                wait();
+            }
+            expected = phase::attached;
         }
-        expected = phase::attached;
-    }
 }
 
-int invoke(const continuation &c, int error) noexcept {
+inline int invoke(const continuation &c, int error) noexcept {
     switch (c.form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
@@ -70,26 +70,71 @@ int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-void run_popped(continuation &c) noexcept {
-    become_running(c);
-    run(c);
+__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
+    const std::uint64_t started = observing->begin(c);
+    const int result = invoke(c, error);
+    observing->end(c, started);
+    return result;
 }
 
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (queue.empty() || limit <= 0) {
-        return 0;
+__attribute__((noinline)) void note_failure(const continuation &c, int code) {
+    this_thread.counts.failed.add();
+    if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
+        c.cr->add_failed(c.data, code);
     }
+}
+
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
+inline void run_one(continuation &c) noexcept {
+    int error = MPI_SUCCESS;
+    if (!c.single || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        error = settle(c);
+    }
+    int result = error;
+    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
+        this_thread.current = c.cr;
+        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    }
+    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
+        note_failure(c, result != MPI_SUCCESS ? result : error);
+    }
+    c.at.store(phase::free, std::memory_order_relaxed);
+    continuations.give(this_thread.stock, &c);
+}
+
+// Runs up to `limit` of what `next` yields. Continuations of one CR in a row give their references back together: the
+// CR cannot become idle before the last of them has run anyway.
+template <class Next> long run_all(long limit, Next next) noexcept {
     running_scope running;
+    continuation_request *cr = nullptr;
     long ran = 0;
+    long of_cr = 0;
     while (ran < limit) {
-        continuation *c = queue.pop();
+        continuation *c = next();
         if (c == nullptr) {
             break;
         }
-        run_popped(*c);
+        if (c->cr != cr) [[unlikely]] {
+            if (cr != nullptr) {
+                cr->release(of_cr);
+            }
+            cr = c->cr;
+            of_cr = 0;
+        }
+        become_running(*c);
+        run_one(*c);
+        ++of_cr;
         ++ran;
     }
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    if (cr != nullptr) {
+        cr->release(of_cr);
+    }
     return ran;
+}
+
+long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
+    return queue.empty() || limit <= 0 ? 0 : run_all(limit, [&] { return queue.pop(); });
 }
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
@@ -122,6 +167,9 @@ thread_local constinit standstill waiting_inside;
 } // namespace
 
 int settle(continuation &c) noexcept {
+    if (c.single) {
+        c.expand();
+    }
     int error = MPI_SUCCESS;
     engine::operation *ops = c.operations();
     for (int i = 0; i < c.count; ++i) {
@@ -133,52 +181,25 @@ int settle(continuation &c) noexcept {
     return error;
 }
 
-void discard(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    c.at.store(phase::free, std::memory_order_relaxed);
-    continuations.give(this_thread.stock, &c);
-    cr.release();
-}
-
 void run(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    const int error = settle(c);
-    int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !cr.has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        const continuation_request *outer = this_thread.current;
-        this_thread.current = &cr;
-        ++this_thread.in_callback;
-        const auto started = observe_begin(c);
-        result = invoke(c, error);
-        observe_end(c, started);
-        --this_thread.in_callback;
-        this_thread.current = outer;
-    }
-    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
-        this_thread.counts.failed.add();
-        if (cr.has(THENCE_CR_REPORT_FAILED)) {
-            cr.add_failed(c.data, result != MPI_SUCCESS ? result : error);
-        }
-    }
-    this_thread.counts.completed.add();
-    discard(c);
+    run_all(1, [&] {
+        c.at.store(phase::attached, std::memory_order_relaxed);
+        return &c;
+    });
 }
 
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || (any_thread_queue.empty() && (this_thread.helper || application_queue.empty()))) {
+    if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    running_scope running;
-    long ran = 0;
-    while (ran < limit) {
-        continuation *c = next_ready();
-        if (c == nullptr) {
-            break;
-        }
-        run_popped(*c);
-        ++ran;
+    const bool any = !any_thread_queue.empty();
+    if (this_thread.helper || application_queue.empty()) {
+        return any ? run_all(limit, [] { return any_thread_queue.pop(); }) : 0;
     }
-    return ran;
+    return run_all(limit, [] {
+        continuation *c = application_queue.pop();
+        return c != nullptr ? c : any_thread_queue.pop();
+    });
 }
 
 int on_progress() noexcept {
@@ -204,26 +225,31 @@ long progress() noexcept {
     return run_ready(LONG_MAX);
 }
 
-void run_own(continuation_request &cr) noexcept {
-    if (this_thread.busy == 0) {
-        const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-        const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
-        run_ready(limit - ran);
+long run_own(continuation_request &cr) noexcept {
+    if (this_thread.busy != 0) {
+        return 0;
     }
+    const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
+    const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+    return ran + run_ready(limit - ran);
 }
 
 test_result test(continuation_request &cr) noexcept {
-    {
-        busy_scope polling;
-        engine::current->progress();
-    }
     test_result result;
     if (!cr.active()) {
         result.complete = true; // inactive, as any inactive persistent request
         return result;
     }
+    // What is ready runs first: if nothing is left then, MPI need not be asked.
+    const long ran = run_own(cr);
+    if (!cr.idle()) {
+        busy_scope polling;
+        engine::current->progress();
+    }
     if (this_thread.busy == 0) {
-        run_own(cr);
+        if (ran == 0) {
+            run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
+        }
     } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
         result.error = MPI_ERR_PENDING;
         return result;
