@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-matrix test-sanitize lint docs bench clean
 
+MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 ifneq ($(shell command -v ccache),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
