@@ -158,15 +158,13 @@ MACRO_GROUP = re.compile(rf"(?:/\*(?!\*<)(?P<text>(?:(?!\*/).)*)\*/[ \t]*\n)?(?P
 
 
 def macro_groups(raw, name):
-    """Rows of documented macros, with the comment before them as their common text."""
-    items = []
+    """(position, item) of rows of documented macros, with the comment before them as their common text."""
     for group in MACRO_GROUP.finditer(raw):
         members = []
         for match in re.finditer(r"#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", group["macros"], re.DOTALL):
             members.append((match.group(1), " ".join(strip_stars(match.group(3)).split())))
         comment = parse_comment((group["text"] or "").lstrip("*")) if group["text"] else Comment(brief="Options.")
-        items.append(Item("macros", "", "", comment, name, members))
-    return items
+        yield group.start(), Item("macros", "", "", comment, name, members)
 
 
 def parse_header(path, include_dir):
@@ -176,6 +174,7 @@ def parse_header(path, include_dir):
     raw = path.read_text()
     blank = blank_comments(raw)
     header = Header(name, Comment(), [], [])
+    found_at = list(macro_groups(raw, name))
     internal = list(internal_ranges(blank))
     for match in re.finditer(r"/\*\*(?!<)(.*?)\*/", raw, re.DOTALL):
         if any(start < match.start() < end for start, end in internal):
@@ -194,8 +193,8 @@ def parse_header(path, include_dir):
             opening = span.find("{")
             item.members = [(" ".join(m["code"].split()), " ".join(strip_stars(m["text"]).split()))
                             for m in MEMBER.finditer(span[opening + 1:])]
-        header.items.append(item)
-    header.items += macro_groups(raw, name)
+        found_at.append((match.start(), item))
+    header.items = [item for _, item in sorted(found_at, key=lambda pair: pair[0])]
     if path.suffix == ".h":
         documented = {item.name for item in header.functions() if item.comment.brief}
         found = [m.group(2) for m in PUBLIC_FUNCTION.finditer(blank)]
