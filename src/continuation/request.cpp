@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/request.hpp"
 
+#include "continuation/observe.hpp"
 #include "engine/push.hpp"
 
 #include <algorithm>
@@ -56,7 +57,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     live_.store(true, std::memory_order_release);
-    pushing_.store(engine::push.enabled, std::memory_order_release);
+    pushing_.store(engine::push.enabled && observing == nullptr, std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
@@ -115,9 +116,7 @@ void continuation_request::move_on() noexcept {
 }
 
 void continuation_request::became_idle(long left) noexcept {
-    if (has_waiters_.load(std::memory_order_seq_cst)) {
-        notify_waiters();
-    }
+    notify_waiters();
     if (left == 0) {
         cr_slots::recycle(this);
     }
@@ -126,7 +125,7 @@ void continuation_request::became_idle(long left) noexcept {
 // A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
 void continuation_request::notify_waiters() noexcept {
     std::vector<engine::operation *> ready;
-    {
+    if (has_waiters_.load(std::memory_order_seq_cst)) {
         std::scoped_lock guard(mutex_);
         if (!idle()) {
             return; // registered again meanwhile: the next one to leave notifies

@@ -92,7 +92,7 @@ private:
     void reset(const cr_options &options) noexcept;
     void drop(long n) noexcept {
         const long left = references_.fetch_sub(n, std::memory_order_seq_cst) - n;
-        if (left < 2) [[unlikely]] {
+        if (left < 2 && (left == 0 || has_waiters_.load(std::memory_order_seq_cst))) [[unlikely]] {
             became_idle(left);
         }
     }
