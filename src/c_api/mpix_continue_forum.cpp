@@ -19,6 +19,16 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
+// `where`: who called, for reports.
+inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
+                  MPI_Status *statuses, MPI_Request cont_req, const void *where) {
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    int flag = 0;
+    return c_api::attach(count, requests, forum(cb, cb_data, flags, where), statuses, cont_req, &flag);
+}
+
 } // namespace
 
 extern "C" {
@@ -35,17 +45,12 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
-    return MPIX_Continueall(1, request, cb, cb_data, flags, status, cont_req);
+    return attach(1, request, cb, cb_data, flags, status, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    if (!known(flags)) {
-        return c_api::fail(MPI_ERR_ARG);
-    }
-    int flag = 0;
-    return c_api::attach(count, requests, forum(cb, cb_data, flags, __builtin_return_address(0)), statuses, cont_req,
-                         &flag);
+    return attach(count, requests, cb, cb_data, flags, statuses, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {

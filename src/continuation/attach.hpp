@@ -2,7 +2,7 @@
 // Attaching a continuation to operations. Arguments are checked before: nothing here can refuse them.
 #pragma once
 
-#include "base/clock.hpp"
+#include "continuation/observe.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/push.hpp"
@@ -26,7 +26,8 @@ struct attach_result {
 // The shortest way: one operation that MPI can push to us. False if that does not apply, and nothing happened.
 [[gnu::always_inline]] inline bool attach_pushed(MPI_Request &request, const attachment &what, MPI_Status *status,
                                                  continuation_request &cr) noexcept {
-    if (request == MPI_REQUEST_NULL || is_cr_handle(request) || this_thread.stock.head == nullptr) [[unlikely]] {
+    if (request == MPI_REQUEST_NULL || is_cr_handle(request) || this_thread.stock.head == nullptr ||
+        observing != nullptr) [[unlikely]] {
         return false;
     }
     continuation *c = this_thread.stock.head;
@@ -35,7 +36,6 @@ struct attach_result {
     c->statuses = status;
     c->cr = &cr;
     c->where = what.where;
-    c->since = base::coarse_clock::now();
     c->form = what.form;
     c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
     c->count = 1;

@@ -35,8 +35,7 @@ struct alignas(64) continuation {
     continuation_request *cr;
     const void *where; // the code address that attached it
     std::atomic<std::int32_t> remaining{0};
-    std::int32_t count;  // operations
-    std::uint32_t since; // coarse clock, see diagnose
+    std::int32_t count; // operations
     std::atomic<phase> at{phase::free};
     signature form;
     bool invoke_failed;
@@ -44,6 +43,8 @@ struct alignas(64) continuation {
     engine::operation first;             // the operation, if there is one
     engine::operation *others = nullptr; // all of them, if there are several; the buffer is kept for reuse
     std::int32_t others_capacity = 0;
+
+    std::uint64_t observed = 0; // the observer's, see observe.hpp
 
     engine::operation *operations() noexcept { return count > 1 ? others : &first; }
     bool reserve(int n) noexcept; // room for n operations; false when memory is exhausted

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where a timeline or a slow-callback report may look on: one test of a flag per callback while nobody does.
+// Where the layer above looks on: stall report and timeline. While nobody observes, one test of a pointer per call.
+//
+// For one continuation the order is: attached, then either withdrawn (everything was complete at once, no callback), or
+// ready, begin, end. The calls come from the thread that does the work; ready() may come from inside MPI's transport
+// code, so it neither locks nor allocates. `observed` of the continuation is the observer's own.
 #pragma once
 
 #include "continuation/continuation.hpp"
@@ -9,11 +13,15 @@
 namespace thence::continuation {
 
 struct observer {
-    std::uint64_t (*begin)(const continuation &) noexcept = nullptr;
-    void (*end)(const continuation &, std::uint64_t started) noexcept = nullptr;
+    void (*attached)(continuation &) noexcept;
+    void (*withdrawn)(continuation &) noexcept;
+    void (*ready)(continuation &) noexcept;
+    std::uint64_t (*begin)(continuation &) noexcept;
+    // `started`: what begin() returned; 0 if the callback was not run because its CR keeps failed continuations.
+    void (*end)(continuation &, std::uint64_t started, int result) noexcept;
 };
 
-// Null while nobody looks. Set before the first continuation is attached.
+// Null while nobody looks. Changes only while nothing is attached: in observer_set_up and observer_tear_down.
 extern const observer *observing;
 
 } // namespace thence::continuation

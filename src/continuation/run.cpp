@@ -79,10 +79,10 @@ inline int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
+__attribute__((noinline)) int invoke_observed(continuation &c, int error) noexcept {
     const std::uint64_t started = observing->begin(c);
     const int result = invoke(c, error);
-    observing->end(c, started);
+    observing->end(c, started, result);
     return result;
 }
 
@@ -100,6 +100,8 @@ inline void run_one(continuation &c) noexcept {
     if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
         this_thread.current = c.cr;
         result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    } else if (observing != nullptr) {
+        observing->end(c, 0, error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result != MPI_SUCCESS ? result : error);
