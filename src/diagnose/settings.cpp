@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 
 constexpr double shortest_ms = 10;
 constexpr double longest_ms = 7 * 24 * 3600 * 1000.0;
-constexpr std::size_t default_trace_limit = 1000000;
+constexpr std::size_t default_trace_limit = 250000;
 
 // Null when the variable is unset, empty, `0` or `off`.
 const char *wanted(const char *name) noexcept {

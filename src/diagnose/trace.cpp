@@ -137,11 +137,11 @@ void write_continuation(event_writer &out, const taken &t, std::uint64_t number,
     std::snprintf(id, sizeof id, "\"0x%" PRIx64 "\"", (static_cast<std::uint64_t>(self().rank) << 40) | number);
     const std::string span = std::string(",\"cat\":\"continuation\",\"id\":") + id;
     const std::string queued = std::string(",\"cat\":\"ready\",\"id\":") + id;
-    const char *fate = ready == 0 ? "incomplete" : end == 0 ? "not run" : begin == 0 ? "kept as failed" : "run";
+    const char *fate = ready == 0 ? "incomplete" : end == 0 ? "not run" : "kept as failed";
 
     out.event("b", places.where(r), t.thread, r.attached,
               span + ",\"args\":{\"CR\":" + std::to_string(r.cr) + member("operations", std::to_string(r.operations)) +
-                  member("callback", quoted(places.called(r))) + member("fate", quoted(fate)) + "}");
+                  (begin != 0 ? "" : member("fate", quoted(fate))) + "}");
     out.event("e", places.where(r), t.thread, ready != 0 ? ready : now, span);
     if (ready != 0 && started > ready) {
         out.event("b", "ready: " + places.where(r), run_by, ready, queued);
@@ -150,7 +150,7 @@ void write_continuation(event_writer &out, const taken &t, std::uint64_t number,
     if (begin != 0) {
         out.event("X", places.called(r), run_by, begin,
                   ",\"cat\":\"callback\"" + member("dur", microseconds(end - begin)) + ",\"args\":{\"id\":" + id +
-                      member("attached", quoted(places.where(r))) + member("CR", std::to_string(r.cr)) +
+                      member("attached", quoted(places.where(r))) +
                       member("waited_us", microseconds(ready - r.attached)) +
                       member("ready_us", microseconds(started - ready)) +
                       member("result", std::to_string(r.result.load(std::memory_order_relaxed))) + "}");

@@ -81,7 +81,7 @@ static int late(void) {
     MPI_Irecv(&buffers[3], 1, MPI_INT, rank, 4, MPI_COMM_WORLD, &pair[0]);
     MPI_Recv_init(&buffers[5], 1, MPI_INT, rank, 5, MPI_COMM_WORLD, &persistent);
     MPI_Start(&persistent);
-    thence_attach(2, pair, count_it, NULL, 0, MPI_STATUSES_IGNORE, cr, &flag); /* MARK pair */
+    thence_attach(2, pair, count_it, NULL, 0, MPI_STATUSES_IGNORE, cr, &flag);                      /* MARK pair */
     thence_attach(1, &persistent, count_it, NULL, THENCE_PERSISTENT, MPI_STATUS_IGNORE, cr, &flag); /* MARK kept */
     MPI_Request outer = new_cr(THENCE_CR_POLL_ONLY), inner = cr;
     thence_attach(1, &inner, count_it, NULL, 0, MPI_STATUS_IGNORE, outer, &flag); /* MARK outer */
