@@ -127,7 +127,7 @@ def stall_without_addr2line_names_symbols():
 def keeps_running():
     """Launcher options under which the job goes on when a rank is killed."""
     version = subprocess.run([launcher[0], "--version"], capture_output=True, text=True).stdout
-    return ["--enable-recovery"] if "Open MPI" in version or "prterun" in version else ["-disable-auto-cleanup"]
+    return ["-disable-auto-cleanup"] if "HYDRA" in version or "Intel" in version else ["--enable-recovery"]
 
 
 LOST = r"waiting for 1 of 1 operation: 1 (pushed by MPI|polled)\n"
