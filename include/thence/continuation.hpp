@@ -106,13 +106,17 @@ namespace detail {
  * a waiting thread leaves the core to those that compute. */
 class backoff {
 public:
+    /** @return how long to sleep before the next poll; zero: only yield. */
+    std::chrono::microseconds next() noexcept {
+        if (polls_ < yields + 6)
+            ++polls_;
+        return std::chrono::microseconds(polls_ <= yields ? 0 : 1 << (polls_ - yields));
+    }
     void pause() {
-        if (++polls_ <= yields) {
+        if (const auto time = next(); time.count() > 0)
+            std::this_thread::sleep_for(time);
+        else
             std::this_thread::yield();
-        } else {
-            const int doublings = std::min(polls_ - yields, 6);
-            std::this_thread::sleep_for(std::chrono::microseconds(1 << doublings));
-        }
     }
     void reset() noexcept { polls_ = 0; }
 

@@ -45,7 +45,7 @@ struct suspended {
         if (met.exchange(true, std::memory_order_acq_rel))
             ::tbb::task::resume(point);
     }
-    static int callback(int error, MPI_Status *, void *data) {
+    static int callback(int error, MPI_Status *, void *data) noexcept {
         auto *self = static_cast<suspended *>(data);
         self->error = error;
         self->arrive();
@@ -153,7 +153,7 @@ struct waiting_task {
             throw;
         }
     }
-    static int callback(int error, MPI_Status *, void *data) {
+    static int callback(int error, MPI_Status *, void *data) noexcept {
         auto *self = static_cast<waiting_task *>(data);
         self->error = error;
         self->release();
