@@ -168,6 +168,23 @@ private:
     }
 };
 
+/** The task that runs the user's `function` after its operations. oneTBB calls it once, as const. */
+template <class F> struct task_body {
+    std::shared_ptr<waiting_task> after;
+    mutable F function;
+
+    void operator()() const {
+        const int code = thence::detail::first_error(after->error, after->statuses);
+        if constexpr (std::is_invocable_v<F &, int, std::span<const MPI_Status>>) {
+            function(code, std::span<const MPI_Status>(after->statuses));
+        } else {
+            if (code != MPI_SUCCESS)
+                throw error("an operation that a task waited for", code, after->statuses);
+            function();
+        }
+    }
+};
+
 } // namespace detail
 
 /** @brief Suspend the current task until an operation is complete; its worker runs other tasks meanwhile.
@@ -232,16 +249,7 @@ public:
      *  @note Threads: any, inside tasks of the group too. */
     template <class F> void run_after(std::span<MPI_Request> requests, F &&f) {
         auto after = std::make_shared<detail::waiting_task>(requests.size(), poller_);
-        after->task = group_.defer([after, f = std::forward<F>(f)]() mutable {
-            const int code = thence::detail::first_error(after->error, after->statuses);
-            if constexpr (std::is_invocable_v<decltype(f) &, int, std::span<const MPI_Status>>) {
-                f(code, std::span<const MPI_Status>(after->statuses));
-            } else {
-                if (code != MPI_SUCCESS)
-                    throw error("an operation that a task waited for", code, after->statuses);
-                f();
-            }
-        });
+        after->task = group_.defer(detail::task_body<std::decay_t<F>>{after, std::forward<F>(f)});
         after->attach(requests, cr_);
     }
     /** @brief Run `f` as a task of the group once `request` is complete. As for a group of requests. */
