@@ -7,7 +7,9 @@
 
 namespace thence::c_api {
 
-inline int fail(int code) noexcept { return mpi::report(code); }
+inline int fail(int code) noexcept {
+    return mpi::report(code);
+}
 
 int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],

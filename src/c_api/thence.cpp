@@ -213,6 +213,8 @@ int thence_stats(thence_stats_t *stats) {
     return MPI_SUCCESS;
 }
 
-int thence_is_cr(MPI_Request request) { return continuation_request::from(request) != nullptr ? 1 : 0; }
+int thence_is_cr(MPI_Request request) {
+    return continuation_request::from(request) != nullptr ? 1 : 0;
+}
 
 } // extern "C"

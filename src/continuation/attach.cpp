@@ -2,7 +2,7 @@
 #include "continuation/attach.hpp"
 
 #include "base/clock.hpp"
-#include "continuation/library.hpp"
+#include "continuation/interposing.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"

@@ -10,8 +10,8 @@ struct attachment {
     any_function callback;
     void *data;
     signature form;
-    unsigned flags;       // THENCE_ options of thence_attach()
-    const void *where;    // who attaches
+    unsigned flags;    // THENCE_ options of thence_attach()
+    const void *where; // who attaches
 };
 
 struct attach_result {

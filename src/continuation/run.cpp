@@ -2,7 +2,7 @@
 #include "continuation/run.hpp"
 
 #include "base/clock.hpp"
-#include "continuation/library.hpp"
+#include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -204,6 +204,14 @@ long progress() noexcept {
     return run_ready(LONG_MAX);
 }
 
+void run_own(continuation_request &cr) noexcept {
+    if (this_thread.busy == 0) {
+        const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
+        const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+        run_ready(limit - ran);
+    }
+}
+
 test_result test(continuation_request &cr) noexcept {
     {
         busy_scope polling;
@@ -215,9 +223,7 @@ test_result test(continuation_request &cr) noexcept {
         return result;
     }
     if (this_thread.busy == 0) {
-        const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-        const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
-        run_ready(limit - ran);
+        run_own(cr);
     } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
         result.error = MPI_ERR_PENDING;
         return result;
@@ -233,7 +239,6 @@ test_result test(continuation_request &cr) noexcept {
 }
 
 test_result wait(continuation_request &cr) noexcept {
-    base::spin_wait pause;
     for (;;) {
         const test_result result = test(cr);
         if (result.complete || result.error != MPI_SUCCESS) {

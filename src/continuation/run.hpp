@@ -19,6 +19,9 @@ long progress() noexcept;
 // Runs what is ready, without making progress. Cheap when nothing is.
 long run_ready(long limit) noexcept;
 
+// Runs what waits for a test of `cr`, within its limit, without making progress.
+void run_own(continuation_request &cr) noexcept;
+
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;

@@ -94,7 +94,8 @@ const char *prove_callback(probe &p) {
     view.callback().store(reinterpret_cast<void *>(&probe_callback));
     p.send();
     const bool arrived = p.arrives(view);
-    if (!arrived || fired != 1 || request_view(fired_for).handle() != request || view.callback_data().load() != &marker) {
+    if (!arrived || fired != 1 || request_view(fired_for).handle() != request ||
+        view.callback_data().load() != &marker) {
         view.callback().store(nullptr);
         p.end(request);
         return "a completion callback did not fire as expected";
