@@ -3,12 +3,12 @@
 #define THENCE_CONTINUATION_HPP
 
 /** @file continuation.hpp
- *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and progress
- *         until a condition holds. C++20.
+ *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and
+ *         progress until a condition holds. C++20.
  *
- *  Errors: nothing here or in the adapters throws out of a callback; an error of an operation reaches the one who waits
- *  for it, with MPI's code, class, text and the statuses. The communicators need `MPI_ERRORS_RETURN` for that, else MPI
- *  ends the program itself. */
+ *  Errors: nothing here or in the adapters throws out of a callback; an error of an operation reaches the one who
+ *  waits for it, with MPI's code, class, text and the statuses. The communicators need `MPI_ERRORS_RETURN` for
+ *  that, else MPI ends the program itself. */
 
 #include <algorithm>
 #include <chrono>
@@ -65,8 +65,8 @@ inline void check(int code, const char *what_failed) {
         throw error(what_failed, code);
 }
 
-/** @brief Owns a continuation request. Converts to `MPI_Request` wherever one is expected.
- *  Movable. The destructor frees it: continuations registered with it still run (thence_free()). */
+/** @brief Owns a continuation request. Converts to `MPI_Request` wherever one is expected. Movable. The destructor
+ *         frees it: continuations registered with it still run (thence_free()). */
 class continuation_request {
 public:
     /** As thence_cr_create(). @throws thence::error */
@@ -102,8 +102,8 @@ private:
 
 namespace detail {
 
-/** How long to pause between polls that found nothing: first only yields, then sleeps of up to 64 microseconds, so that
- * a waiting thread leaves the core to those that compute. */
+/** How long to pause between polls that found nothing: first only yields, then sleeps of up to 64 microseconds, so
+ *  that a waiting thread leaves the core to those that compute. */
 class backoff {
 public:
     /** @return how long to sleep before the next poll; zero: only yield. */
@@ -126,8 +126,8 @@ private:
 };
 
 /** Attach `callback` to all of `requests`, so that it runs for a failure too.
- *  @return true if all are complete already, then `error` is what thence_attach() returned; false if `callback` will
- * run.
+ *  @return true if all are complete already, then `error` is what thence_attach() returned; false if `callback`
+ *          will run.
  *  @throws thence::error if nothing could be attached; nothing has changed then. */
 inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr, thence_callback *callback,
                    void *data, int &error) {
@@ -174,8 +174,9 @@ template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> re
 /** @brief Make progress on the calling thread until `condition()` is true.
  *  @param condition called between polls; something that a continuation or another thread makes true.
  *  @throws thence::error if MPI reports an error from progress; what `condition` throws.
- *  @note Threads: any number at once. In a callback no continuation runs on this thread, so there it returns only if
- * another thread makes the condition true. Continuations of a poll-only CR do not run: test that CR in `condition`.
+ *  @note Threads: any number at once. In a callback no continuation runs on this thread, so there it returns only
+ *        if another thread makes the condition true. Continuations of a poll-only CR do not run: test that CR in
+ *        `condition`.
  *  @note Source: paper section 3.4: the application has to call into MPI. */
 template <class Condition> void progress_until(Condition &&condition) {
     detail::backoff backoff;

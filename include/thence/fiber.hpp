@@ -5,18 +5,18 @@
 /** @file fiber.hpp
  *  @brief Boost.Fiber: block a fiber until MPI operations are complete; its thread runs other fibers. C++20.
  *
- *  The fiber may be resumed by any thread: one that polls MPI in a fiber, one inside an MPI call, or the library's own
- *  (`THENCE_CR_ANY_THREAD`). Every scheduling algorithm of Boost.Fiber works, those that move fibers between threads
- *  (`shared_work`, `work_stealing`) too; the callback never suspends the fiber it happens to run in.
+ *  The fiber may be resumed by any thread: one that polls MPI in a fiber, one inside an MPI call, or the library's
+ *  own (`THENCE_CR_ANY_THREAD`). Every scheduling algorithm of Boost.Fiber works, those that move fibers between
+ *  threads (`shared_work`, `work_stealing`) too; the callback never suspends the fiber it happens to run in.
  *
  *  A thread whose fibers are all blocked sleeps and makes no progress. Choose one:
  *  - `thence::fibers::polling<Algorithm>` as the scheduling algorithm: it polls whenever no fiber of the thread is
- * ready;
+ *    ready;
  *  - `thence::fibers::progress_fiber`: a fiber that polls between the others, under any algorithm;
  *  - a continuation request with `THENCE_CR_ANY_THREAD`.
  *
- *  Callbacks of your own that run in such a poll must not block the fiber (no `boost::fibers::mutex`): on that thread
- * no other continuation would run until they return.
+ *  Callbacks of your own that run in such a poll must not block the fiber (no `boost::fibers::mutex`): on that
+ *  thread no other continuation would run until they return.
  *
  *  Link `Boost::fiber`. Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
  *  Continuations", listing 3 (block and unblock) and section 3.4 (progress as a polling service). */
@@ -41,7 +41,7 @@ namespace thence::fibers {
 namespace detail {
 
 /** A blocked fiber. The mutex is of the thread kind on purpose: it is never held across a switch of fibers, and a
- * callback that took one of the fiber kind could suspend the fiber that polls. */
+ *  callback that took one of the fiber kind could suspend the fiber that polls. */
 struct blocked {
     std::mutex mutex;
     boost::fibers::condition_variable_any changed;
@@ -93,9 +93,9 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
  *      boost::fibers::use_scheduling_algorithm<thence::fibers::polling<boost::fibers::algo::round_robin>>();
  *
  *  @tparam Algorithm a class derived from `boost::fibers::algo::algorithm`; the constructor's arguments go to it.
- *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then sleeps up
- * to 64 microseconds; a fiber that another thread makes ready ends that sleep. It starts to poll after `MPI_Init` and
- *        stops at `MPI_Finalize`. Not for poll-only continuation requests. */
+ *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then
+ *        sleeps up to 64 microseconds; a fiber that another thread makes ready ends that sleep. It starts to poll
+ *        after `MPI_Init` and stops at `MPI_Finalize`. Not for poll-only continuation requests. */
 template <class Algorithm> class polling : public Algorithm {
 public:
     using Algorithm::Algorithm;
@@ -130,9 +130,10 @@ private:
     thence::detail::backoff backoff_;
 };
 
-/** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to destruction.
- *  When no other fiber runs between its polls it sleeps, up to 64 microseconds. The destructor joins it, so destroy it
- * in a fiber of a thread that runs fibers, before `MPI_Finalize`. Not for poll-only continuation requests. */
+/** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to
+ *         destruction. When no other fiber runs between its polls it sleeps, up to 64 microseconds. The destructor
+ *         joins it, so destroy it in a fiber of a thread that runs fibers, before `MPI_Finalize`. Not for poll-only
+ *         continuation requests. */
 class progress_fiber {
 public:
     progress_fiber() : fiber_([this] { poll(); }) {}

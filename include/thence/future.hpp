@@ -6,10 +6,11 @@
  *  @brief MPI operations as `std::future`: the statuses are its value, a failure is its exception. C++20.
  *
  *  `std::future::get` and `wait` make no progress. Where no other thread is inside MPI and the continuation request
- * lacks `THENCE_CR_ANY_THREAD`, use thence::get() and thence::wait(), which do.
+ *  lacks `THENCE_CR_ANY_THREAD`, use thence::get() and thence::wait(), which do.
  *
- *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 2.2, 3.4.
- */
+ *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 2.2,
+ *  3.4.
+ * */
 
 #include <chrono>
 #include <future>
@@ -68,9 +69,9 @@ template <class Value> struct promised {
 /** @brief The completion of an operation as a future.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
  *  @param cr      the continuation request that keeps track.
- *  @return a future with the status; ready at once if the operation is complete already. If the operation fails, its
- *          `get()` throws thence::error. Its destructor does not wait: the operation goes on and its buffer stays in
- * use.
+ *  @return a future with the status; ready at once if the operation is complete already. If the operation fails,
+ *          its `get()` throws thence::error. Its destructor does not wait: the operation goes on and its buffer
+ *          stays in use.
  *  @throws thence::error if nothing could be attached: the request is unchanged then.
  *  @note Threads: any number at once, with the same `cr` too, and in callbacks. Cost: two allocations and those of
  *        `std::promise`. */
@@ -79,7 +80,7 @@ inline std::future<MPI_Status> as_future(MPI_Request &request, MPI_Request cr) {
 }
 
 /** @brief The completion of all `requests` as one future. As as_future() for one; the value is the statuses in the
- * order of `requests`, the exception carries them (thence::error::statuses()). */
+ *         order of `requests`, the exception carries them (thence::error::statuses()). */
 inline std::future<std::vector<MPI_Status>> as_future(std::span<MPI_Request> requests, MPI_Request cr) {
     return detail::promised<std::vector<MPI_Status>>::attach(requests, cr);
 }

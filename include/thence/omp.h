@@ -5,17 +5,19 @@
 /** @file omp.h
  *  @brief OpenMP: a detached task completes when its MPI operations do. C11 and C++, GCC 11 and Clang 12 or later.
  *
- *  A task with the clause `detach(event)` starts operations, hands them to thence_omp_fulfill_event_after() and ends.
- *  Its thread goes on with other tasks; the tasks that depend on it start once the operations are complete.
+ *  A task with the clause `detach(event)` starts operations, hands them to thence_omp_fulfill_event_after() and
+ *  ends. Its thread goes on with other tasks; the tasks that depend on it start once the operations are complete.
  *
  *  OpenMP has no polling service, and a thread that waits inside `taskwait` or a barrier calls no MPI. So something
- * else has to make progress: create the continuation request with `THENCE_CR_ANY_THREAD`, and the library's own thread
- * does (this is the form that can never starve), or wait with thence_omp_taskwait(). Both need `MPI_THREAD_MULTIPLE`.
+ *  else has to make progress: create the continuation request with `THENCE_CR_ANY_THREAD`, and the library's own
+ *  thread does (this is the form that can never starve), or wait with thence_omp_taskwait(). Both need
+ *  `MPI_THREAD_MULTIPLE`.
  *
- *  GCC's runtime runs a task at once, on the thread that creates it, when more than 64 tasks per thread are unfinished,
- *  detached ones included. If that task is detached, its creator then blocks until its event is fulfilled. Put the
- *  receives and the sends that match each other across ranks into one task or create them close together, else the
- * creator may wait for a message that it would have sent later. LLVM's runtime has no such limit.
+ *  GCC's runtime runs a task at once, on the thread that creates it, when more than 64 tasks per thread are
+ *  unfinished, detached ones included. If that task is detached, its creator then blocks until its event is
+ *  fulfilled. Put the receives and the sends that match each other across ranks into one task or create them close
+ *  together, else the creator may wait for a message that it would have sent later. LLVM's runtime has no such
+ *  limit.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.2. */
 
@@ -51,14 +53,15 @@ static inline int thence_omp_fulfill_(int error, MPI_Status *statuses, void *dat
  *                  `MPI_REQUEST_NULL` on return.
  *  @param statuses array of `count` statuses that stays valid until the event is fulfilled and is set by then, or
  *                  `MPI_STATUSES_IGNORE`. The task's own stack is gone by then: use memory that outlives the task.
- *  @param event    the handle of the clause `detach(event)` of the calling task. Fulfilled exactly once; inside this
- * call if everything is complete already.
+ *  @param event    the handle of the clause `detach(event)` of the calling task. Fulfilled exactly once; inside
+ *                  this call if everything is complete already.
  *  @param cr       the continuation request that keeps track, best one with `THENCE_CR_ANY_THREAD`.
  *  @return `MPI_SUCCESS`, or an error as from thence_attach():
- *          - of class `MPI_ERR_ARG`, `MPI_ERR_REQUEST` or `MPI_ERR_NO_MEM`: nothing has happened. The event is **not**
- *            fulfilled and the requests are still the caller's, who must complete them and fulfil the event;
- *          - any other: everything was complete already and an operation has failed. The event **is** fulfilled. This
- * is that operation's error, or `MPI_ERR_IN_STATUS` for `count > 1`.
+ *          - of class `MPI_ERR_ARG`, `MPI_ERR_REQUEST` or `MPI_ERR_NO_MEM`: nothing has happened. The event is
+ *            **not** fulfilled and the requests are still the caller's, who must complete them and fulfil the
+ *            event;
+ *          - any other: everything was complete already and an operation has failed. The event **is** fulfilled.
+ *            This is that operation's error, or `MPI_ERR_IN_STATUS` for `count > 1`.
  *
  *          An operation that fails later fulfils the event too. Its error is in `statuses`, and with
  *          `THENCE_CR_REPORT_FAILED` also what the test of `cr` and thence_omp_taskwait() return.
@@ -117,35 +120,37 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
     return NULL;
 }
 
-/** @brief `#pragma omp taskwait` with progress: wait until the child tasks of the calling task are complete, detached
- * ones included, while the continuation request that their events depend on is being tested.
- *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks, of any options. With
- *            `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the library's thread makes progress already; else
- * a thread tests `cr` until the wait is over, so that it ends even if every OpenMP thread is blocked.
- *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_OTHER` (MPI was initialized below `MPI_THREAD_MULTIPLE`),
- *          `MPI_ERR_NO_MEM` (no thread could be started): it has not waited. Otherwise it has, and returns
- *          `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed continuation.
- *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand, not
- * in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only `THENCE_CR_ANY_THREAD` helps.
+/** @brief `#pragma omp taskwait` with progress: wait until the child tasks of the calling task are complete,
+ *         detached ones included, and until no continuation is registered with `cr` any more.
+ *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks, of any options.
+ *            With `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the library's thread makes progress
+ *            already; else a thread tests `cr` until the wait is over, so that it ends even if every OpenMP thread
+ *            is blocked.
+ *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_OTHER` (MPI was initialized below
+ *          `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not waited. Otherwise it
+ *          has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed
+ *          continuation.
+ *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand,
+ *        not in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only
+ *        `THENCE_CR_ANY_THREAD` helps.
  *  @note Source: paper section 5.2, which runs a progress thread for the same reason. */
 static inline int thence_omp_taskwait(MPI_Request cr) {
     thence_cr_info info;
-    int level, flag, rc;
+    int level, rc;
     pthread_t thread;
     thence_omp_tester_ tester;
 
     rc = thence_cr_query(cr, &info);
-    if (rc != MPI_SUCCESS)
-        return rc;
-    if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
-#pragma omp taskwait
-        return thence_test(&cr, &flag, MPI_STATUS_IGNORE);
-    }
-    rc = MPI_Query_thread(&level);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Query_thread(&level);
     if (rc != MPI_SUCCESS)
         return rc;
     if (level < MPI_THREAD_MULTIPLE)
         return MPI_ERR_OTHER;
+    if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
+#pragma omp taskwait
+        return thence_wait(&cr, MPI_STATUS_IGNORE); /* the last callback may still be on its way out */
+    }
     tester.cr = cr;
     tester.stop = 0;
     tester.error = MPI_SUCCESS;
@@ -159,7 +164,9 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
         pthread_cond_signal(&tester.stopped);
         pthread_mutex_unlock(&tester.mutex);
         pthread_join(thread, NULL);
-        rc = tester.error != MPI_SUCCESS ? tester.error : thence_test(&cr, &flag, MPI_STATUS_IGNORE);
+        rc = thence_wait(&cr, MPI_STATUS_IGNORE);
+        if (tester.error != MPI_SUCCESS)
+            rc = tester.error;
     }
     pthread_cond_destroy(&tester.stopped);
     pthread_mutex_destroy(&tester.mutex);

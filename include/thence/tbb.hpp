@@ -7,13 +7,13 @@
  *
  *  - `thence::onetbb::suspend(requests, cr)` blocks the task, not its worker, which goes on with other tasks.
  *  - `thence::onetbb::task_group` runs tasks after operations (`run_after`) and makes progress by itself: while
- * operations are outstanding one small task of the arena polls, between other tasks. Its `wait()` ends when all tasks
- * and all operations are complete.
+ *    operations are outstanding one small task of the arena polls, between other tasks. Its `wait()` ends when all
+ *    tasks and all operations are complete.
  *
  *  Workers call MPI, so initialize it with `MPI_THREAD_MULTIPLE`. Needs oneTBB 2021.6 or later; link `TBB::tbb`.
  *
- *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 3 (listing
- * 3: block and unblock) and 3.4 (progress as a recurring task). */
+ *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 3
+ *  (listing 3: block and unblock) and 3.4 (progress as a recurring task). */
 
 #include <atomic>
 #include <chrono>
@@ -66,8 +66,8 @@ inline int suspend(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
 }
 
 /** Polls MPI from tasks of one arena while operations are outstanding: at most one polling task at a time, enqueued
- *  anew after each round so that other tasks get their turn. Invariant: `outstanding > 0` implies `polling`, or that
- * the thread that raised it is about to set it. */
+ *  anew after each round so that other tasks get their turn. Invariant: `outstanding > 0` implies `polling`, or
+ *  that the thread that raised it is about to set it. */
 class poller : public std::enable_shared_from_this<poller> {
 public:
     poller() {
@@ -131,8 +131,8 @@ private:
     poller &counts_;
 };
 
-/** A task that waits for operations. The task owns this object and, until it is released, this object the task; so both
- * live until the task has run or was cancelled. */
+/** A task that waits for operations. The task owns this object and, until it is released, this object the task; so
+ *  both live until the task has run or was cancelled. */
 struct waiting_task {
     waiting_task(std::size_t count, std::shared_ptr<poller> counts) : statuses(count), progress(std::move(counts)) {}
     waiting_task(const waiting_task &) = delete;
@@ -190,7 +190,7 @@ template <class F> struct task_body {
 /** @brief Suspend the current task until an operation is complete; its worker runs other tasks meanwhile.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
  *  @param cr      the continuation request that keeps track. Somebody has to make progress while all tasks are
- * suspended: create it with `THENCE_CR_ANY_THREAD`, or use task_group::suspend().
+ *                 suspended: create it with `THENCE_CR_ANY_THREAD`, or use task_group::suspend().
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
  *  @note Threads: any task or thread of oneTBB; the task may go on on another thread. Complete already: it is not
@@ -213,8 +213,8 @@ inline std::vector<MPI_Status> suspend(std::span<MPI_Request> requests, MPI_Requ
  *  While operations are outstanding it makes progress from a task of the arena in which the group was created. */
 class task_group {
 public:
-    /** @param cr the continuation request that keeps track; it has to outlive the group. Not poll-only and not one that
-     *            needs a start, since nobody would test or start it.
+    /** @param cr the continuation request that keeps track; it has to outlive the group. Not poll-only and not one
+     *            that needs a start, since nobody would test or start it.
      *  @throws thence::error `MPI_ERR_REQUEST` (no live CR), `MPI_ERR_ARG` (such options), `MPI_ERR_OTHER` (MPI was
      *          initialized below `MPI_THREAD_MULTIPLE`). */
     explicit task_group(MPI_Request cr) : cr_(cr), poller_(std::make_shared<detail::poller>()) {
@@ -242,9 +242,10 @@ public:
 
     /** @brief Run `f` as a task of the group once all `requests` are complete.
      *  @param requests active requests of any kind; non-persistent ones are `MPI_REQUEST_NULL` on return.
-     *  @param f `f()`: runs if all succeed; else the group is cancelled and wait() throws the thence::error, as if `f`
-     * had thrown it. Or `f(int error, std::span<const MPI_Status> statuses)`: runs in either case, with the code of the
-     *           first failed operation or `MPI_SUCCESS`; the statuses live as long as `f` runs.
+     *  @param f `f()`: runs if all succeed; else the group is cancelled and wait() throws the thence::error, as if
+     *           `f` had thrown it. Or `f(int error, std::span<const MPI_Status> statuses)`: runs in either case,
+     *           with the code of the first failed operation or `MPI_SUCCESS`; the statuses live as long as `f`
+     *           runs.
      *  @throws thence::error if nothing could be attached: the requests are unchanged and `f` will not run.
      *  @note Threads: any, inside tasks of the group too. */
     template <class F> void run_after(std::span<MPI_Request> requests, F &&f) {
@@ -268,8 +269,8 @@ public:
         return onetbb::suspend(requests, cr_);
     }
 
-    /** @brief Wait until all tasks of the group, those of run_after() included, have run or were cancelled.
-     *  A cancelled group waits for its MPI operations too, so their buffers are free again.
+    /** @brief Wait until all tasks of the group, those of run_after() included, have run or were cancelled. A
+     *         cancelled group waits for its MPI operations too, so their buffers are free again.
      *  @return `tbb::complete` or `tbb::canceled`. @throws the first exception that a task of the group threw.
      *  @note Threads: as `tbb::task_group::wait`. */
     ::tbb::task_group_status wait() { return group_.wait(); }

@@ -4,19 +4,20 @@
 
 /** @file threads.hpp
  *  @brief Threads of the C++ standard library or POSIX: put the calling thread to sleep until MPI operations are
- * complete, and let the callback wake it. C++20.
+ *         complete, and let the callback wake it. C++20.
  *
- *  - `thence::threads::block(requests, cr)` sleeps and never calls MPI meanwhile. Somebody else has to make progress:
- *    another thread inside MPI, or the library's own thread (`THENCE_CR_ANY_THREAD`). If nobody does, it never returns.
- *  - `thence::threads::wait(requests, cr)` makes sure of that itself: of all threads that wait, exactly one polls and
- * the others sleep; when its own operations are complete it passes the duty on. A single waiting thread polls by
- * itself.
+ *  - `thence::threads::block(requests, cr)` sleeps and never calls MPI meanwhile. Somebody else has to make
+ *    progress: another thread inside MPI, or the library's own thread (`THENCE_CR_ANY_THREAD`). If nobody does, it
+ *    never returns.
+ *  - `thence::threads::wait(requests, cr)` makes sure of that itself: of all threads that wait, exactly one polls
+ *    and the others sleep; when its own operations are complete it passes the duty on. A single waiting thread
+ *    polls by itself.
  *
- *  Both need the thread level of what they do: several threads call MPI, so `MPI_THREAD_MULTIPLE`, unless the program
- * has only one thread.
+ *  Both need the thread level of what they do: several threads call MPI, so `MPI_THREAD_MULTIPLE`, unless the
+ *  program has only one thread.
  *
- *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3 (block
- * and unblock) and section 3.4 (progress). */
+ *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3
+ *  (block and unblock) and section 3.4 (progress). */
 
 #include <condition_variable>
 #include <mutex>
@@ -50,8 +51,8 @@ struct blocked {
     }
 };
 
-/** Who polls. Invariant: if any thread is in `sleeping`, exactly one other thread polls or is leaving and has
- *  not yet passed the duty on. Lock order: this mutex, then that of a blocked thread. */
+/** Who polls. Invariant: if any thread is in `sleeping`, exactly one other thread polls or is leaving and has not
+ *  yet passed the duty on. Lock order: this mutex, then that of a blocked thread. */
 class duty {
 public:
     static duty &instance() {
@@ -151,8 +152,9 @@ inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Reque
  *  @param cr      the continuation request that keeps track.
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
- *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes it.
- */
+ *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes
+ *        it.
+ * */
 inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a blocked thread",
                                     [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
@@ -166,8 +168,8 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
 
 /** @brief Wait until an operation is complete; if no other thread does already, poll for all threads that wait.
  *  @param cr not poll-only and not one that needs a start: `MPI_ERR_ARG`. Else as block().
- *  @note Threads: any number at once, with the same `cr` too. The polling thread also runs other ready callbacks. Not
- * in a callback, where no continuation runs. */
+ *  @note Threads: any number at once, with the same `cr` too. The polling thread also runs other ready callbacks.
+ *        Not in a callback, where no continuation runs. */
 inline MPI_Status wait(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a waiting thread",
                                     [cr](auto those, auto *statuses) { return detail::wait(those, statuses, cr); });
