@@ -63,7 +63,8 @@ inline continuation_request *object_of(MPI_Request request) noexcept {
         offset =
             bits(request) - (kind == handle_kind::tagged_pointer ? 1 : 0) - reinterpret_cast<std::uintptr_t>(cr_arena);
     }
-    if (!is_cr_handle(request) || offset >= sizeof cr_arena || offset % cr_bytes != 0) {
+    if ((kind == handle_kind::integer && !is_cr_handle(request)) || offset >= sizeof cr_arena ||
+        offset % cr_bytes != 0) {
         return nullptr;
     }
     return reinterpret_cast<continuation_request *>(cr_arena + offset);
