@@ -49,6 +49,7 @@ int main(int argc, char **argv) {
     int rank, size, wrong = 0;
     int jobs[jobs_per_rank], results[jobs_per_rank];
     MPI_Request requests[2 * jobs_per_rank];
+    MPI_Status statuses[2 * jobs_per_rank];
     server s = {0, 0, 0, {0}, MPI_REQUEST_NULL};
 
     MPI_Init(&argc, &argv);
@@ -70,7 +71,7 @@ int main(int argc, char **argv) {
         MPI_Request_free(&s.cr);
         printf("served %d jobs\n", s.served);
     }
-    MPI_Waitall(2 * jobs_per_rank, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(2 * jobs_per_rank, requests, statuses);
     for (int i = 0; i < jobs_per_rank; ++i)
         wrong += results[i] != jobs[i] * jobs[i];
     if (wrong > 0)

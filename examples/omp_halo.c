@@ -42,7 +42,7 @@ static void create_tasks(int rank, int size, MPI_Request cr) {
     (void)dep; /* GCC does not count a depend clause as a use */
     for (int step = 0; step < steps; ++step) {
         int g = step % 2, h = 1 - g;
-        omp_event_handle_t done;
+        omp_event_handle_t done = (omp_event_handle_t)0;
 #pragma omp task detach(done) firstprivate(g) depend(in                                                                \
                                                      : dep[g][1], dep[g][blocks])                                      \
     depend(out                                                                                                         \

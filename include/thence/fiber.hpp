@@ -95,7 +95,8 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
  *  @tparam Algorithm a class derived from `boost::fibers::algo::algorithm`; the constructor's arguments go to it.
  *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then
  *        sleeps up to 64 microseconds; a fiber that another thread makes ready ends that sleep. It starts to poll
- *        after `MPI_Init` and stops at `MPI_Finalize`. Not for poll-only continuation requests. */
+ *        after `MPI_Init` and stops at `MPI_Finalize`; other threads than the one that finalizes have to end before.
+ *        Not for poll-only continuation requests. */
 template <class Algorithm> class polling : public Algorithm {
 public:
     using Algorithm::Algorithm;

@@ -67,7 +67,7 @@ static inline int thence_omp_fulfill_(int error, MPI_Status *statuses, void *dat
  *          `THENCE_CR_REPORT_FAILED` also what the test of `cr` and thence_omp_taskwait() return.
  *  @note Threads: any number at once, with the same `cr` too. Cost: that of thence_attach(), no allocation.
  *  @note Source: paper sections 2.3 and 5.2. */
-static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests[], MPI_Status statuses[],
+static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests[], MPI_Status *statuses,
                                                  omp_event_handle_t event, MPI_Request cr) {
     int flag = 0;
     int rc = thence_attach(count, requests, thence_omp_fulfill_, (void *)(uintptr_t)event, THENCE_INVOKE_FAILED,

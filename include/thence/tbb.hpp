@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -65,58 +66,136 @@ inline int suspend(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
     return self.error;
 }
 
-/** Polls MPI from tasks of one arena while operations are outstanding: at most one polling task at a time, enqueued
- *  anew after each round so that other tasks get their turn. Invariant: `outstanding > 0` implies `polling`, or
- *  that the thread that raised it is about to set it. */
-class poller : public std::enable_shared_from_this<poller> {
+class poller;
+
+/** A task that waits for operations. The task owns this object and, until it is handed to oneTBB, this object the
+ *  task; so both live until the task has run or was cancelled. */
+struct waiting_task {
+    waiting_task(std::size_t count, poller &by) : statuses(count), progress(by) {}
+    waiting_task(const waiting_task &) = delete;
+
+    ::tbb::task_handle task;
+    std::vector<MPI_Status> statuses;
+    int error = MPI_SUCCESS;
+    poller &progress;
+    waiting_task *next = nullptr; // in the poller's list of ready tasks
+
+    inline void attach(std::span<MPI_Request> requests, MPI_Request cr);
+    static inline int callback(int error, MPI_Status *, void *data) noexcept;
+};
+
+/** Polls MPI from tasks of oneTBB while operations are outstanding, one at a time, and hands ready tasks to the group.
+ * A callback may run on any thread, also one that oneTBB does not know, so it only puts them in a list.
+ *
+ *  Each polling task first lets other tasks go: it suspends and resumes itself. Resumed tasks are taken by a thread
+ * that has nothing else to do, in nested waits too, where oneTBB takes no enqueued tasks; and a spawned task would
+ * always come before the older ones of its thread. It never stays suspended, since the frames of a wait may lie below
+ * it.
+ *
+ *  Invariants: `outstanding` counts every operation until its task is handed over, and while it is not 0 there is a
+ *  polling task, or the thread that raised it is about to start one. MPI is called only between setting and clearing
+ *  `in_mpi`, and only if `outstanding > 0` is seen in between; so leave_mpi() can promise that no call is under way and
+ *  none will begin. */
+class poller {
 public:
-    poller() {
-        ::tbb::task_group().run_and_wait(
-            [] {}); // makes the thread's implicit arena exist, so that there is one to attach to
+    explicit poller(::tbb::task_group &group) : group_(group) {
+        // Makes the thread's implicit arena exist, to attach to, and binds the group to the context of this task: a
+        // group that is not bound yet would forget a cancellation when its first task is run from poll().
+        group_.run_and_wait([] {});
         arena_ = std::make_unique<::tbb::task_arena>(::tbb::task_arena::attach{});
     }
-    ::tbb::task_arena &arena() { return *arena_; }
+    ~poller() { own_group_.wait(); }
+    poller(const poller &) = delete;
+    poller &operator=(const poller &) = delete;
 
     void begin() {
-        outstanding_.fetch_add(1);
-        ensure_polling();
+        if (outstanding_.fetch_add(1) == 0)
+            ensure_polling();
     }
     void end() noexcept { outstanding_.fetch_sub(1); }
 
+    /** The last access of the caller to `task` and to this object, both may be gone at once. */
+    void ready(waiting_task &task) noexcept {
+        task.next = ready_.load(std::memory_order_relaxed);
+        while (!ready_.compare_exchange_weak(task.next, &task, std::memory_order_release, std::memory_order_relaxed)) {
+        }
+    }
+    /** To be called when nothing is outstanding: MPI may be finalized when it returns. */
+    void leave_mpi() const noexcept {
+        while (in_mpi_.load())
+            std::this_thread::yield();
+    }
+
 private:
+    using clock = std::chrono::steady_clock;
+
     void ensure_polling() {
         if (!polling_.exchange(true))
-            enqueue();
+            spawn();
     }
-    void enqueue() {
-        arena_->enqueue([self = shared_from_this()] { self->poll(); });
+    void spawn() {
+        if (::tbb::this_task_arena::current_thread_index() != ::tbb::task_arena::not_initialized)
+            own_group_.run([this] { poll(); });
+        else
+            arena_->enqueue(own_group_.defer([this] { poll(); }));
     }
     void poll() {
-        using clock = std::chrono::steady_clock;
+        ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
         if (clock::now() - left_ > std::chrono::microseconds(20)) // other tasks have run since: not idle
             backoff_.reset();
-        const long before = outstanding_.load();
-        for (int i = 0; i < 8 && outstanding_.load() == before; ++i)
-            thence_progress();
-        if (outstanding_.load() != before)
+        const bool found = call_mpi();
+        waiting_task *oldest = take_ready();
+        if (found || oldest != nullptr)
             backoff_.reset();
         else
             backoff_.pause();
         left_ = clock::now();
+
+        // The next polling task first, so that the ready ones come before it.
         if (outstanding_.load() > 0) {
-            enqueue();
-            return;
+            spawn();
+        } else {
+            polling_.store(false);
+            if (outstanding_.load() > 0) // raised before the store: its begin() has relied on this task
+                ensure_polling();
         }
-        polling_.store(false);
-        if (outstanding_.load() > 0) // raised before the store: its begin() has relied on this round
-            ensure_polling();
+        while (oldest != nullptr)
+            group_.run(std::move(std::exchange(oldest, oldest->next)->task));
+    }
+    /** @return whether anything ended. */
+    bool call_mpi() noexcept {
+        in_mpi_.store(true);
+        const long before = outstanding_.load();
+        for (int i = 0;
+             i < 8 && before > 0 && ready_.load(std::memory_order_relaxed) == nullptr && outstanding_.load() == before;
+             ++i)
+            thence_progress();
+        in_mpi_.store(false);
+        return outstanding_.load() != before;
+    }
+    /** @return the ready tasks, oldest first. They are not outstanding any more, but still hold the group's wait(). */
+    waiting_task *take_ready() noexcept {
+        waiting_task *newest = ready_.exchange(nullptr, std::memory_order_acquire);
+        waiting_task *oldest = nullptr;
+        while (newest != nullptr) {
+            waiting_task *const next = std::exchange(newest->next, oldest);
+            oldest = std::exchange(newest, next);
+            end();
+        }
+        return oldest;
     }
 
+    ::tbb::task_group &group_;
     std::unique_ptr<::tbb::task_arena> arena_;
     std::atomic<long> outstanding_{0};
+    std::atomic<waiting_task *> ready_{nullptr};
     std::atomic<bool> polling_{false};
+    std::atomic<bool> in_mpi_{false};
     thence::detail::backoff backoff_;
-    std::chrono::steady_clock::time_point left_{};
+    clock::time_point left_{};
+    // Isolated, so that cancelling the tasks around the group does not stop progress.
+    ::tbb::task_group_context context_{::tbb::task_group_context::isolated};
+    ::tbb::task_group own_group_{context_};
 };
 
 /** Counts as an outstanding operation for as long as it lives. */
@@ -131,42 +210,24 @@ private:
     poller &counts_;
 };
 
-/** A task that waits for operations. The task owns this object and, until it is released, this object the task; so
- *  both live until the task has run or was cancelled. */
-struct waiting_task {
-    waiting_task(std::size_t count, std::shared_ptr<poller> counts) : statuses(count), progress(std::move(counts)) {}
-    waiting_task(const waiting_task &) = delete;
-
-    ::tbb::task_handle task;
-    std::vector<MPI_Status> statuses;
-    int error = MPI_SUCCESS;
-    std::shared_ptr<poller> progress;
-
-    void attach(std::span<MPI_Request> requests, MPI_Request cr) {
-        progress->begin();
-        try {
-            if (thence::detail::attach(requests, statuses.data(), cr, &waiting_task::callback, this, error))
-                release();
-        } catch (...) {
-            progress->end();
-            task = {};
-            throw;
-        }
+void waiting_task::attach(std::span<MPI_Request> requests, MPI_Request cr) {
+    progress.begin();
+    try {
+        if (thence::detail::attach(requests, statuses.data(), cr, &waiting_task::callback, this, error))
+            progress.ready(*this);
+    } catch (...) {
+        progress.end();
+        task = {};
+        throw;
     }
-    static int callback(int error, MPI_Status *, void *data) noexcept {
-        auto *self = static_cast<waiting_task *>(data);
-        self->error = error;
-        self->release();
-        return MPI_SUCCESS;
-    }
+}
 
-private:
-    void release() {
-        const auto counts = progress; // outlives this object, which the task may destroy at once
-        counts->arena().enqueue(std::move(task));
-        counts->end();
-    }
-};
+int waiting_task::callback(int error, MPI_Status *, void *data) noexcept {
+    auto *self = static_cast<waiting_task *>(data);
+    self->error = error;
+    self->progress.ready(*self);
+    return MPI_SUCCESS;
+}
 
 /** The task that runs the user's `function` after its operations. oneTBB calls it once, as const. */
 template <class F> struct task_body {
@@ -217,7 +278,7 @@ public:
      *            that needs a start, since nobody would test or start it.
      *  @throws thence::error `MPI_ERR_REQUEST` (no live CR), `MPI_ERR_ARG` (such options), `MPI_ERR_OTHER` (MPI was
      *          initialized below `MPI_THREAD_MULTIPLE`). */
-    explicit task_group(MPI_Request cr) : cr_(cr), poller_(std::make_shared<detail::poller>()) {
+    explicit task_group(MPI_Request cr) : cr_(cr) {
         thence_cr_info info{};
         int level = 0;
         check(thence_cr_query(cr, &info), "task group: the continuation request");
@@ -230,7 +291,7 @@ public:
     /** Waits; call wait() yourself to see exceptions. */
     ~task_group() {
         try {
-            group_.wait();
+            wait();
         } catch (...) {
         }
     }
@@ -260,12 +321,12 @@ public:
 
     /** @brief As thence::onetbb::suspend(), and the group makes progress meanwhile. Call it in a task of the group. */
     MPI_Status suspend(MPI_Request &request) {
-        const detail::outstanding counted(*poller_);
+        const detail::outstanding counted(poller_);
         return onetbb::suspend(request, cr_);
     }
     /** @brief As thence::onetbb::suspend() for all `requests`, and the group makes progress meanwhile. */
     std::vector<MPI_Status> suspend(std::span<MPI_Request> requests) {
-        const detail::outstanding counted(*poller_);
+        const detail::outstanding counted(poller_);
         return onetbb::suspend(requests, cr_);
     }
 
@@ -273,15 +334,21 @@ public:
      *         cancelled group waits for its MPI operations too, so their buffers are free again.
      *  @return `tbb::complete` or `tbb::canceled`. @throws the first exception that a task of the group threw.
      *  @note Threads: as `tbb::task_group::wait`. */
-    ::tbb::task_group_status wait() { return group_.wait(); }
+    ::tbb::task_group_status wait() {
+        const struct leaving {
+            detail::poller &poller;
+            ~leaving() { poller.leave_mpi(); }
+        } leaves_mpi{poller_};
+        return group_.wait();
+    }
 
     /** @brief Cancel the tasks of the group that have not started. MPI operations go on. */
     void cancel() { group_.cancel(); }
 
 private:
     MPI_Request cr_;
-    std::shared_ptr<detail::poller> poller_;
     ::tbb::task_group group_;
+    detail::poller poller_{group_}; // last: it uses the group
 };
 
 } // namespace thence::onetbb

@@ -1,10 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi_fixture.hpp"
 
-#include <thence/tbb.hpp>
+#include <oneapi/tbb/task_arena.h>
 
-#include <list>
 #include <vector>
+
+namespace {
+
+std::atomic<bool> polls_linger{false};
+std::atomic<bool> mpi_is_over{false};
+std::atomic<int> polls_too_late{0};
+
+int watched_progress() {
+    const int result = thence_progress();
+    if (polls_linger)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    polls_too_late += mpi_is_over.load();
+    return result;
+}
+
+} // namespace
+
+// The header's polls, but not those of the fixture, are watched.
+#define thence_progress watched_progress
+#include <thence/tbb.hpp>
+#undef thence_progress
 
 namespace {
 
@@ -151,6 +171,25 @@ TEST(tbb_task_group, wait_makes_progress) {
     EXPECT_EQ(got, 17);
 }
 
+// The program may call MPI_Finalize next.
+TEST(tbb_task_group, makes_no_mpi_call_after_wait) {
+    const thence::continuation_request cr;
+    polls_too_late = 0;
+    polls_linger = true;
+    for (int i = 0; i < 300; ++i) {
+        task_group group(cr);
+        pending_receive r(i);
+        group.run_after(r.request, [] {});
+        group.run([&] { r.complete(); });
+        group.wait();
+        mpi_is_over = true;
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        mpi_is_over = false;
+    }
+    polls_linger = false;
+    EXPECT_EQ(polls_too_late.load(), 0);
+}
+
 TEST(tbb_task_group, failure_cancels_and_wait_throws_and_the_group_is_usable_again) {
     NEEDS_TWO_RANKS();
     const errors_return scope;
@@ -293,6 +332,46 @@ TEST(tbb_task_group, takes_part_in_nested_groups) {
         });
     outer.wait();
     EXPECT_EQ(runs.load(), 8);
+}
+
+// One slot: the nested wait comes first, and what it waits for is sent by an older task of the only thread.
+TEST(tbb_task_group, polling_lets_older_tasks_run) {
+    const thence::continuation_request cr;
+    tbb::task_arena arena(1);
+    bool received = false;
+    arena.execute([&] {
+        pending_receive r(1);
+        tbb::task_group outer;
+        outer.run([&] { r.complete(4); });
+        outer.run([&] {
+            task_group inner(cr);
+            inner.run_after(r.request, [&] { received = r.value() == 4; });
+            inner.wait();
+            EXPECT_TRUE(received);
+        });
+        outer.wait();
+    });
+    EXPECT_TRUE(received);
+}
+
+TEST(tbb_task_group, is_cancelled_with_the_group_around_it_but_makes_progress) {
+    const thence::continuation_request cr;
+    pending_receive r(1);
+    bool ran = false;
+    tbb::task_group outer;
+    outer.run_and_wait([&] {
+        task_group inner(cr);
+        inner.run_after(r.request, [&] { ran = true; });
+        outer.cancel();
+        std::thread sender([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+            r.complete(6);
+        });
+        EXPECT_EQ(inner.wait(), tbb::canceled);
+        EXPECT_EQ(r.value(), 6);
+        sender.join();
+    });
+    EXPECT_FALSE(ran);
 }
 
 } // namespace
