@@ -44,24 +44,18 @@ extern "C" {
  *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
-/** Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
-enum {
-    THENCE_CR_POLL_ONLY = 1 << 0,        /**< run continuations only while this CR is tested or waited for */
-    THENCE_CR_ENQUEUE_COMPLETE = 1 << 1, /**< never report immediate completion: always run the callback */
-    THENCE_CR_ANY_THREAD = 1 << 2,       /**< the library's own thread may run the callbacks */
-    THENCE_CR_SIGNAL_SAFE = 1 << 3,      /**< the callbacks are async-signal safe (a hint) */
-    THENCE_CR_NEEDS_START = 1 << 4,      /**< callbacks run only between MPI_Start/thence_start and completion */
-    THENCE_CR_REPORT_FAILED = 1 << 5     /**< a failed continuation is kept for thence_get_failed() instead of run */
-};
+/* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
+#define THENCE_CR_POLL_ONLY (1U << 0) /**< run continuations only while this CR is tested or waited for */
+#define THENCE_CR_ENQUEUE_COMPLETE (1U << 1) /**< never report immediate completion: always run the callback */
+#define THENCE_CR_ANY_THREAD (1U << 2) /**< the library's own thread may run the callbacks */
+#define THENCE_CR_SIGNAL_SAFE (1U << 3) /**< the callbacks are async-signal safe (a hint) */
+#define THENCE_CR_NEEDS_START (1U << 4) /**< callbacks run only between MPI_Start/thence_start and completion */
+#define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
 
-/** Options of one continuation, for thence_attach(). */
-enum {
-    THENCE_PERSISTENT = 1 << 0,    /**< all requests are persistent; needed only where thence_cr_query() says
-                                        `detects_persistent == 0` */
-    THENCE_INVOKE_FAILED = 1 << 1, /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
-    THENCE_MAY_RUN = 1 << 2        /**< the callback may run inside thence_attach() if everything is complete already;
-                                        `flag` is then 0 */
-};
+/* Options of one continuation, for thence_attach(). */
+#define THENCE_PERSISTENT (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0` */
+#define THENCE_INVOKE_FAILED (1U << 1) /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
+#define THENCE_MAY_RUN (1U << 2) /**< the callback may run inside thence_attach() if everything is complete already; `flag` is then 0 */
 
 /** @brief Create a continuation request.
  *  @param flags    `THENCE_CR_` options, or 0.
@@ -158,7 +152,6 @@ typedef struct thence_stats_t {
     unsigned long long immediate;  /**< thence_attach() calls that returned `flag == 1` */
     unsigned long long completed;  /**< continuations whose callback has returned */
     unsigned long long failed;     /**< continuations with a failed operation or a callback that returned an error */
-    unsigned long long cancelled;  /**< operations that completed as cancelled */
     unsigned long long polls;      /**< engine polls */
     unsigned long long recovered;  /**< completions that the native engine recovered by its scan */
     unsigned long long helper_wakeups; /**< times the helper thread woke up */

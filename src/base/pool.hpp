@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pool of objects of one type: no allocation in steady state, no lock while a thread reuses what it gave back, and
+// every object that was ever handed out can be visited.
+//
+// Invariant: an object is in exactly one of: a thread's magazine, the shared list, its user's hands. Slabs are never
+// freed while the process runs, so a visitor may look at any object at any time; what it may believe of an object that
+// is not its own is up to the object's own atomic state.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <new>
+
+namespace thence::base {
+
+// One thread's stock. A plain aggregate, so that a thread_local one needs no initialization check.
+template <class T> struct magazine {
+    T *head;
+    unsigned count;
+};
+
+template <class T> class pool {
+public:
+    static constexpr unsigned batch = 64;
+
+    // Null only when memory is exhausted.
+    T *take(magazine<T> &mine) noexcept {
+        T *object = mine.head;
+        if (object == nullptr) [[unlikely]] {
+            if (!refill(mine)) {
+                return nullptr;
+            }
+            object = mine.head;
+        }
+        mine.head = object->next;
+        --mine.count;
+        return object;
+    }
+
+    void give(magazine<T> &mine, T *object) noexcept {
+        object->next = mine.head;
+        mine.head = object;
+        if (++mine.count > 2 * batch) [[unlikely]] {
+            spill(mine, batch);
+        }
+    }
+
+    // Returns the whole stock of a thread that ends.
+    void retire(magazine<T> &mine) noexcept { spill(mine, mine.count); }
+
+    template <class Visitor> void for_each(Visitor &&visit) {
+        for (slab *s = slabs_.load(std::memory_order_acquire); s != nullptr; s = s->older) {
+            for (T &object : s->objects) {
+                visit(object);
+            }
+        }
+    }
+
+private:
+    struct slab {
+        T objects[batch];
+        slab *older = nullptr;
+    };
+
+    __attribute__((noinline)) bool refill(magazine<T> &mine) noexcept {
+        std::scoped_lock guard(mutex_);
+        if (shared_ == nullptr) {
+            slab *fresh = new (std::nothrow) slab;
+            if (fresh == nullptr) {
+                return false;
+            }
+            for (T &object : fresh->objects) {
+                object.next = shared_;
+                shared_ = &object;
+            }
+            fresh->older = slabs_.load(std::memory_order_relaxed);
+            slabs_.store(fresh, std::memory_order_release);
+        }
+        for (unsigned i = 0; i < batch && shared_ != nullptr; ++i) {
+            T *object = shared_;
+            shared_ = object->next;
+            object->next = mine.head;
+            mine.head = object;
+            ++mine.count;
+        }
+        return true;
+    }
+
+    __attribute__((noinline)) void spill(magazine<T> &mine, unsigned count) noexcept {
+        std::scoped_lock guard(mutex_);
+        for (; count != 0 && mine.head != nullptr; --count) {
+            T *object = mine.head;
+            mine.head = object->next;
+            --mine.count;
+            object->next = shared_;
+            shared_ = object;
+        }
+    }
+
+    std::mutex mutex_;
+    T *shared_ = nullptr;
+    std::atomic<slab *> slabs_{nullptr};
+};
+
+} // namespace thence::base

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The paper's names: thin over the same checked entry points as thence_attach().
+#include <thence/mpix_continue.h>
+
+#include "c_api/checks.hpp"
+
+using namespace thence;
+
+namespace {
+continuation::attachment paper(MPIX_Continue_cb_function *cb, void *cb_data, const void *where) {
+    return {reinterpret_cast<continuation::any_function>(cb), cb_data, continuation::signature::paper, 0, where};
+}
+} // namespace
+
+extern "C" {
+
+int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) { return c_api::create(0, -1, info, cont_req); }
+
+int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
+                  MPI_Request cont_req) {
+    return c_api::attach(1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status, cont_req, flag);
+}
+
+int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,
+                     MPI_Status statuses[], MPI_Request cont_req) {
+    return c_api::attach(count, op_requests, paper(cb, cb_data, __builtin_return_address(0)), statuses, cont_req, flag);
+}
+
+} // extern "C"

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The Forum's names: thin over the same checked entry points. Its flag bits are translated, never passed through.
+#include <thence/mpix_continue_forum.h>
+
+#include "c_api/checks.hpp"
+
+using namespace thence;
+
+namespace {
+
+continuation::attachment forum(MPIX_Continue_cb_function *cb, void *cb_data, int flags, const void *where) {
+    const unsigned own = ((flags & MPIX_CONT_DEFER_COMPLETE) == 0 ? THENCE_MAY_RUN : 0U) |
+                         ((flags & MPIX_CONT_INVOKE_FAILED) != 0 ? THENCE_INVOKE_FAILED : 0U);
+    return {reinterpret_cast<continuation::any_function>(cb), cb_data, continuation::signature::forum, own, where};
+}
+
+bool known(int flags) {
+    return (flags & ~(MPIX_CONT_REQBUF_VOLATILE | MPIX_CONT_REQUESTS_FREE | MPIX_CONT_DEFER_COMPLETE |
+                      MPIX_CONT_INVOKE_FAILED)) == 0;
+}
+
+} // namespace
+
+extern "C" {
+
+int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req) {
+    if ((flags & ~MPIX_CONT_POLL_ONLY) != 0 || max_poll < 0) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    // Complete at once is never reported through a flag here: ENQUEUE_COMPLETE is what DEFER_COMPLETE then means.
+    const unsigned own = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE |
+                         ((flags & MPIX_CONT_POLL_ONLY) != 0 ? THENCE_CR_POLL_ONLY : 0U);
+    return c_api::create(own, max_poll == 0 ? -1 : max_poll, info, cont_req);
+}
+
+int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
+                  MPI_Request cont_req) {
+    return MPIX_Continueall(1, request, cb, cb_data, flags, status, cont_req);
+}
+
+int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
+                     MPI_Status statuses[], MPI_Request cont_req) {
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    return c_api::attach(count, requests, forum(cb, cb_data, flags, __builtin_return_address(0)), statuses, cont_req,
+                         nullptr);
+}
+
+int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {
+    return thence_get_failed(cont_req, count, cb_data);
+}
+
+} // extern "C"

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's own C API: checks the arguments, calls the continuation layer, reports errors. No logic.
+#include <thence/thence.h>
+
+#include "c_api/checks.hpp"
+#include "continuation/attach.hpp"
+#include "continuation/info.hpp"
+#include "continuation/library.hpp"
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
+#include "mpi/calls.hpp"
+#include "progress/progress.hpp"
+
+using namespace thence;
+using c_api::fail;
+using continuation::continuation_request;
+
+namespace thence::c_api {
+
+int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
+    constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
+                               THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED;
+    if (cr == nullptr || (flags & ~known) != 0 || max_poll < -1) {
+        return fail(MPI_ERR_ARG);
+    }
+    if (const int code = continuation::set_up(); code != MPI_SUCCESS) {
+        return fail(code);
+    }
+    continuation::cr_options options{flags, max_poll};
+    if (const int code = continuation::read_info(info, options); code != MPI_SUCCESS) {
+        return fail(code);
+    }
+    if ((options.flags & THENCE_CR_ANY_THREAD) != 0) {
+        progress::require_helper(); // where the thread level forbids it, application threads run them: allowed too
+    }
+    continuation_request *created = continuation_request::create(options);
+    if (created == nullptr) {
+        return fail(MPI_ERR_NO_MEM);
+    }
+    *cr = created->handle();
+    return MPI_SUCCESS;
+}
+
+int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
+           MPI_Request cr, int *flag) noexcept {
+    constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
+    continuation_request *object = continuation_request::from(cr);
+    if (object == nullptr) [[unlikely]] {
+        return fail(MPI_ERR_REQUEST);
+    }
+    const bool never_at_once = (what.flags & THENCE_MAY_RUN) != 0 || object->has(THENCE_CR_ENQUEUE_COMPLETE);
+    if (count < 0 || what.callback == nullptr || (requests == nullptr && count > 0) ||
+        (flag == nullptr && !never_at_once) || (what.flags & ~known) != 0) [[unlikely]] {
+        return fail(MPI_ERR_ARG);
+    }
+    for (int i = 0; i < count; ++i) {
+        if (continuation::is_cr_handle(requests[i])) [[unlikely]] {
+            continuation_request *operation = continuation_request::from(requests[i]);
+            if (operation == nullptr || operation == object) {
+                return fail(MPI_ERR_REQUEST);
+            }
+        }
+    }
+    const continuation::attach_result result = continuation::attach(count, requests, what, statuses, *object);
+    if (result.error == MPI_ERR_NO_MEM && result.flag == 0) [[unlikely]] {
+        return fail(MPI_ERR_NO_MEM);
+    }
+    if (flag != nullptr) {
+        *flag = result.flag;
+    }
+    // A failed operation met its communicator's error handler already.
+    return result.error;
+}
+
+} // namespace thence::c_api
+
+namespace {
+
+// The CR behind a handle, or null with the error reported in `code`.
+continuation_request *checked(const MPI_Request *cr, int &code) {
+    continuation_request *object = nullptr;
+    code = MPI_SUCCESS;
+    if (cr == nullptr) {
+        code = fail(MPI_ERR_ARG);
+    } else if ((object = continuation_request::from(*cr)) == nullptr) {
+        code = fail(MPI_ERR_REQUEST);
+    }
+    return object;
+}
+
+int finish_test(const continuation::test_result &result, MPI_Status *status) {
+    if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
+        *status = mpi::empty_status();
+    }
+    return result.error == MPI_SUCCESS ? MPI_SUCCESS : fail(result.error);
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
+    return c_api::create(flags, max_poll, info, cr);
+}
+
+int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
+                  MPI_Status statuses[], MPI_Request cr, int *flag) {
+    return c_api::attach(count, requests,
+                         {reinterpret_cast<continuation::any_function>(callback), data, continuation::signature::own,
+                          flags, __builtin_return_address(0)},
+                         statuses, cr, flag);
+}
+
+int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    if (object == nullptr || flag == nullptr) {
+        return object == nullptr ? code : fail(MPI_ERR_ARG);
+    }
+    const continuation::test_result result = continuation::test(*object);
+    *flag = result.complete ? 1 : 0;
+    return finish_test(result, status);
+}
+
+int thence_wait(MPI_Request *cr, MPI_Status *status) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    return object == nullptr ? code : finish_test(continuation::wait(*object), status);
+}
+
+int thence_start(MPI_Request *cr) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    if (object == nullptr) {
+        return code;
+    }
+    return object->start() ? MPI_SUCCESS : fail(MPI_ERR_REQUEST);
+}
+
+int thence_free(MPI_Request *cr) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    if (object == nullptr) {
+        return code;
+    }
+    object->free_handle();
+    *cr = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+
+int thence_cancel(MPI_Request *cr) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    if (object == nullptr) {
+        return code;
+    }
+    continuation::cancel_all(*object);
+    return MPI_SUCCESS;
+}
+
+int thence_get_failed(MPI_Request cr, int *count, void **data) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(&cr, code);
+    if (object == nullptr) {
+        return code;
+    }
+    if (count == nullptr || *count < 0 || (data == nullptr && *count > 0)) {
+        return fail(MPI_ERR_ARG);
+    }
+    *count = object->take_failed(*count, data);
+    return MPI_SUCCESS;
+}
+
+int thence_progress(void) {
+    if (const int code = continuation::set_up(); code != MPI_SUCCESS) {
+        return fail(code);
+    }
+    continuation::progress();
+    return MPI_SUCCESS;
+}
+
+int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(&cr, code);
+    if (object == nullptr || info == nullptr) {
+        return object == nullptr ? code : fail(MPI_ERR_ARG);
+    }
+    info->flags = object->flags();
+    info->max_poll = object->max_poll();
+    info->registered = object->registered();
+    info->active = object->active() && (object->has(THENCE_CR_NEEDS_START) || !object->idle()) ? 1 : 0;
+    info->detects_persistent = engine::current->detects_persistent() ? 1 : 0;
+    info->engine = engine::current->name();
+    info->engine_why = engine::current->why();
+    info->hook = progress::hook_name();
+    return MPI_SUCCESS;
+}
+
+int thence_stats(thence_stats_t *stats) {
+    if (stats == nullptr) {
+        return fail(MPI_ERR_ARG);
+    }
+    using continuation::counters;
+    stats->attached = continuation::total(&counters::attached);
+    stats->immediate = continuation::total(&counters::immediate);
+    stats->completed = continuation::total(&counters::completed);
+    stats->failed = continuation::total(&counters::failed);
+    stats->polls = engine::current != nullptr ? engine::current->polls() : 0;
+    stats->recovered = engine::current != nullptr ? engine::current->recovered() : 0;
+    stats->helper_wakeups = progress::helper_wakeups();
+    stats->outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
+    return MPI_SUCCESS;
+}
+
+int thence_is_cr(MPI_Request request) { return continuation_request::from(request) != nullptr ? 1 : 0; }
+
+} // extern "C"

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How a continuation request looks as an MPI_Request: a value that no MPI hands out, told apart in a few instructions.
+//
+// CR objects live in one static array, so a handle is good or bad by arithmetic alone:
+//  - Open MPI: the object's address plus one. Real handles are aligned pointers, so the low bit tells.
+//  - handles of type int (MPICH, Intel MPI): 0x2d000000 plus the index. There 0x2c is MPI_REQUEST_NULL's "invalid kind,
+//    request" prefix, and 0x2d differs from it in bits that mean nothing for an invalid kind.
+//  - the standard ABI: the object's address; it is our memory, so it can be nobody else's handle.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace thence::continuation {
+
+class continuation_request;
+
+inline constexpr std::size_t max_crs = 65536;
+inline constexpr std::size_t cr_bytes = 256;
+extern unsigned char cr_arena[max_crs * cr_bytes];
+
+enum class handle_kind { tagged_pointer, integer, pointer };
+
+inline constexpr handle_kind kind =
+    std::is_integral_v<MPI_Request> ? handle_kind::integer
+#if defined(OPEN_MPI)
+                                    : handle_kind::tagged_pointer;
+#else
+                                    : handle_kind::pointer;
+#endif
+
+inline constexpr std::uint32_t integer_prefix = 0x2d000000;
+
+template <class Handle> std::uintptr_t bits(Handle request) noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        return static_cast<std::uint32_t>(request);
+    } else {
+        return reinterpret_cast<std::uintptr_t>(request);
+    }
+}
+
+// True for the handle of a CR, live or not. Everything else is MPI's.
+inline bool is_cr_handle(MPI_Request request) noexcept {
+    if constexpr (kind == handle_kind::tagged_pointer) {
+        return (bits(request) & 1) != 0;
+    } else if constexpr (kind == handle_kind::integer) {
+        return (bits(request) & 0xff000000U) == integer_prefix;
+    } else {
+        return bits(request) - reinterpret_cast<std::uintptr_t>(cr_arena) < sizeof cr_arena;
+    }
+}
+
+// The object behind a CR handle, or null if the handle is out of range.
+inline continuation_request *object_of(MPI_Request request) noexcept {
+    std::uintptr_t offset = 0;
+    if constexpr (kind == handle_kind::integer) {
+        offset = (bits(request) & 0xffffffU) * cr_bytes;
+    } else {
+        offset = bits(request) - (kind == handle_kind::tagged_pointer ? 1 : 0) -
+                 reinterpret_cast<std::uintptr_t>(cr_arena);
+    }
+    if (!is_cr_handle(request) || offset >= sizeof cr_arena || offset % cr_bytes != 0) {
+        return nullptr;
+    }
+    return reinterpret_cast<continuation_request *>(cr_arena + offset);
+}
+
+template <class Handle = MPI_Request> Handle handle_of(const continuation_request *object) noexcept {
+    const auto address = reinterpret_cast<std::uintptr_t>(object);
+    if constexpr (std::is_integral_v<Handle>) {
+        const auto index = (address - reinterpret_cast<std::uintptr_t>(cr_arena)) / cr_bytes;
+        return static_cast<Handle>(integer_prefix | index);
+    } else {
+        return reinterpret_cast<Handle>(address + (kind == handle_kind::tagged_pointer ? 1 : 0));
+    }
+}
+
+} // namespace thence::continuation

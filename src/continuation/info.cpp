@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/info.hpp"
+
+#include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
+#include "mpi/calls.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+
+namespace thence::continuation {
+namespace {
+
+std::optional<std::string> value_of(MPI_Info info, const char *key) {
+    char buffer[MPI_MAX_INFO_VAL + 1] = {};
+    int there = 0;
+    if (info == MPI_INFO_NULL ||
+        mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS || there == 0) {
+        return std::nullopt;
+    }
+    return std::string(buffer);
+}
+
+// Sets or clears `bit` as the boolean key says. False for a value that is no boolean.
+bool read_bool(MPI_Info info, const char *key, unsigned bit, unsigned &flags) {
+    const std::optional<std::string> value = value_of(info, key);
+    if (!value) {
+        return true;
+    }
+    if (*value != "true" && *value != "false") {
+        return false;
+    }
+    flags = *value == "true" ? flags | bit : flags & ~bit;
+    return true;
+}
+
+bool read_max_poll(MPI_Info info, int &max_poll) {
+    const std::optional<std::string> value = value_of(info, "mpi_continue_max_poll");
+    if (!value) {
+        return true;
+    }
+    int number = 0;
+    const char *end = value->data() + value->size();
+    const auto [last, fault] = std::from_chars(value->data(), end, number);
+    if (fault != std::errc() || last != end || number < -1) {
+        return false;
+    }
+    max_poll = number;
+    return true;
+}
+
+bool read_thread(MPI_Info info, unsigned &flags) {
+    const std::optional<std::string> value = value_of(info, "mpi_continue_thread");
+    if (!value) {
+        // A user who asks for the helper thread by THENCE_PROGRESS wants it to run what nobody restricted.
+        const char *progress = std::getenv("THENCE_PROGRESS");
+        if (progress != nullptr && std::strcmp(progress, "thread") == 0) {
+            flags |= THENCE_CR_ANY_THREAD;
+        }
+        return true;
+    }
+    if (*value == "any" || *value == "all") {
+        flags |= THENCE_CR_ANY_THREAD;
+    } else if (*value == "application") {
+        flags &= ~static_cast<unsigned>(THENCE_CR_ANY_THREAD);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+} // namespace
+
+int read_info(MPI_Info info, cr_options &options) {
+    cr_options read = options;
+    const bool good =
+        read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
+        read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
+        read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
+        read_max_poll(info, read.max_poll) && read_thread(info, read.flags);
+    if (!good || ((read.flags & THENCE_CR_POLL_ONLY) != 0 && read.max_poll == 0)) {
+        return MPI_ERR_INFO_VALUE;
+    }
+    options = read;
+    return MPI_SUCCESS;
+}
+
+void cancel_all(continuation_request &cr) noexcept {
+    busy_scope cancelling;
+    for_each_attached([&](continuation &c) {
+        if (c.cr != &cr) {
+            return;
+        }
+        engine::operation *ops = c.operations();
+        for (int i = 0; i < c.count; ++i) {
+            if (ops[i].how != engine::tending::done && ops[i].how != engine::tending::waiting) {
+                engine::current->cancel(ops[i]);
+            }
+        }
+    });
+}
+
+} // namespace thence::continuation

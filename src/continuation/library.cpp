@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/library.hpp"
+
+#include "continuation/observe.hpp"
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
+#include "engine/watched.hpp"
+#include "mpi/calls.hpp"
+#include "progress/progress.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+
+namespace thence::continuation {
+
+std::atomic<std::uint32_t> attention{0};
+void (*report_outstanding)(const char *when) = nullptr;
+void (*observer_set_up)() = nullptr;
+void (*observer_tear_down)() = nullptr;
+const observer *observing = nullptr;
+
+namespace {
+
+std::mutex mutex;
+bool is_set_up = false;
+int keyval = MPI_KEYVAL_INVALID;
+
+bool outstanding() noexcept { return continuation_request::registered_in_all() != 0; }
+
+// The helper thread's turn. It marks itself on its first turn.
+bool help() noexcept {
+    this_thread.helper = true;
+    const bool was_ready = !any_thread_queue.empty();
+    return progress() != 0 || was_ready;
+}
+
+void visit_operations(engine::operation_visitor visit, void *context) {
+    for_each_attached([&](continuation &c) {
+        engine::operation *ops = c.operations();
+        for (int i = 0; i < c.count; ++i) {
+            if (ops[i].how != engine::tending::done && ops[i].how != engine::tending::waiting) {
+                visit(ops[i], context);
+            }
+        }
+    });
+}
+
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: no interposition is needed to be told.
+int at_finalize(MPI_Comm, int, void *, void *) {
+    tear_down();
+    return MPI_SUCCESS;
+}
+
+bool wants_helper() noexcept {
+    const char *setting = std::getenv("THENCE_PROGRESS");
+    return setting != nullptr && std::strcmp(setting, "thread") == 0;
+}
+
+} // namespace
+
+int set_up() {
+    std::scoped_lock guard(mutex);
+    if (is_set_up) {
+        return MPI_SUCCESS;
+    }
+    if (!mpi::usable()) {
+        return MPI_ERR_OTHER;
+    }
+    busy_scope setting_up;
+    mpi::load_extensions();
+    mpi::empty_status();
+    engine::visit_watched = &visit_operations;
+    engine::choose(&operation_complete);
+    progress::set_up({&on_progress, &help, &outstanding});
+    if (!progress::has_hook()) {
+        attention.fetch_or(attention_hookless, std::memory_order_relaxed);
+    }
+    mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
+    mpi::table.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+    is_set_up = true;
+    if (observer_set_up != nullptr) {
+        observer_set_up();
+    }
+    if (wants_helper()) {
+        progress::require_helper();
+    }
+    return MPI_SUCCESS;
+}
+
+void tear_down() noexcept {
+    std::scoped_lock guard(mutex);
+    if (!is_set_up) {
+        return;
+    }
+    busy_scope tearing_down;
+    progress::tear_down();
+    if (outstanding() && report_outstanding != nullptr) {
+        report_outstanding("MPI_Finalize");
+    }
+    if (observer_tear_down != nullptr) {
+        observer_tear_down();
+    }
+    engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
+    is_set_up = false;
+}
+
+} // namespace thence::continuation

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/request.hpp"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace thence::continuation {
+
+alignas(64) unsigned char cr_arena[max_crs * cr_bytes];
+
+base::ready_queue<continuation> application_queue;
+base::ready_queue<continuation> any_thread_queue;
+
+// Which slots of the arena hold an object.
+struct cr_slots {
+    static inline std::mutex mutex;
+    static inline std::vector<std::uint32_t> reusable;
+    static inline std::atomic<std::uint32_t> used{0}; // slots that ever held one
+
+    static continuation_request *at(std::uint32_t index) noexcept {
+        return reinterpret_cast<continuation_request *>(cr_arena + std::size_t{index} * cr_bytes);
+    }
+    static continuation_request *create(const cr_options &options) {
+        std::scoped_lock guard(mutex);
+        continuation_request *cr = nullptr;
+        const std::uint32_t fresh = used.load(std::memory_order_relaxed);
+        if (!reusable.empty()) {
+            cr = at(reusable.back());
+            reusable.pop_back();
+        } else if (fresh < max_crs) {
+            reusable.reserve(fresh + 1); // so that recycling never allocates
+            cr = new (at(fresh)) continuation_request;
+            used.store(fresh + 1, std::memory_order_release);
+        } else {
+            return nullptr;
+        }
+        cr->reset(options);
+        return cr;
+    }
+    static void recycle(continuation_request *cr) noexcept {
+        std::scoped_lock guard(mutex);
+        const auto offset = reinterpret_cast<unsigned char *>(cr) - cr_arena;
+        reusable.push_back(static_cast<std::uint32_t>(static_cast<std::size_t>(offset) / cr_bytes));
+    }
+};
+
+void continuation_request::reset(const cr_options &options) noexcept {
+    flags_ = options.flags;
+    max_poll_ = options.max_poll;
+    failed_.clear();
+    error_ = MPI_SUCCESS;
+    active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
+    queue_.store(has(THENCE_CR_POLL_ONLY)    ? &own_
+                 : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue
+                                             : &application_queue,
+                 std::memory_order_relaxed);
+    references_.store(1, std::memory_order_relaxed);
+    live_.store(true, std::memory_order_release);
+}
+
+continuation_request *continuation_request::create(const cr_options &options) { return cr_slots::create(options); }
+
+template <class Visitor> void continuation_request::for_each(Visitor &&visit) {
+    std::scoped_lock guard(cr_slots::mutex);
+    for (std::uint32_t i = 0; i < cr_slots::used.load(std::memory_order_relaxed); ++i) {
+        visit(*cr_slots::at(i));
+    }
+}
+
+long continuation_request::registered_in_all() noexcept {
+    long sum = 0;
+    for_each([&](continuation_request &cr) { sum += cr.references_.load(std::memory_order_seq_cst) / 2; });
+    return sum;
+}
+
+void continuation_request::free_handle() noexcept {
+    live_.store(false, std::memory_order_release);
+    // What waited for an explicit test or start can be tested or started no more: let it run like any other.
+    queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
+    active_.store(true, std::memory_order_seq_cst);
+    move_on();
+    drop(1);
+}
+
+bool continuation_request::start() noexcept {
+    if (!has(THENCE_CR_NEEDS_START)) {
+        return true;
+    }
+    if (active_.exchange(true, std::memory_order_seq_cst)) {
+        return false;
+    }
+    move_on();
+    return true;
+}
+
+void continuation_request::enqueue(continuation *c) noexcept {
+    base::ready_queue<continuation> *queue =
+        active_.load(std::memory_order_relaxed) ? queue_.load(std::memory_order_relaxed) : &own_;
+    queue->push(c);
+    if (queue == &own_) [[unlikely]] {
+        // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        move_on();
+    }
+}
+
+// Takes what was parked to the queue it may run from, if there is another one by now.
+void continuation_request::move_on() noexcept {
+    base::ready_queue<continuation> *queue = queue_.load(std::memory_order_seq_cst);
+    if (queue != &own_ && active_.load(std::memory_order_seq_cst)) {
+        while (continuation *parked = own_.pop()) {
+            queue->push(parked);
+        }
+    }
+}
+
+void continuation_request::became_idle(long left) noexcept {
+    if (has_waiters_.load(std::memory_order_seq_cst)) {
+        notify_waiters();
+    }
+    if (left == 0) {
+        cr_slots::recycle(this);
+    }
+}
+
+// A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
+void continuation_request::notify_waiters() noexcept {
+    std::vector<engine::operation *> ready;
+    {
+        std::scoped_lock guard(mutex_);
+        if (!idle()) {
+            return; // registered again meanwhile: the next one to leave notifies
+        }
+        ready.swap(waiters_);
+        has_waiters_.store(false, std::memory_order_relaxed);
+    }
+    for (engine::operation *op : ready) {
+        operation_complete(*op);
+    }
+}
+
+bool continuation_request::add_waiter(engine::operation &op) {
+    std::scoped_lock guard(mutex_);
+    waiters_.push_back(&op);
+    has_waiters_.store(true, std::memory_order_seq_cst);
+    if (references_.load(std::memory_order_seq_cst) < 2) {
+        waiters_.pop_back();
+        has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
+        return false;
+    }
+    return true;
+}
+
+void continuation_request::add_failed(void *data, int error) {
+    std::scoped_lock guard(mutex_);
+    failed_.push_back(data);
+    error_ = error_ == MPI_SUCCESS ? error : error_;
+}
+
+int continuation_request::take_failed(int capacity, void **data) {
+    std::scoped_lock guard(mutex_);
+    const int n = std::min(capacity, static_cast<int>(failed_.size()));
+    std::copy_n(failed_.begin(), n, data);
+    failed_.erase(failed_.begin(), failed_.begin() + n);
+    return n;
+}
+
+int continuation_request::take_error() noexcept {
+    std::scoped_lock guard(mutex_);
+    return std::exchange(error_, MPI_SUCCESS);
+}
+
+} // namespace thence::continuation

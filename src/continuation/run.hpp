@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Running continuations: who may, when, and how many.
+//
+// Rules: none runs while this thread is busy (in a callback, in an attaching call, in a poll), so none runs inside
+// another and none inside thence_attach(). Poll-only ones run only from test(). The helper thread runs only those of
+// CRs that allow any thread.
+#pragma once
+
+#include "continuation/request.hpp"
+
+namespace thence::continuation {
+
+// From MPI's progress hook: finds completions and runs at most a bounded number. Returns how many ran.
+int on_progress() noexcept;
+
+// Lets MPI progress, then runs what may run outside a test. Returns how many ran.
+long progress() noexcept;
+
+// Runs what is ready, without making progress. Cheap when nothing is.
+long run_ready(long limit) noexcept;
+
+struct test_result {
+    bool complete = false;
+    int error = MPI_SUCCESS;
+};
+test_result test(continuation_request &cr) noexcept;
+// Blocks until complete, except for MPI_ERR_PENDING inside a callback that nothing else could satisfy.
+test_result wait(continuation_request &cr) noexcept;
+
+// Takes the results of all operations; returns the first error.
+int settle(continuation &c) noexcept;
+// Runs one continuation that is attached (or, from attach(), attaching) and complete, and gives it back.
+void run(continuation &c) noexcept;
+// Ends one without running it.
+void discard(continuation &c) noexcept;
+
+} // namespace thence::continuation

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/thread_state.hpp"
+
+#include "continuation/continuation.hpp"
+
+#include <mutex>
+
+namespace thence::continuation {
+
+thread_local constinit thread_state this_thread{};
+
+namespace {
+
+std::mutex list_mutex;
+thread_state *list = nullptr;
+counters ended; // sums of the threads that are gone
+
+counter counters::*const all_counters[] = {&counters::attached, &counters::immediate, &counters::completed,
+                                           &counters::failed};
+
+struct leaving {
+    ~leaving() {
+        continuations.retire(this_thread.stock);
+        std::scoped_lock guard(list_mutex);
+        for (thread_state **link = &list; *link != nullptr; link = &(*link)->next) {
+            if (*link == &this_thread) {
+                *link = this_thread.next;
+                break;
+            }
+        }
+        for (counter counters::*which : all_counters) {
+            (ended.*which).add((this_thread.counts.*which).get());
+            (this_thread.counts.*which).reset();
+        }
+        this_thread.enlisted = false;
+    }
+};
+
+} // namespace
+
+void enlist_this_thread() {
+    if (this_thread.enlisted) {
+        return;
+    }
+    static thread_local leaving at_exit;
+    (void)at_exit;
+    std::scoped_lock guard(list_mutex);
+    this_thread.enlisted = true;
+    this_thread.next = list;
+    list = &this_thread;
+}
+
+unsigned long long total(counter counters::*which) noexcept {
+    std::scoped_lock guard(list_mutex);
+    unsigned long long sum = (ended.*which).get();
+    for (thread_state *t = list; t != nullptr; t = t->next) {
+        sum += (t->counts.*which).get();
+    }
+    return sum;
+}
+
+} // namespace thence::continuation

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which engine runs: the best that proves itself on this MPI, unless THENCE_ENGINE names another.
+#include "engine/engine.hpp"
+#include "engine/watched.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace thence::engine {
+
+engine *current = nullptr;
+void (*visit_watched)(operation_visitor, void *) = nullptr;
+
+namespace {
+
+std::string explanation; // why(), where it is composed
+
+engine *make_native(completion_sink sink, const char **reason) {
+#if defined(OPEN_MPI)
+    return make_openmpi(sink, reason);
+#else
+    return make_mpich(sink, reason);
+#endif
+}
+
+engine *make_named(const char *name, completion_sink sink, const char **reason) {
+#if defined(OPEN_MPI)
+    if (std::strcmp(name, "openmpi") == 0) {
+        return make_openmpi(sink, reason);
+    }
+#else
+    if (std::strcmp(name, "mpich") == 0) {
+        return make_mpich(sink, reason);
+    }
+#endif
+    *reason = "this MPI has no such engine (known: openmpi, mpich, testsome)";
+    return nullptr;
+}
+
+} // namespace
+
+engine &choose(completion_sink sink) {
+    const char *wanted = std::getenv("THENCE_ENGINE");
+    const char *reason = "";
+    if (wanted != nullptr && *wanted != '\0') {
+        if (std::strcmp(wanted, "testsome") == 0) {
+            return *(current = make_testsome(sink, "THENCE_ENGINE=testsome"));
+        }
+        if ((current = make_named(wanted, sink, &reason)) != nullptr) {
+            return *current;
+        }
+        explanation = std::string("THENCE_ENGINE=") + wanted + " does not work here: " + reason;
+        std::fprintf(stderr, "thence: %s; using testsome\n", explanation.c_str());
+    } else {
+        if ((current = make_native(sink, &reason)) != nullptr) {
+            return *current;
+        }
+        explanation = std::string("no native engine: ") + reason;
+    }
+    return *(current = make_testsome(sink, explanation.c_str()));
+}
+
+void reset() noexcept {
+    delete current;
+    current = nullptr;
+}
+
+} // namespace thence::engine

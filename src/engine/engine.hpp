@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An engine answers one question: which attached operations are done? One kind per way of finding out.
+//
+// Contract: an operation for which watch() returned `pending` is passed to the sink exactly once, by whichever thread
+// finds out, possibly before watch() returns and possibly from inside MPI's transport code. The sink only queues.
+#pragma once
+
+#include "engine/operation.hpp"
+#include "engine/polled_set.hpp"
+
+namespace thence::engine {
+
+enum class outcome { pending, complete };
+
+class engine {
+public:
+    virtual ~engine() = default;
+    virtual const char *name() const noexcept = 0;
+    virtual const char *why() const noexcept = 0;
+
+    // Starts to watch. `complete`: results are taken already and the sink will not hear of it.
+    // `persistent`: the request stays the user's.
+    virtual outcome watch(operation &op, bool persistent) noexcept = 0;
+
+    // Takes the results of a `pushed` operation: status and error, and releases the request.
+    virtual void finish(operation &op) noexcept = 0;
+
+    // Finds completions without entering MPI's progress, where that is possible. May be called from a progress hook.
+    virtual void poll() noexcept = 0;
+
+    // Lets MPI make progress and finds completions.
+    virtual void progress() noexcept = 0;
+
+    // True if poll() has nothing to look at.
+    virtual bool quiet() const noexcept = 0;
+
+    // Asks MPI to cancel. The caller guarantees that `op` stays in place meanwhile; it may be complete already.
+    virtual void cancel(operation &op) noexcept = 0;
+
+    // True if the request is known to be persistent from MPI itself.
+    virtual bool is_persistent(MPI_Request request) const noexcept = 0;
+    virtual bool detects_persistent() const noexcept = 0;
+
+    // At MPI_Finalize: nothing of ours may be reachable from MPI afterwards.
+    virtual void abandon(operation &op) noexcept = 0;
+
+    // Completions that were found by a search because the push was lost in a race that MPI's own code leaves open.
+    virtual unsigned long long recovered() const noexcept { return 0; }
+    unsigned long long polls() const noexcept { return polled.polls(); }
+
+    // Operations that are found by looking, on every engine: persistent ones, and those that cannot be pushed.
+    polled_set polled;
+};
+
+using completion_sink = void (*)(operation &);
+
+// The engine in use; null before choose().
+extern engine *current;
+
+// Selects the engine: THENCE_ENGINE if set, else the best that works here. Called once, MPI being initialized.
+// On a THENCE_ENGINE that does not work here the next best is taken and why() says so.
+engine &choose(completion_sink sink);
+
+// Forgets the choice, so that a test can choose again. Nothing may be outstanding.
+void reset() noexcept;
+
+// Each constructor proves that its engine works on this MPI, or returns null and says why not.
+engine *make_testsome(completion_sink sink, const char *why);
+engine *make_openmpi(completion_sink sink, const char **reason);
+engine *make_mpich(completion_sink sink, const char **reason);
+
+} // namespace thence::engine

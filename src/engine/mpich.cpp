@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine for MPICH 4.3 and later: MPIX_Request_is_complete reads a request's completion without a lock and without
+// making progress, so a look costs a few instructions and MPI is entered only for requests that are done.
+#include "engine/engine.hpp"
+
+#include "mpi/calls.hpp"
+
+namespace thence::engine {
+namespace {
+
+using mpi::table;
+
+bool is_complete(MPI_Request request) noexcept { return table.request_is_complete(request) != 0; }
+
+class mpich final : public engine {
+public:
+    explicit mpich(completion_sink sink) noexcept { polled.configure(sink, &is_complete); }
+    const char *name() const noexcept override { return "mpich"; }
+    const char *why() const noexcept override {
+        return "MPIX_Request_is_complete is there and told a pending from a complete request";
+    }
+
+    outcome watch(operation &op, bool persistent) noexcept override {
+        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+    }
+    void finish(operation &) noexcept override {}
+    void poll() noexcept override { polled.poll(); }
+    void progress() noexcept override {
+        // 0x3c000000 is MPIX_STREAM_NULL: the default stream's progress.
+        constexpr int stream_null = 0x3c000000;
+        if (table.stream_progress != nullptr) {
+            table.stream_progress(stream_null);
+        } else {
+            int flag = 0;
+            table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        }
+        polled.poll();
+    }
+    bool quiet() const noexcept override { return polled.empty(); }
+    void cancel(operation &op) noexcept override { polled.cancel(op); }
+    bool is_persistent(MPI_Request) const noexcept override { return false; }
+    bool detects_persistent() const noexcept override { return false; }
+    void abandon(operation &op) noexcept override { polled.remove(op); }
+};
+
+// One receive on a private communicator, seen pending and then complete.
+bool works() noexcept {
+    MPI_Comm self = MPI_COMM_NULL;
+    if (table.Comm_dup(MPI_COMM_SELF, &self) != MPI_SUCCESS) {
+        return false;
+    }
+    char in = 0;
+    const char out = 1;
+    MPI_Request receive = MPI_REQUEST_NULL;
+    MPI_Request send = MPI_REQUEST_NULL;
+    table.Irecv(&in, 1, MPI_CHAR, 0, 0, self, &receive);
+    const bool pending_seen = !is_complete(receive);
+    table.Isend(&out, 1, MPI_CHAR, 0, 0, self, &send);
+    table.Wait(&send, MPI_STATUS_IGNORE);
+    int flag = 0;
+    table.Request_get_status(receive, &flag, MPI_STATUS_IGNORE);
+    while (flag == 0) {
+        table.Request_get_status(receive, &flag, MPI_STATUS_IGNORE);
+    }
+    const bool complete_seen = is_complete(receive);
+    table.Wait(&receive, MPI_STATUS_IGNORE);
+    table.Comm_free(&self);
+    return pending_seen && complete_seen;
+}
+
+} // namespace
+
+engine *make_mpich(completion_sink sink, const char **reason) {
+    if (table.request_is_complete == nullptr) {
+        *reason = "this MPI has no MPIX_Request_is_complete";
+        return nullptr;
+    }
+    if (!works()) {
+        *reason = "MPIX_Request_is_complete did not tell a pending from a complete request";
+        return nullptr;
+    }
+    return new mpich(sink);
+}
+
+} // namespace thence::engine

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The part of Open MPI's request object that the native engine touches, without Open MPI's internal headers.
+//
+// The offsets are those of the 4.0 to 5.0 series on 64-bit systems in release builds. Nothing relies on them until
+// prove_layout() has seen every one of them behave on live requests of the running process.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace thence::engine::openmpi {
+
+// `request->req_complete` is one of: pending, completed, or the address of a wait-sync object.
+inline void *const pending = nullptr;
+inline void *const completed = reinterpret_cast<void *>(std::uintptr_t{1});
+
+// A completion callback. Returning 1 tells Open MPI that the callback took the request over: it is not touched again.
+using complete_callback = int (*)(void *request);
+
+// Stands in for Open MPI's wait-sync object: it counts completions that were marked while no callback was seen. The
+// count is the first field; all else (a condition variable and a mutex, in that order or another) is valid as zeros.
+struct alignas(64) wait_sync {
+    std::atomic<std::int32_t> count;
+    std::int32_t status;
+    unsigned char opaque[504];
+};
+
+class request_view {
+public:
+    explicit request_view(MPI_Request request) noexcept {
+        static_assert(sizeof(MPI_Request) <= sizeof base_);
+        std::memcpy(&base_, &request, sizeof request);
+    }
+    explicit request_view(void *object) noexcept : base_(static_cast<char *>(object)) {}
+
+    int type() const noexcept { return load<int>(56); }
+    const MPI_Status &status() const noexcept { return *reinterpret_cast<const MPI_Status *>(base_ + 64); }
+    std::atomic_ref<void *> complete() const noexcept { return pointer(88); }
+    int state() const noexcept { return load<int>(96); }
+    bool persistent() const noexcept { return base_[100] != 0; }
+    int free() const noexcept {
+        void *object = base_;
+        return reinterpret_cast<int (*)(void **)>(load<void *>(120))(&object);
+    }
+    std::atomic_ref<void *> callback() const noexcept { return pointer(136); }
+    std::atomic_ref<void *> callback_data() const noexcept { return pointer(144); }
+    MPI_Request handle() const noexcept {
+        MPI_Request request;
+        std::memcpy(&request, &base_, sizeof request);
+        return request;
+    }
+
+private:
+    template <class T> T load(std::size_t offset) const noexcept {
+        T value;
+        std::memcpy(&value, base_ + offset, sizeof value);
+        return value;
+    }
+    std::atomic_ref<void *> pointer(std::size_t offset) const noexcept {
+        return std::atomic_ref<void *>(*reinterpret_cast<void **>(base_ + offset));
+    }
+    char *base_ = nullptr;
+};
+
+// Request types (`req_type`) whose status and release need no more than the fields above.
+inline constexpr int type_point_to_point = 0;
+
+// Null if every field behaves as described, else one sentence that says what did not.
+const char *prove_layout() noexcept;
+
+} // namespace thence::engine::openmpi

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engine/polled_set.hpp"
+
+#include "mpi/calls.hpp"
+
+#include <algorithm>
+
+namespace thence::engine {
+
+using mpi::table;
+
+namespace {
+
+// Tests one request. On true, `status` and `error` are set and a non-persistent request is released. A call that fails
+// counts as completion with that error: MPI promises nothing about the operation afterwards.
+bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept {
+    int flag = 0;
+    error = table.Test(&request, &flag, &status);
+    return flag != 0 || error != MPI_SUCCESS;
+}
+
+void take(operation &op, const MPI_Status &status, int error) noexcept {
+    if (op.status != nullptr) {
+        *op.status = status;
+        op.status->MPI_ERROR = error;
+    }
+    op.error = error;
+    op.request = MPI_REQUEST_NULL;
+    op.how = tending::done;
+}
+
+int error_class(int code) noexcept {
+    int result = code;
+    table.Error_class(code, &result);
+    return result;
+}
+
+} // namespace
+
+void polled_set::list::drop(int i) noexcept {
+    requests[i] = requests.back();
+    ops[i] = ops.back();
+    requests.pop_back();
+    ops.pop_back();
+}
+
+int polled_set::list::find(const operation &op) const noexcept {
+    auto place = std::find(ops.begin(), ops.end(), &op);
+    return place == ops.end() ? -1 : static_cast<int>(place - ops.begin());
+}
+
+bool polled_set::add(operation &op, bool keep) {
+    op.how = keep ? tending::kept : tending::polled;
+    if (looks_complete(op.request)) {
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
+        MPI_Request request = op.request;
+        if (test_one(request, status, error)) {
+            take(op, status, error);
+            return true;
+        }
+    }
+    // Counted before it can be found complete, so the counts never go below zero.
+    size_.fetch_add(1, std::memory_order_relaxed);
+    kept_count_.fetch_add(keep ? 1 : 0, std::memory_order_relaxed);
+    std::scoped_lock guard(inbox_lock_);
+    inbox_.push_back(&op);
+    return false;
+}
+
+void polled_set::collect() noexcept {
+    std::scoped_lock guard(inbox_lock_);
+    for (operation *op : inbox_) {
+        (op->how == tending::kept ? kept_ : owned_).push(*op);
+    }
+    inbox_.clear();
+}
+
+void polled_set::poll() noexcept {
+    if (empty() || !lock_.try_lock()) {
+        return;
+    }
+    polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    collect();
+    poll_list(owned_, [this](int first, int count) {
+        if (peek_ != nullptr) {
+            look_owned_one_by_one(first, count);
+        } else {
+            look_owned_testsome(first, count);
+        }
+    });
+    poll_list(kept_, [this](int first, int count) { look_kept(first, count); });
+    lock_.unlock();
+}
+
+template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
+    const int newest = std::min(which.size(), window);
+    if (newest != 0) {
+        look(which.size() - newest, newest);
+    }
+    const int rest = which.size() - window;
+    if (rest > 0) {
+        if (which.cursor >= rest) {
+            which.cursor = 0;
+        }
+        const int count = std::min(window, rest - which.cursor);
+        const int first = which.cursor;
+        which.cursor += count;
+        look(first, count);
+    }
+}
+
+void polled_set::look_owned_testsome(int first, int count) noexcept {
+    int indices[window];
+    MPI_Status statuses[window];
+    int completed = 0;
+    const int code = table.Testsome(count, owned_.requests.data() + first, &completed, indices, statuses);
+    if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
+        // Which one is to blame is not said: ask each.
+        look_owned_one_by_one(first, count);
+        return;
+    }
+    if (completed == MPI_UNDEFINED || completed <= 0) {
+        return;
+    }
+    // Highest first: drop() moves the last element into the gap, and that one was looked at or lies beyond the window.
+    int order[window];
+    std::copy_n(indices, completed, order);
+    for (int i = 0; i < completed; ++i) {
+        order[i] = i;
+    }
+    std::sort(order, order + completed, [&](int a, int b) { return indices[a] > indices[b]; });
+    for (int i = 0; i < completed; ++i) {
+        const int at = first + indices[order[i]];
+        const MPI_Status &status = statuses[order[i]];
+        operation &op = *owned_.ops[at];
+        owned_.drop(at);
+        report(op, status, code == MPI_SUCCESS ? MPI_SUCCESS : status.MPI_ERROR);
+    }
+}
+
+void polled_set::look_owned_one_by_one(int first, int count) noexcept {
+    for (int i = first + count - 1; i >= first; --i) {
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
+        if (looks_complete(owned_.requests[i]) && test_one(owned_.requests[i], status, error)) {
+            operation &op = *owned_.ops[i];
+            owned_.drop(i);
+            report(op, status, error);
+        }
+    }
+}
+
+void polled_set::look_kept(int first, int count) noexcept {
+    for (int i = std::min(first + count, kept_.size()) - 1; i >= first; i = std::min(i, kept_.size()) - 1) {
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
+        MPI_Request request = kept_.requests[i];
+        if (looks_complete(request) && test_one(request, status, error)) {
+            completed_by_user(kept_.requests[i], status, error);
+        }
+    }
+}
+
+void polled_set::report(operation &op, const MPI_Status &status, int error) noexcept {
+    size_.fetch_sub(1, std::memory_order_relaxed);
+    take(op, status, error);
+    sink_(op);
+}
+
+bool polled_set::is_kept(MPI_Request request) const noexcept {
+    return std::find(kept_.requests.begin(), kept_.requests.end(), request) != kept_.requests.end();
+}
+
+void polled_set::completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept {
+    for (int i = kept_.size() - 1; i >= 0; --i) {
+        if (kept_.requests[i] == request) {
+            operation &op = *kept_.ops[i];
+            kept_.drop(i);
+            kept_count_.fetch_sub(1, std::memory_order_relaxed);
+            report(op, status, error);
+        }
+    }
+    auto freed = std::find(release_.begin(), release_.end(), request);
+    if (freed != release_.end()) {
+        release_.erase(freed);
+        table.Request_free(&request);
+    }
+}
+
+void polled_set::cancel(operation &op) noexcept {
+    std::scoped_lock guard(lock_);
+    if (op.how != tending::done) {
+        MPI_Request request = op.request;
+        table.Cancel(&request);
+    }
+}
+
+void polled_set::remove(operation &op) noexcept {
+    std::scoped_lock guard(lock_);
+    collect();
+    list &which = op.how == tending::kept ? kept_ : owned_;
+    const int at = which.find(op);
+    if (at >= 0) {
+        which.drop(at);
+        size_.fetch_sub(1, std::memory_order_relaxed);
+        kept_count_.fetch_sub(op.how == tending::kept ? 1 : 0, std::memory_order_relaxed);
+        op.how = tending::done;
+    }
+}
+
+} // namespace thence::engine

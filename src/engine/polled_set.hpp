@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The set of operations that are found complete by looking at them, a bounded number at a time.
+//
+// Each poll looks at two windows: the newest `window` operations, since what was started last often completes first,
+// and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
+// operation waits for more than ceil(n / window) + 1 polls to be looked at.
+//
+// Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
+// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call (owned)
+// or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a poll.
+#pragma once
+
+#include "base/spin_lock.hpp"
+#include "engine/operation.hpp"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+namespace thence::engine {
+
+class polled_set {
+public:
+    static constexpr int window = 32;
+
+    // Looks at one request without entering MPI's progress; null where the MPI has no such look.
+    using peek_function = bool (*)(MPI_Request);
+
+    void configure(void (*sink)(operation &), peek_function peek) noexcept {
+        sink_ = sink;
+        peek_ = peek;
+    }
+
+    // Returns true if the operation was complete at once (results taken); else it is in the set.
+    bool add(operation &op, bool keep);
+
+    // Looks at the next windows. A poll that finds another thread at it returns at once.
+    void poll() noexcept;
+
+    bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
+    bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
+    unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
+
+    void cancel(operation &op) noexcept;
+    void remove(operation &op) noexcept;
+
+    // For interposition: runs `call`, an MPI completion call on persistent requests, while no poll looks at any. `call`
+    // receives the set and may use the functions below.
+    template <class Call> int exclusively(Call &&call) noexcept {
+        std::scoped_lock guard(lock_);
+        collect();
+        return call();
+    }
+    // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
+    void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
+    // Under exclusively(): true if a kept operation waits on `request`.
+    bool is_kept(MPI_Request request) const noexcept;
+    // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
+    void release_after(MPI_Request request) { release_.push_back(request); }
+
+private:
+    struct list {
+        std::vector<MPI_Request> requests;
+        std::vector<operation *> ops;
+        int cursor = 0;
+        int size() const noexcept { return static_cast<int>(ops.size()); }
+        void push(operation &op) {
+            requests.push_back(op.request);
+            ops.push_back(&op);
+        }
+        void drop(int i) noexcept;
+        int find(const operation &op) const noexcept;
+    };
+
+    void collect() noexcept;
+    template <class Look> void poll_list(list &which, Look look) noexcept;
+    void look_owned_testsome(int first, int count) noexcept;
+    void look_owned_one_by_one(int first, int count) noexcept;
+    void look_kept(int first, int count) noexcept;
+    void report(operation &op, const MPI_Status &status, int error) noexcept;
+    bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
+
+    void (*sink_)(operation &) = nullptr;
+    peek_function peek_ = nullptr;
+    base::spin_lock lock_; // held while MPI tests a window
+    base::spin_lock inbox_lock_;
+    std::vector<operation *> inbox_;
+    list owned_;
+    list kept_;
+    std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done
+    std::atomic<long> size_{0};
+    std::atomic<long> kept_count_{0};
+    std::atomic<unsigned long long> polls_{0};
+};
+
+} // namespace thence::engine

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engine for any MPI: MPI_Testsome over bounded windows. Testing is also how MPI makes progress here.
+#include "engine/engine.hpp"
+
+#include "mpi/calls.hpp"
+
+namespace thence::engine {
+namespace {
+
+class testsome final : public engine {
+public:
+    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, nullptr); }
+    const char *name() const noexcept override { return "testsome"; }
+    const char *why() const noexcept override { return why_; }
+
+    outcome watch(operation &op, bool persistent) noexcept override {
+        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+    }
+    void finish(operation &) noexcept override {} // results were taken when it was found
+    void poll() noexcept override { polled.poll(); }
+    void progress() noexcept override {
+        if (polled.empty()) {
+            int flag = 0;
+            mpi::table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+        } else {
+            polled.poll();
+        }
+    }
+    bool quiet() const noexcept override { return polled.empty(); }
+    void cancel(operation &op) noexcept override { polled.cancel(op); }
+    bool is_persistent(MPI_Request) const noexcept override { return false; }
+    bool detects_persistent() const noexcept override { return false; }
+    void abandon(operation &op) noexcept override { polled.remove(op); }
+
+private:
+    const char *why_;
+};
+
+} // namespace
+
+engine *make_testsome(completion_sink sink, const char *why) { return new testsome(sink, why); }
+
+} // namespace thence::engine

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/calls.hpp"
+
+#include <dlfcn.h>
+
+namespace thence::mpi {
+
+calls table = {
+#define X(name) &PMPI_##name,
+    THENCE_MPI_CALLS(X)
+#undef X
+};
+
+namespace {
+
+// An MPI that was loaded with local visibility (a Python module, say) is not in the global scope; its own library
+// handle finds its symbols and those of what it depends on.
+void *mpi_library() noexcept {
+    Dl_info where{};
+    if (dladdr(reinterpret_cast<void *>(table.Initialized), &where) != 0 && where.dli_fname != nullptr) {
+        return dlopen(where.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    }
+    return nullptr;
+}
+
+template <class Function> void find(void *library, Function *&slot, const char *name) noexcept {
+    void *symbol = library != nullptr ? dlsym(library, name) : nullptr;
+    if (symbol == nullptr) {
+        symbol = dlsym(RTLD_DEFAULT, name);
+    }
+    slot = reinterpret_cast<Function *>(symbol);
+}
+
+} // namespace
+
+void load_extensions() noexcept {
+    void *library = mpi_library();
+#if defined(OPEN_MPI)
+    find(library, table.opal_progress, "opal_progress");
+    find(library, table.opal_progress_register, "opal_progress_register");
+    find(library, table.opal_progress_unregister, "opal_progress_unregister");
+#elif defined(MPICH) || defined(MPICH_VERSION)
+    find(library, table.request_is_complete, "PMPIX_Request_is_complete");
+    find(library, table.async_start, "PMPIX_Async_start");
+    find(library, table.stream_progress, "PMPIX_Stream_progress");
+#endif
+    if (library != nullptr) {
+        dlclose(library);
+    }
+}
+
+int report(int code) noexcept {
+    if (code != MPI_SUCCESS && usable()) {
+        table.Comm_call_errhandler(MPI_COMM_WORLD, code);
+    }
+    return code;
+}
+
+const MPI_Status &empty_status() noexcept {
+    static const MPI_Status empty = [] {
+        MPI_Status status{};
+        MPI_Request null = MPI_REQUEST_NULL;
+        int flag = 0;
+        table.Test(&null, &flag, &status);
+        status.MPI_ERROR = MPI_SUCCESS;
+        return status;
+    }();
+    return empty;
+}
+
+bool usable() noexcept {
+    int initialized = 0;
+    int finalized = 0;
+    table.Initialized(&initialized);
+    if (initialized != 0) {
+        table.Finalized(&finalized);
+    }
+    return initialized != 0 && finalized == 0;
+}
+
+bool thread_multiple() noexcept {
+    int level = MPI_THREAD_SINGLE;
+    table.Query_thread(&level);
+    return level == MPI_THREAD_MULTIPLE;
+}
+
+} // namespace thence::mpi

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The call table: every MPI function that the library calls, as a pointer that a test can replace.
+//
+// The library always calls PMPI_ entry points, so its own calls are never interposed. Extensions that only some MPIs
+// export are null elsewhere; `load_extensions` looks them up at run time.
+#pragma once
+
+#include <mpi.h>
+
+namespace thence::mpi {
+
+// Every function of the table that any MPI has.
+#define THENCE_MPI_CALLS(X)                                                                                            \
+    X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort)                                        \
+    X(Test) X(Wait) X(Testsome) X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start)         \
+    X(Irecv) X(Isend) X(Recv_init) X(Iprobe) X(Get_count) X(Test_cancelled)                                            \
+    X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_call_errhandler)                               \
+    X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr) X(Error_class) X(Error_string) X(Info_get)
+
+struct calls {
+#define X(name) decltype(&PMPI_##name) name;
+    THENCE_MPI_CALLS(X)
+#undef X
+
+    // Open MPI.
+    void (*opal_progress)() = nullptr;
+    int (*opal_progress_register)(int (*)()) = nullptr;
+    int (*opal_progress_unregister)(int (*)()) = nullptr;
+    // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.
+    int (*request_is_complete)(MPI_Request) = nullptr;
+    int (*async_start)(int (*poll)(void *thing), void *state, int stream) = nullptr;
+    int (*stream_progress)(int stream) = nullptr;
+};
+
+// The table in use. A test replaces its entries before the library's first use.
+extern calls table;
+
+// Looks up the extensions of the MPI that this process runs on.
+void load_extensions() noexcept;
+
+// Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
+int report(int code) noexcept;
+
+// An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
+const MPI_Status &empty_status() noexcept;
+
+// A call outside of Init..Finalize must not reach MPI.
+bool usable() noexcept;
+bool thread_multiple() noexcept;
+
+} // namespace thence::mpi

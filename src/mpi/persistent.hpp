@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which requests are persistent, where MPI itself cannot say: a register that the interposed *_init calls fill.
+//
+// Invariant: a handle is in the register from its creation until the user frees it. MPI may recycle the handle value
+// afterwards for a request of another kind, so interposed MPI_Request_free removes it first.
+#pragma once
+
+#include <mpi.h>
+
+#include <atomic>
+
+namespace thence::mpi {
+
+extern std::atomic<long> persistent_count;
+
+void note_persistent(MPI_Request request);
+void forget_persistent(MPI_Request request) noexcept;
+bool lookup_persistent(MPI_Request request) noexcept;
+
+inline bool noted_persistent(MPI_Request request) noexcept {
+    return persistent_count.load(std::memory_order_acquire) != 0 && lookup_persistent(request);
+}
+
+} // namespace thence::mpi

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while
+// another thread blocks in MPI_Wait. It costs an unlinked program nothing: it is registered with the first continuation
+// and unregisters itself once it has been called `rest_after` times in a row with nothing outstanding.
+#include "progress/progress.hpp"
+
+#include "mpi/calls.hpp"
+
+#include <mutex>
+
+namespace thence::progress {
+
+std::atomic<bool> ready{false};
+
+namespace {
+
+constexpr unsigned rest_after = 1024;
+
+enum class hook_kind { none, opal, async };
+
+duties duties_{};
+hook_kind hook_ = hook_kind::none;
+std::mutex mutex_;              // guards registering and unregistering
+std::atomic<bool> armed_{false}; // the hook is registered
+std::atomic<unsigned> idle_calls_{0};
+std::atomic<bool> async_running_{false}; // MPICH still holds our async thing
+
+int on_opal_progress() { return duties_.on_progress(); }
+
+// MPICH asks us whether we are done: that is how we unregister.
+int on_async_progress(void *) {
+    constexpr int no_progress = 0;
+    constexpr int done = 1;
+    if (!armed_.load(std::memory_order_acquire)) {
+        async_running_.store(false, std::memory_order_release);
+        return done;
+    }
+    duties_.on_progress();
+    return no_progress;
+}
+
+} // namespace
+
+const duties &current_duties() noexcept { return duties_; }
+
+void hook_set_up() {
+    hook_ = hook_kind::none;
+    if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
+        hook_ = hook_kind::opal;
+    } else if (mpi::table.async_start != nullptr) {
+        hook_ = hook_kind::async;
+    }
+}
+
+const char *hook_name() noexcept {
+    switch (hook_) {
+    case hook_kind::opal:
+        return "opal_progress_register";
+    case hook_kind::async:
+        return "MPIX_Async_start";
+    default:
+        return "none";
+    }
+}
+
+bool has_hook() noexcept { return hook_ != hook_kind::none; }
+
+void hook_arm() noexcept {
+    std::scoped_lock guard(mutex_);
+    idle_calls_.store(0, std::memory_order_relaxed);
+    if (hook_ == hook_kind::none || armed_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    armed_.store(true, std::memory_order_seq_cst);
+    if (hook_ == hook_kind::opal) {
+        mpi::table.opal_progress_register(&on_opal_progress);
+    } else if (!async_running_.exchange(true)) {
+        constexpr int stream_null = 0x3c000000;
+        mpi::table.async_start(&on_async_progress, nullptr, stream_null);
+    }
+}
+
+void hook_tear_down() noexcept {
+    std::scoped_lock guard(mutex_);
+    if (armed_.exchange(false) && hook_ == hook_kind::opal) {
+        mpi::table.opal_progress_unregister(&on_opal_progress);
+    }
+}
+
+void hook_found_nothing() noexcept {
+    const unsigned calls = idle_calls_.load(std::memory_order_relaxed) + 1;
+    idle_calls_.store(calls, std::memory_order_relaxed);
+    if (calls % rest_after != 0 || duties_.outstanding() || helper_running()) {
+        return;
+    }
+    std::unique_lock guard(mutex_, std::try_to_lock);
+    if (!guard.owns_lock() || !armed_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    ready.store(false, std::memory_order_seq_cst);
+    if (duties_.outstanding()) {
+        ready.store(true, std::memory_order_seq_cst);
+        return;
+    }
+    armed_.store(false, std::memory_order_seq_cst);
+    if (hook_ == hook_kind::opal) {
+        mpi::table.opal_progress_unregister(&on_opal_progress);
+    }
+}
+
+void set_up(const duties &what) {
+    duties_ = what;
+    hook_set_up();
+    ready.store(false);
+}
+
+void wake() noexcept {
+    ready.store(true, std::memory_order_seq_cst);
+    hook_arm();
+    helper_wake();
+}
+
+void tear_down() noexcept {
+    helper_tear_down();
+    hook_tear_down();
+    ready.store(false);
+}
+
+} // namespace thence::progress

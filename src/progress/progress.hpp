@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Who makes progress when: the MPI's own hook, and the library's helper thread. Both rest while nothing is outstanding.
+//
+// Protocol of resting (hook and helper alike): clear `ready`, then look whether anything is outstanding; attaching
+// registers first, then looks at `ready`. Both are sequentially consistent, so at least one of the two sides sees the
+// other: nothing is ever outstanding with everyone at rest.
+#pragma once
+
+#include <atomic>
+
+namespace thence::progress {
+
+struct duties {
+    int (*on_progress)();   // run from MPI's hook: finds completions, runs what may run
+    bool (*help)();         // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
+    bool (*outstanding)();  // is anything registered?
+};
+
+enum class helper_mode { off, on };
+
+// Called once, MPI being initialized. Chooses the hook.
+void set_up(const duties &what);
+// Removes hook and helper. Called at MPI_Finalize, and by tests.
+void tear_down() noexcept;
+
+// Starts the helper thread if it is not running. False if the MPI's thread level forbids it.
+bool require_helper();
+bool helper_running() noexcept;
+unsigned long long helper_wakeups() noexcept;
+
+// `opal_progress_register`, `MPIX_Async_start` or `none`.
+const char *hook_name() noexcept;
+bool has_hook() noexcept;
+
+// False while the hook is unregistered or the helper sleeps.
+extern std::atomic<bool> ready;
+void wake() noexcept;
+
+// After registering a continuation: makes sure that somebody looks.
+inline void engage() noexcept {
+    if (!ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+        wake();
+    }
+}
+
+// From the hook, when it found nothing to do: after a while with nothing outstanding it unregisters itself.
+void hook_found_nothing() noexcept;
+
+// Internal to this folder.
+const duties &current_duties() noexcept;
+void hook_set_up();
+void hook_tear_down() noexcept;
+void hook_arm() noexcept;
+void helper_tear_down() noexcept;
+void helper_wake() noexcept;
+
+} // namespace thence::progress
