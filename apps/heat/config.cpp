@@ -23,7 +23,11 @@ std::string_view trim(std::string_view s) {
     return s.substr(first, s.find_last_not_of(space) - first + 1);
 }
 
-std::string quote(std::string_view s) { return "'" + std::string(s) + "'"; }
+std::string quote(std::string_view s) {
+    std::string quoted(1, '\'');
+    quoted.append(s);
+    return quoted += '\'';
+}
 
 template <class T> std::optional<T> number(std::string_view s) {
     T value{};

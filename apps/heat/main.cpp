@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // heat: read the plate, cut it, run one variant, check and report. Rank 0 reads the files, and all ranks understand the same
 // bytes, so they agree on every error.
+#include "halo.hpp"
 #include "outcome.hpp"
 
 #include <cstdio>

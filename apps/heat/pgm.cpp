@@ -12,7 +12,7 @@ namespace {
 
 class Reader {
 public:
-    Reader(std::string_view bytes, std::string_view name) : rest(bytes), name(name) {}
+    Reader(std::string_view bytes, std::string_view file) : rest(bytes), name(file) {}
 
     [[noreturn]] void fail(const std::string &why) const { throw PictureError(std::string(name) + ": " + why); }
 

@@ -12,7 +12,8 @@ namespace heat {
 
 class ProgressBar {
 public:
-    ProgressBar(bool shown, std::string label, int total) : shown(shown), label(std::move(label)), total(total) {}
+    ProgressBar(bool show_it, std::string text, int iterations)
+        : shown(show_it), label(std::move(text)), total(iterations) {}
     ~ProgressBar() { clear(); }
     ProgressBar(const ProgressBar &) = delete;
     ProgressBar &operator=(const ProgressBar &) = delete;

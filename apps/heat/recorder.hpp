@@ -89,8 +89,8 @@ private:
 // Records the life of this object as one interval.
 class Timed {
 public:
-    Timed(Recorder &r, Activity a, int iteration = -1, int row = -1, int col = -1)
-        : recorder(r), activity(a), iteration(iteration), row(row), col(col), begin(now()) {}
+    Timed(Recorder &r, Activity a, int t = -1, int i = -1, int k = -1)
+        : recorder(r), activity(a), iteration(t), row(i), col(k), begin(now()) {}
     ~Timed() { recorder.add(activity, begin, now(), iteration, row, col); }
     Timed(const Timed &) = delete;
     Timed &operator=(const Timed &) = delete;
