@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The commands of this project; `make help` lists them. Each installs what it needs first (scripts/setup.sh).
+.DEFAULT_GOAL := help
+.PHONY: help demo build test test-matrix test-sanitize lint docs bench clean
+
+JOBS ?= $(shell nproc)
+ifneq ($(shell command -v ccache),)
+export CMAKE_C_COMPILER_LAUNCHER ?= ccache
+export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+endif
+ifneq ($(shell command -v ninja),)
+export CMAKE_GENERATOR ?= Ninja
+endif
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-15s %s\n", $$1, $$2 }'
+
+define build_programs
+	cmake --preset release
+	cmake --build --preset release --target programs --parallel $(JOBS)
+endef
+
+demo: ## build, run the demonstration, leave its figures and report in build/demo
+	scripts/setup.sh build demo
+	$(build_programs)
+	scripts/demo.sh build/release build/demo
+
+build: ## build the release preset; the command is build/release/bin/thence
+	scripts/setup.sh build
+	$(build_programs)
+
+test: ## all tests on the MPI in PATH, the core tests on every other MPI
+	scripts/setup.sh test
+	scripts/run_tests.py --jobs $(JOBS)
+
+test-matrix: ## all tests on every MPI
+	scripts/setup.sh test
+	scripts/run_tests.py --jobs $(JOBS) --full
+
+test-sanitize: ## tests on the fake MPI with address, undefined-behaviour and thread sanitizers
+	scripts/setup.sh test
+	scripts/run_tests.py --jobs $(JOBS) asan tsan
+
+lint: ## layout, static checks, include directions, public headers alone
+	scripts/setup.sh build lint
+	scripts/lint.sh
+
+docs: ## man pages and API reference in build/docs
+	scripts/setup.sh docs
+	"$$(scripts/python_with.sh markdown)" scripts/make_docs.py --output build/docs
+
+bench: ## benchmarks with their figures in build/bench
+	scripts/setup.sh bench
+	$(build_programs)
+	scripts/bench.sh build/release build/bench
+
+clean: ## remove all that was built, but not the downloaded MPIs
+	find build -mindepth 1 -maxdepth 1 ! -name mpi -exec rm -rf {} + 2>/dev/null || true

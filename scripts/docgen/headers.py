@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads the documentation comments of the public headers.
+
+A comment `/** ... */` documents the declaration after it, `/**< ... */` the enumerator, member or macro before it. The
+comment with `@file` documents the header. Commands: @brief, @param, @return, @note, @see.
+"""
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+COMMAND = re.compile(r"(?<![`\w])@(file|brief|param|tparam|return|note|see|throws)\b(?:\[([a-z,]+)\])?[ \t]*")
+MEMBER = re.compile(r"^[ \t]*(?:#define[ \t]+)?(?P<code>[^/\n]+?),?;?[ \t]*/\*\*<(?P<text>.*?)\*/", re.DOTALL | re.MULTILINE)
+
+
+@dataclass
+class Comment:
+    brief: str = ""
+    body: list = field(default_factory=list)  # paragraphs
+    params: list = field(default_factory=list)  # (name, direction, text)
+    returns: str = ""
+    notes: list = field(default_factory=list)
+    see: list = field(default_factory=list)
+    file: str = ""
+
+    def text(self):
+        parts = [self.brief, *self.body, self.returns, *self.notes, *(t for _, _, t in self.params)]
+        return "\n".join(parts)
+
+
+@dataclass
+class Item:
+    kind: str  # function, type, enum, struct, other
+    name: str
+    code: str  # the declaration, on one line for a function
+    comment: Comment
+    header: str
+    members: list = field(default_factory=list)  # (code, text) of an enum or struct
+
+
+@dataclass
+class Header:
+    name: str  # as it is included: thence/thence.h
+    comment: Comment
+    items: list
+    macros: list  # (code, text)
+    undocumented: list  # names of public functions without a comment
+
+    def functions(self):
+        return [item for item in self.items if item.kind == "function"]
+
+
+def strip_stars(text):
+    return "\n".join(re.sub(r"^[ \t]*\*?[ \t]?", "", line) if n else line.strip()
+                     for n, line in enumerate(text.splitlines()))
+
+
+def paragraphs(text):
+    return [re.sub(r"\s*\n\s*", " ", p).strip() for p in re.split(r"\n[ \t]*\n", text) if p.strip()]
+
+
+def parse_comment(text):
+    text = strip_stars(text).strip()
+    comment = Comment()
+    marks = list(COMMAND.finditer(text))
+    head = paragraphs(text[:marks[0].start()] if marks else text)
+    for n, mark in enumerate(marks):
+        end = marks[n + 1].start() if n + 1 < len(marks) else len(text)
+        first, *rest = paragraphs(text[mark.end():end]) or [""]
+        command, direction = mark.group(1), mark.group(2) or ""
+        if command == "file":
+            comment.file = first
+        elif command == "brief":
+            comment.brief = first
+        elif command in ("param", "tparam"):
+            name, _, what = first.partition(" ")
+            comment.params.append((name, direction, what.strip()))
+        elif command == "return":
+            comment.returns = first
+        elif command == "see":
+            comment.see.append(first)
+        else:
+            comment.notes.append(first)
+        comment.body += rest  # an empty line ends a command
+    if not comment.brief and head:
+        comment.brief, head = head[0], head[1:]
+    comment.body = head + comment.body
+    return comment
+
+
+def blank_comments(text):
+    return re.sub(r"/\*.*?\*/|//[^\n]*", lambda m: re.sub(r"[^\n]", " ", m.group(0)), text, flags=re.DOTALL)
+
+
+def declaration(code):
+    """The first declaration of `code` (without comments), and where it ends: at its `;`, or before its body."""
+    depth = 0
+    for n, c in enumerate(code):
+        if c in "({[":
+            if c == "{" and depth == 0 and not re.match(r"\s*(typedef\s+)?(enum|struct|union)\b", code):
+                return code[:n], n
+            depth += 1
+        elif c in ")}]":
+            depth -= 1
+        elif c == ";" and depth == 0:
+            return code[:n], n
+    return code, len(code)
+
+
+def classify(code):
+    """Kind and name of a declaration."""
+    flat = " ".join(code.split())
+    if match := re.match(r"(?:typedef )?(enum|struct|union|class) ?(\w*)", flat):
+        if "{" in flat and flat.startswith("typedef"):
+            return match.group(1), flat.rsplit("}", 1)[1].strip() or match.group(2)
+        if "{" in flat or not re.search(r"\w+\(", flat):
+            return match.group(1), match.group(2)
+    if match := re.match(r"typedef .*?\(?\*?(\w+)\)?\s*\(", flat):
+        return "type", match.group(1)
+    if flat.startswith("typedef"):
+        return "type", flat.split()[-1]
+    if match := re.search(r"(\w+|operator\W+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", flat)):
+        return "function", match.group(1)
+    return "other", flat[:60]
+
+
+PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
+
+
+def parse_header(path, include_dir):
+    """A C or C++ header. Only C headers are searched for functions without a comment."""
+    name = str(path.relative_to(include_dir))
+    raw = path.read_text()
+    blank = blank_comments(raw)
+    header = Header(name, Comment(), [], [], [])
+    for match in re.finditer(r"/\*\*(?!<)(.*?)\*/", raw, re.DOTALL):
+        comment = parse_comment(match.group(1))
+        if "@file" in match.group(1):
+            header.comment = comment
+            continue
+        after = blank[match.end():]
+        code, end = declaration(after)
+        span = raw[match.end():match.end() + end + 1]
+        kind, item_name = classify(re.sub(r"^\s*#[^\n]*$", "", code, flags=re.MULTILINE))
+        flat = " ".join(code.split()).replace("THENCE_EXPORT ", "")
+        item = Item(kind, item_name, flat, comment, name)
+        if kind in ("enum", "struct", "union"):
+            opening = span.find("{")
+            item.members = [(" ".join(m["code"].split()), " ".join(strip_stars(m["text"]).split()))
+                            for m in MEMBER.finditer(span[opening + 1:])]
+        header.items.append(item)
+    for match in re.finditer(r"^#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", raw, re.DOTALL | re.MULTILINE):
+        header.macros.append((f"{match.group(1)} {match.group(2)}", " ".join(strip_stars(match.group(3)).split())))
+    if path.suffix == ".h":
+        documented = {item.name for item in header.functions() if item.comment.brief}
+        found = [m.group(2) for m in PUBLIC_FUNCTION.finditer(blank)]
+        header.undocumented = [n for n in found if n not in documented and "detail" not in n]
+    return header
+
+
+def parse_headers(include_dir):
+    include_dir = Path(include_dir)
+    paths = sorted(p for p in include_dir.rglob("*") if p.suffix in (".h", ".hpp") and "detail" not in p.parts)
+    paths.sort(key=lambda p: p.name != "thence.h")  # the core first
+    return [parse_header(p, include_dir) for p in paths]

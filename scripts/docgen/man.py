@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Man pages: one per public C function, and thence(7) as their index."""
+
+import re
+
+
+def escape(text):
+    text = text.replace("\\", r"\e").replace("-", r"\-")
+    return re.sub(r"^([.'])", r"\\&\1", text, flags=re.MULTILINE)
+
+
+def inline(text):
+    """`code` and calls() in bold; ::names plain."""
+    text = escape(re.sub(r"(?<![:\w])::(?=\w)", "", text))
+    text = re.sub(r"`([^`]*)`", r"\\fB\1\\fR", text)
+    text = re.sub(r"\*(\w[^*]*)\*", r"\\fI\1\\fR", text)
+    return re.sub(r"(?<![\w\\])(\w+)\(\)", r"\\fB\1\\fR()", text)
+
+
+def section(title, lines):
+    return [f".SH {title}", *lines] if lines else []
+
+
+def prototype(item):
+    """The declaration with one parameter a line when it is long."""
+    code = item.code
+    if len(code) > 76 and "(" in code:
+        head, _, rest = code.partition("(")
+        parts, depth, current = [], 0, ""
+        for c in rest.rstrip():
+            depth += (c == "(") - (c == ")")
+            if c == "," and depth == 0:
+                parts.append(current.strip())
+                current = ""
+            else:
+                current += c
+        parts.append(current.strip())
+        return head + "(\n    " + ",\n    ".join(parts)
+    return code
+
+
+def variant(item):
+    lines = section("SYNOPSIS", [".nf", rf"\fB#include <{item.header}>\fR", "", escape(prototype(item)) + ";", ".fi"])
+    comment = item.comment
+    body = [inline(comment.brief)]
+    for paragraph in comment.body:
+        body += [".PP", inline(paragraph)]
+    lines += section("DESCRIPTION", body)
+    params = []
+    for name, direction, text in comment.params:
+        mark = f" ({direction})" if direction else ""
+        params += [".TP", rf"\fI{escape(name)}\fR{mark}", inline(text)]
+    lines += section("PARAMETERS", params)
+    lines += section("RETURN VALUE", [inline(comment.returns)] if comment.returns else [])
+    notes = []
+    for note in comment.notes:
+        notes += [".PP", inline(note)]
+    return lines + section("NOTES", notes[1:])
+
+
+def related(item, headers):
+    """Enumerations whose comment names the function, and structures in its prototype."""
+    lines = []
+    for header in headers:
+        for other in header.items:
+            by_name = other.kind == "enum" and re.search(rf"\b{item.name}\(\)", other.comment.text())
+            by_type = other.kind == "struct" and re.search(rf"\b{other.name}\b", item.code)
+            if other.members and (by_name or by_type):
+                title = "OPTIONS" if other.kind == "enum" else f"STRUCT {other.name}"
+                lines += [f".SH {escape(title)}", inline(other.comment.brief)]
+                for code, text in other.members:
+                    lines += [".TP", rf"\fB{escape(code)}\fR", inline(text)]
+    return lines
+
+
+def page(name, items, headers, version):
+    lines = ['.\\" Made from the comments of the public headers.', f'.TH "{name}" 3 "" "Thence {version}" "Thence"',
+             *section("NAME", [rf"{escape(name)} \- {inline(summary(items[0]))}"])]
+    for n, item in enumerate(items):
+        if len(items) > 1:
+            lines += [f".SH WITH {escape(item.header.upper())}"] if n else []
+        lines += variant(item)
+    lines += related(items[0], headers)
+    neighbours = sorted({f.name for h in headers for i in items if h.name == i.header for f in h.functions()} - {name})
+    lines += section("SEE ALSO", [r"\fBthence\fR(7)" + "".join(rf", \fB{escape(n)}\fR(3)" for n in neighbours)])
+    return "\n".join(lines) + "\n"
+
+
+def summary(item):
+    """The first sentence of the brief, as a phrase."""
+    first = re.split(r"(?<=[.:])\s", item.comment.brief)[0].rstrip(".:")
+    return first[:1].lower() + first[1:] if first[1:2].islower() else first
+
+
+def overview(headers, version):
+    core = headers[0]
+    lines = ['.\\" Made from the comments of the public headers.', f'.TH "thence" 7 "" "Thence {version}" "Thence"',
+             *section("NAME", [rf"thence \- {inline(core.comment.brief.rstrip('.'))}"])]
+    body = []
+    for paragraph in core.comment.body:
+        body += [".PP", inline(paragraph)]
+    lines += section("DESCRIPTION", body[1:])
+    for header in headers:
+        functions = header.functions() if header.name.endswith(".h") else []
+        entries = []
+        for function in functions:
+            entries += [".TP", rf"\fB{escape(function.name)}\fR(3)", inline(summary(function))]
+        lines += section(escape(f"CALLS OF <{header.name}>"), entries)
+    return "\n".join(lines) + "\n"
+
+
+def pages(headers, version):
+    """{relative path: text} of every page."""
+    functions = {}
+    for header in headers:
+        if header.name.endswith(".h"):
+            for item in header.functions():
+                functions.setdefault(item.name, []).append(item)
+    result = {f"man3/{name}.3": page(name, items, headers, version) for name, items in functions.items()}
+    result["man7/thence.7"] = overview(headers, version)
+    return result

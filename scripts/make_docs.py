@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Man pages, API reference and site from the public headers and docs/."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from docgen import man, site  # noqa: E402
+from docgen.headers import parse_headers  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def version():
+    """From the macros of the header, the one place that has it beside CMake's."""
+    text = (ROOT / "include/thence/thence.h").read_text()
+    return ".".join(text.split(f"THENCE_VERSION_{part} ")[1].split()[0] for part in ("MAJOR", "MINOR", "PATCH"))
+
+
+def write_man(headers, output):
+    pages = man.pages(headers, version())
+    shutil.rmtree(output, ignore_errors=True)
+    for name, text in pages.items():
+        path = Path(output) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return pages
+
+
+def check(headers):
+    """Faults: public functions without a comment or page, pages that groff complains about, dead links."""
+    faults = [f"{h.name}: {name} has no documentation comment" for h in headers for name in h.undocumented]
+    faults += [f"{h.name}: no @file comment with a brief" for h in headers if not h.comment.brief]
+    faults += site.dead_links(ROOT)
+    with tempfile.TemporaryDirectory() as folder:
+        pages = write_man(headers, folder)
+        names = {function.name for h in headers if h.name.endswith(".h") for function in h.functions()}
+        faults += [f"{name}: no man page" for name in sorted(names) if f"man3/{name}.3" not in pages]
+        if shutil.which("groff"):
+            for name in pages:
+                done = subprocess.run(["groff", "-man", "-Tutf8", "-ww", "-z", str(Path(folder) / name)],
+                                      capture_output=True, text=True, check=False)
+                faults += [f"{name}: {line}" for line in done.stderr.splitlines()]
+    return faults, len(pages)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--output", help="write the man pages and the site below this folder")
+    parser.add_argument("--man", help="write the man pages alone below this folder")
+    parser.add_argument("--check", action="store_true", help="fail when a public function has no comment, or a link is dead")
+    options = parser.parse_args()
+    if not (options.output or options.man or options.check):
+        parser.error("nothing to do: give --output, --man or --check")
+    headers = parse_headers(ROOT / "include")
+    if options.man:
+        print(f"{len(write_man(headers, options.man))} man pages in {options.man}")
+    if options.output:
+        count = len(write_man(headers, Path(options.output) / "man"))
+        pages = site.write(ROOT, headers, options.output)
+        print(f"{count} man pages in {options.output}/man, {pages} pages of the site: {options.output}/index.html")
+    if options.check:
+        faults, count = check(headers)
+        for fault in faults:
+            print(fault)
+        print(f"{len(headers)} headers, {count} man pages, {len(faults)} faults")
+        return 1 if faults else 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the test suite on the MPIs of the matrix and prints one sum as its last line: N passed, N failed, N skipped."""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ElementTree
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass
+class Configuration:
+    """One build with one MPI, and the part of the suite that it runs."""
+
+    name: str  # a preset of CMakePresets.json
+    mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
+    what: str
+    labels: str  # a ctest label; empty: all tests
+
+
+MATRIX = [
+    Configuration("release", "", "the MPI in PATH", ""),
+    Configuration("openmpi", "openmpi", "Open MPI 4.1", "core"),
+    Configuration("mpich", "mpich", "MPICH 4.0", "core"),
+    Configuration("openmpi5", "openmpi5", "Open MPI 5", "core"),
+    Configuration("mpich5", "mpich5", "MPICH 5", "core"),
+    Configuration("impi", "impi", "Intel MPI", "core"),
+    Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
+]
+SANITIZERS = [
+    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake"),
+    Configuration("tsan", "", "thread sanitizer", "fake"),
+]
+
+
+@dataclass
+class Result:
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    note: str = ""
+    seconds: float = 0.0
+
+
+def say(text):
+    print(text, flush=True)
+
+
+def run(*command):
+    say("+ " + " ".join(command))
+    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+
+
+def default_is_open_mpi_4():
+    """The MPI in PATH needs no second run under the name `openmpi` when it is that package."""
+    try:
+        resolved = {Path(subprocess.check_output(["sh", "-c", f"command -v {name}"], text=True).strip()).resolve()
+                    for name in ("mpicc", "mpicc.openmpi")}
+    except subprocess.CalledProcessError:
+        return False
+    return len(resolved) == 1
+
+
+def install(mpi):
+    """Empty string when the MPI is there, else the reason why it is not."""
+    done = subprocess.run(["scripts/mpi_env.sh", "--install", mpi], cwd=ROOT, text=True, check=False,
+                          stdin=subprocess.DEVNULL, capture_output=True)
+    if done.stdout.strip():
+        say(done.stdout.strip())
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or ["no reason given"])[-1]
+
+
+def count(report):
+    """Sum of one ctest run from the JUnit file that it wrote."""
+    result = Result()
+    for case in ElementTree.parse(report).getroot().iter("testcase"):
+        skip = case.find("skipped")  # ctest writes one also for a program that is missing, with another message
+        if case.get("status") == "run":
+            result.passed += 1
+        elif case.get("status") == "disabled" or (skip is not None and "SKIP_" in skip.get("message", "")):
+            result.skipped += 1
+            say(f"  skipped: {case.get('name')}")
+        else:
+            result.failed += 1
+            say(f"  failed: {case.get('name')}")
+    return result
+
+
+def broken(note):
+    return Result(failed=1, note=note)
+
+
+def test(configuration, labels, jobs):
+    build = ROOT / "build" / configuration.name
+    arguments = []
+    if configuration.mpi:
+        arguments = subprocess.check_output(["scripts/mpi_env.sh", "--cmake", configuration.mpi], cwd=ROOT,
+                                            text=True).split()
+    if run("cmake", "--preset", configuration.name, *arguments):
+        return broken("does not configure")
+    target = f"tests_{labels}" if labels else "all"
+    if run("cmake", "--build", str(build), "--parallel", str(jobs), "--target", target):
+        return broken("does not build")
+    report = build / "junit.xml"
+    report.unlink(missing_ok=True)
+    select = ["-L", f"^{labels}$"] if labels else []
+    status = run("ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--parallel", str(jobs),
+                 "--output-junit", str(report), *select)
+    if not report.exists():
+        return broken("ctest wrote no report: it found no tests")
+    result = count(report)
+    if result.passed + result.failed == 0:
+        return broken("no test ran")
+    if status and not result.failed:
+        return broken(f"ctest exited with {status}")
+    return result
+
+
+def choose(names):
+    known = {c.name: c for c in MATRIX + SANITIZERS}
+    if names:
+        return [known[name] for name in names]
+    return [c for c in MATRIX if not (c.name == "openmpi" and default_is_open_mpi_4())]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    known = [c.name for c in MATRIX + SANITIZERS]
+    parser.add_argument("names", nargs="*", metavar="NAME",
+                        help=f"run only these: {' '.join(known)} (default: the whole matrix)")
+    parser.add_argument("--full", action="store_true", help="all tests on every MPI, not only those labelled core")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
+    options = parser.parse_args()
+    for name in options.names:
+        if name not in known:
+            parser.error(f"no configuration {name}; there are: {' '.join(known)}")
+
+    # In CI every MPI of the matrix must be there, unless whoever runs it says that the network may be missing.
+    must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
+    results = []
+    for configuration in choose(options.names):
+        labels = "" if options.full and configuration in MATRIX else configuration.labels
+        say(f"\n=== {configuration.name}: {configuration.what}, {labels or 'all'} tests")
+        started = time.monotonic()
+        reason = install(configuration.mpi) if configuration.mpi else ""
+        if reason:
+            say(reason)
+            result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
+        else:
+            result = test(configuration, labels, options.jobs)
+        result.seconds = time.monotonic() - started
+        results.append((configuration, result))
+
+    say("")
+    for configuration, r in results:
+        say(f"{configuration.name:10} {r.passed:5} passed {r.failed:4} failed {r.skipped:4} skipped {r.seconds:7.0f} s"
+            f"  {r.note or configuration.what}")
+    passed, failed, skipped = (sum(getattr(r, field) for _, r in results) for field in ("passed", "failed", "skipped"))
+    total = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
+    say(total)
+    (ROOT / "build" / "summary.txt").write_text(total + "\n")
+    return 1 if failed or not passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: check_files.py ROOT
+
+Every source names its licence in its first lines. No C or C++ file is longer than a reader can hold: more than 400
+lines of code is a warning, more than 500 a fault.
+"""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from sources import CODE, files, without_comments  # noqa: E402
+
+SPDX = "SPDX-License-Identifier: BSD-3-Clause"
+SOURCE_SUFFIXES = CODE | {".py", ".sh", ".cmake", ".map", ".pml", ".in"}
+SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}
+WITHOUT = {"thence.pc.in"}  # installed where a reader finds the LICENSE beside it
+WARN, FAIL = 400, 500
+
+
+def is_source(path):
+    return (path.suffix in SOURCE_SUFFIXES or path.name in SOURCE_NAMES) and path.name not in WITHOUT
+
+
+def code_lines(text):
+    return sum(1 for line in without_comments(text).splitlines() if line.strip())
+
+
+def check(root):
+    faults, warnings, seen = [], [], 0
+    for path in files(root):
+        if not is_source(path):
+            continue
+        seen += 1
+        text = (Path(root) / path).read_text(errors="replace")
+        if SPDX not in "\n".join(text.splitlines()[:3]):
+            faults.append(f"{path}:1: no line `{SPDX}` among the first three")
+        if path.suffix in CODE:
+            length = code_lines(text)
+            if length > FAIL:
+                faults.append(f"{path}: {length} lines of code; split it, at most {FAIL}")
+            elif length > WARN:
+                warnings.append(f"{path}: {length} lines of code, over {WARN}")
+    return faults, warnings, seen
+
+
+def main():
+    faults, warnings, seen = check(sys.argv[1])
+    for text in warnings:
+        print("warning:", text)
+    for text in faults:
+        print(text)
+    print(f"{seen} files, {len(faults)} faults")
+    return 1 if faults or not seen else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: check_headers.py INCLUDE_DIR MPI_INCLUDE_DIR...
+
+Every public header compiles alone, without a warning: .h as C11 and as C++20, .hpp as C++20, with GCC and with every
+Clang that is installed. Twice included is once included.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only", "-DOMPI_SKIP_MPICXX=1",
+         "-DMPICH_SKIP_MPICXX=1"]
+
+
+def compilers():
+    """[(C compiler, C++ compiler)]: gcc, and the newest Clang."""
+    found = [("gcc", "g++")] if shutil.which("gcc") and shutil.which("g++") else []
+    for suffix in [""] + [f"-{version}" for version in range(30, 13, -1)]:
+        if shutil.which("clang" + suffix) and shutil.which("clang++" + suffix):
+            return found + [("clang" + suffix, "clang++" + suffix)]
+    return found
+
+
+def compile_alone(compiler, standard, header, include_dir, system_dirs):
+    language = "c" if standard == "c11" else "c++"
+    extra = []
+    text = (include_dir / header).read_text()
+    if re.search(r"#\s*pragma omp|include <omp.h>|_OPENMP", text):
+        extra = ["-fopenmp"]
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / ("alone.c" if language == "c" else "alone.cpp")
+        source.write_text(f"#include <{header}>\n#include <{header}>\ntypedef int not_empty;\n")
+        command = [compiler, f"-std={standard}", "-x", language, *FLAGS, *extra, f"-I{include_dir}"]
+        command += [argument for d in system_dirs for argument in ("-isystem", d)] + [str(source)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode and "omp.h" in done.stderr and "not found" in done.stderr and extra:
+        return f"skipped: {compiler} has no OpenMP runtime for {header} (Debian: libomp-dev)", True
+    first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
+    return (f"{compiler} -std={standard}: {header}: {first}", False) if done.returncode else ("", True)
+
+
+def main():
+    include_dir, system_dirs = Path(sys.argv[1]), sys.argv[2:]
+    headers = sorted(p.relative_to(include_dir) for p in include_dir.rglob("*") if p.suffix in (".h", ".hpp"))
+    jobs = []
+    for c, cxx in compilers():
+        for header in headers:
+            if header.suffix == ".h":
+                jobs.append((c, "c11", header, include_dir, system_dirs))
+            jobs.append((cxx, "c++20", header, include_dir, system_dirs))
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        results = list(pool.map(lambda job: compile_alone(*job), jobs))
+    for message in filter(None, (message for message, _ in results)):
+        print(message)
+    faults = sum(1 for _, good in results if not good)
+    print(f"{len(headers)} headers, {len(jobs)} compilations with {' '.join(c for c, _ in compilers())}, {faults} faults")
+    return 1 if faults or not jobs else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Which files are sources of this project, and their text without comments; shared by the checks."""
+
+import os
+import re
+from pathlib import Path
+
+SKIPPED_FOLDERS = {"build", ".git", "__pycache__"}
+CODE = {".c", ".h", ".cpp", ".hpp"}
+
+
+def files(root):
+    """Every file below `root` that may be a source, as paths relative to it."""
+    root = Path(root)
+    for folder, subfolders, names in os.walk(root):
+        subfolders[:] = sorted(s for s in subfolders if s not in SKIPPED_FOLDERS and not s.startswith("_"))
+        for name in sorted(names):
+            yield (Path(folder) / name).relative_to(root)
+
+
+def without_comments(text):
+    """C or C++ text with comments blanked and literals emptied; the number of lines stays."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
+
+    def blank(match):
+        token = match.group(0)
+        if token[0] == "/":
+            return re.sub(r"[^\n]", " ", token)
+        return token if "#include" in match.string[match.string.rfind("\n", 0, match.start()) + 1:match.start()] else '""'
+
+    return pattern.sub(blank, text)
