@@ -11,8 +11,8 @@
 
 namespace heat {
 
-// A disc that keeps its temperature. Position and radius are fractions of the plate: x and radius of its width, y of its
-// height, so that a plate of another size shows the same picture.
+// A disc that keeps its temperature. Position and radius are fractions of the plate: x and radius of its width, y of
+// its height, so that a plate of another size shows the same picture.
 struct Source {
     double x = 0, y = 0, radius = 0, temperature = 0;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole field: collected band by band, compared bit by bit, kept in NumPy's format (version 1.0, little-endian doubles
-// in rows), which needs no library.
+// The whole field: collected band by band, compared bit by bit, kept in NumPy's format (version 1.0, little-endian
+// doubles in rows), which needs no library.
 #include "outcome.hpp"
 
 #include <bit>
@@ -16,7 +16,9 @@ static_assert(std::endian::native == std::endian::little, "the header below says
 namespace {
 constexpr std::string_view npy_magic("\x93NUMPY\x01\x00", 8);
 
-[[noreturn]] void fail(const std::string &file, const std::string &why) { throw std::runtime_error(file + ": " + why); }
+[[noreturn]] void fail(const std::string &file, const std::string &why) {
+    throw std::runtime_error(file + ": " + why);
+}
 } // namespace
 
 Field gather_field(const Run &run) {
@@ -62,8 +64,10 @@ Comparison compare(const Field &field, const Field &reference, std::string again
     std::size_t wrong = 0, first = 0;
     double largest = 0;
     for (std::size_t i = 0; i < field.cells.size(); ++i) {
-        if (std::bit_cast<std::uint64_t>(field.cells[i]) == std::bit_cast<std::uint64_t>(reference.cells[i])) continue;
-        if (wrong++ == 0) first = i;
+        if (std::bit_cast<std::uint64_t>(field.cells[i]) == std::bit_cast<std::uint64_t>(reference.cells[i]))
+            continue;
+        if (wrong++ == 0)
+            first = i;
         largest = std::max(largest, std::abs(field.cells[i] - reference.cells[i]));
     }
     c.verdict = wrong == 0 ? Comparison::identical : Comparison::differs;
@@ -91,34 +95,39 @@ void write_field(const Field &field, const std::string &file) {
     out.write(reinterpret_cast<const char *>(field.cells.data()),
               static_cast<std::streamsize>(field.cells.size() * sizeof(double)));
     out.close();
-    if (!out) fail(file, "cannot write the field; is the folder there and has it space?");
+    if (!out)
+        fail(file, "cannot write the field; is the folder there and has it space?");
 }
 
 Field read_field(const std::string &file) {
     std::ifstream in(file, std::ios::binary);
-    if (!in) fail(file, "cannot open the reference field; write one with --field");
+    if (!in)
+        fail(file, "cannot open the reference field; write one with --field");
     std::string magic(npy_magic.size(), '\0');
     std::uint16_t length = 0;
     in.read(magic.data(), static_cast<std::streamsize>(magic.size()));
     in.read(reinterpret_cast<char *>(&length), sizeof length);
-    if (!in || magic != npy_magic) fail(file, "not a NumPy file (.npy) of version 1.0; write one with --field");
+    if (!in || magic != npy_magic)
+        fail(file, "not a NumPy file (.npy) of version 1.0; write one with --field");
     std::string header(length, '\0');
     in.read(header.data(), length);
     Field field;
     const auto shape = header.find("'shape': (");
-    if (!in || header.find("'<f8'") == std::string::npos || header.find("'fortran_order': False") == std::string::npos ||
-        shape == std::string::npos ||
+    if (!in || header.find("'<f8'") == std::string::npos ||
+        header.find("'fortran_order': False") == std::string::npos || shape == std::string::npos ||
         std::sscanf(header.c_str() + shape, "'shape': (%d, %d)", &field.rows, &field.cols) != 2 || field.rows < 1 ||
         field.cols < 1)
         fail(file, "not a two-dimensional array of little-endian doubles in rows");
     const auto data = in.tellg();
     const auto bytes = in.seekg(0, std::ios::end).tellg() - data;
     const auto count = static_cast<std::size_t>(field.rows) * static_cast<std::size_t>(field.cols);
-    if (static_cast<std::size_t>(bytes) != count * sizeof(double)) fail(file, "the file is truncated");
+    if (static_cast<std::size_t>(bytes) != count * sizeof(double))
+        fail(file, "the file is truncated");
     field.cells.resize(count);
     in.seekg(data);
     in.read(reinterpret_cast<char *>(field.cells.data()), bytes);
-    if (!in) fail(file, "cannot read the field");
+    if (!in)
+        fail(file, "cannot read the field");
     return field;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The starting field is a function of the position on the plate alone, so every rank fills its band and its halo rows
-// without a message. This file is compiled without contraction to fused operations: both sweeps below round alike, which
-// is what makes all variants agree to the last bit.
+// without a message. This file is compiled without contraction to fused operations: both sweeps below round alike,
+// which is what makes all variants agree to the last bit.
 #include "grid.hpp"
 
 namespace heat {
@@ -18,18 +18,24 @@ public:
     Plate(const Config &c, const std::optional<Picture> &p) : config(c), picture(p) {}
 
     Cell at(int row, int col) const {
-        if (row < 0) return {config.top, true};
-        if (row >= config.rows) return {config.bottom, true};
-        if (col < 0) return {config.left, true};
-        if (col >= config.cols) return {config.right, true};
+        if (row < 0)
+            return {config.top, true};
+        if (row >= config.rows)
+            return {config.bottom, true};
+        if (col < 0)
+            return {config.left, true};
+        if (col >= config.cols)
+            return {config.right, true};
         // The last source listed lies on top.
         for (auto s = config.sources.rbegin(); s != config.sources.rend(); ++s) {
             const double dx = (col + 0.5) - s->x * config.cols;
             const double dy = (row + 0.5) - s->y * config.rows;
             const double radius = s->radius * config.cols;
-            if (dx * dx + dy * dy <= radius * radius) return {s->temperature, true};
+            if (dx * dx + dy * dy <= radius * radius)
+                return {s->temperature, true};
         }
-        if (!picture) return {config.initial, false};
+        if (!picture)
+            return {config.initial, false};
         const double grey = picture->at((col + 0.5) / config.cols, (row + 0.5) / config.rows);
         return {config.black + grey * (config.white - config.black), false};
     }
@@ -39,7 +45,9 @@ private:
     const std::optional<Picture> &picture;
 };
 
-inline double mean(double up, double left, double right, double down) { return 0.25 * ((up + down) + right + left); }
+inline double mean(double up, double left, double right, double down) {
+    return 0.25 * ((up + down) + right + left);
+}
 
 } // namespace
 
@@ -55,12 +63,14 @@ Band::Band(const Config &config, const std::optional<Picture> &picture, int firs
       cells((static_cast<std::size_t>(rows) + 2) * (static_cast<std::size_t>(config.cols) + 2)),
       spans(static_cast<std::size_t>(rows), {col_count, 0}) {
     const Plate plate(config, picture);
-    if (!config.sources.empty()) held.resize(cells.size());
+    if (!config.sources.empty())
+        held.resize(cells.size());
     for (int i = -1; i <= rows; ++i) {
         for (int j = -1; j <= col_count; ++j) {
             const Cell cell = plate.at(first_row + i, j);
             row(i)[j] = cell.temperature;
-            if (!cell.held || i < 0 || i >= rows || j < 0 || j >= col_count) continue;
+            if (!cell.held || i < 0 || i >= rows || j < 0 || j >= col_count)
+                continue;
             held[static_cast<std::size_t>(offset(i) + j)] = 1;
             auto &[from, to] = spans[static_cast<std::size_t>(i)];
             from = std::min(from, j);
@@ -76,7 +86,8 @@ void Band::sweep(const Tile &tile) {
         const auto [from, to] = spans[static_cast<std::size_t>(i)];
         double left = mid[tile.col0 - 1];
         if (to <= tile.col0 || from >= tile.col1) {
-            for (int j = tile.col0; j < tile.col1; ++j) mid[j] = left = mean(up[j], left, mid[j + 1], down[j]);
+            for (int j = tile.col0; j < tile.col1; ++j)
+                mid[j] = left = mean(up[j], left, mid[j + 1], down[j]);
             continue;
         }
         const std::uint8_t *hold = held.data() + offset(i);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plate cut into bands of rows, one for each rank, and each band into square blocks. Invariant: the bands follow one
-// another without gap, cut between rows of blocks, and no band is empty.
+// The plate cut into bands of rows, one for each rank, and each band into square blocks. Invariant: the bands follow
+// one another without gap, cut between rows of blocks, and no band is empty.
 #pragma once
 
 #include "config.hpp"
@@ -31,9 +31,7 @@ public:
 
 private:
     int count(int cells) const { return (cells + block - 1) / block; }
-    int first_block(int rank) const {
-        return static_cast<int>(static_cast<long>(count(rows)) * rank / ranks);
-    }
+    int first_block(int rank) const { return static_cast<int>(static_cast<long>(count(rows)) * rank / ranks); }
 };
 
 // The cells of one band with a frame one cell wide: the border of the plate, or a row of the neighbour above or below
@@ -47,8 +45,8 @@ public:
     double *row(int i) { return cells.data() + offset(i); }
     const double *row(int i) const { return cells.data() + offset(i); }
 
-    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours, of which the upper
-    // and left are new already and the lower and right are old. Cells of a source stay as they are.
+    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours, of which the
+    // upper and left are new already and the lower and right are old. Cells of a source stay as they are.
     void sweep(const Tile &tile);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tag names piece and direction only: messages of the same piece follow one another in the order of iterations, which
-// MPI keeps.
+// The tag names piece and direction only: messages of the same piece follow one another in the order of iterations,
+// which MPI keeps.
 #include "halo.hpp"
 
 #include <array>
@@ -10,7 +10,8 @@ namespace heat {
 
 Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1) {
     Flight f;
-    if (sent ? !sends(d) : !receives(d)) return f;
+    if (sent ? !sends(d) : !receives(d))
+        return f;
     const bool down = d == Direction::down;
     const int peer = sent == down ? run.rank + 1 : run.rank - 1;
     const int row = sent ? (down ? run.band.rows() - 1 : 0) : (down ? -1 : run.band.rows());
@@ -31,12 +32,14 @@ void Halo::wait(std::span<Flight *const> flights) {
     std::array<Flight *, 4> owners;
     std::size_t count = 0;
     for (Flight *f : flights) {
-        if (f->request == MPI_REQUEST_NULL) continue;
+        if (f->request == MPI_REQUEST_NULL)
+            continue;
         assert(count < requests.size());
         requests[count] = f->request;
         owners[count++] = f;
     }
-    if (count == 0) return;
+    if (count == 0)
+        return;
     {
         const Timed timed(run.recorder, Activity::wait);
         MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);
@@ -51,8 +54,8 @@ void check_tags(MPI_Comm comm, int pieces) {
     int *bound = nullptr, found = 0;
     MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
     if (found && pieces > (*bound - 1) / 2)
-        throw ConfigError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " + std::to_string(pieces) +
-                          " blocks in a row; use a larger --block");
+        throw ConfigError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " +
+                          std::to_string(pieces) + " blocks in a row; use a larger --block");
 }
 
 } // namespace heat

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boundary rows between bands, in pieces. A piece travels from the first or last row of one band into the halo row of
-// the next, without a copy; whoever starts an operation keeps its memory alone until the operation is complete.
+// The boundary rows between bands, in pieces. A piece travels from the first or last row of one band into the halo row
+// of the next, without a copy; whoever starts an operation keeps its memory alone until the operation is complete.
 #pragma once
 
 #include "run.hpp"
@@ -22,8 +22,12 @@ public:
     bool receives(Direction d) const { return d == Direction::down ? run.rank > 0 : run.rank + 1 < run.ranks; }
 
     // Piece `k` covers the columns [col0, col1). `iteration` is the one that computed the values.
-    Flight send(Direction d, int iteration, int k, int col0, int col1) { return start(true, d, iteration, k, col0, col1); }
-    Flight receive(Direction d, int iteration, int k, int col0, int col1) { return start(false, d, iteration, k, col0, col1); }
+    Flight send(Direction d, int iteration, int k, int col0, int col1) {
+        return start(true, d, iteration, k, col0, col1);
+    }
+    Flight receive(Direction d, int iteration, int k, int col0, int col1) {
+        return start(false, d, iteration, k, col0, col1);
+    }
 
     // To be called once when the operation of `flight` is known to be complete.
     void complete(const Flight &flight) {

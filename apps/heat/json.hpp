@@ -20,7 +20,8 @@ public:
         close('}');
         out << '\n';
         out.close();
-        if (!out) throw std::runtime_error(file + ": cannot write; is the folder there and has it space?");
+        if (!out)
+            throw std::runtime_error(file + ": cannot write; is the folder there and has it space?");
     }
 
     JsonWriter &key(std::string_view name) {
@@ -62,9 +63,11 @@ public:
 
 private:
     void comma() {
-        if (!fresh) out << ", ";
+        if (!fresh)
+            out << ", ";
         fresh = false;
-        if (newline) out << '\n';
+        if (newline)
+            out << '\n';
         newline = false;
     }
     void string(std::string_view s) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heat: read the plate, cut it, run one variant, check and report. Rank 0 reads the files, and all ranks understand the same
-// bytes, so they agree on every error.
+// heat: read the plate, cut it, run one variant, check and report. Rank 0 reads the files, and all ranks understand the
+// same bytes, so they agree on every error.
 #include "halo.hpp"
 #include "outcome.hpp"
 
@@ -20,11 +20,14 @@ std::string broadcast_file(const std::string &name, const std::string &hint, int
     if (rank == 0) {
         std::ifstream in(name, std::ios::binary);
         std::ostringstream text;
-        if (in && text << in.rdbuf()) bytes = text.str(), size = static_cast<long>(bytes.size());
+        if (in && text << in.rdbuf())
+            bytes = text.str(), size = static_cast<long>(bytes.size());
     }
     MPI_Bcast(&size, 1, MPI_LONG, 0, comm);
-    if (size < 0) throw ConfigError(name + ": cannot read this file" + hint);
-    if (size > 1L << 30) throw ConfigError(name + ": larger than 1 GiB");
+    if (size < 0)
+        throw ConfigError(name + ": cannot read this file" + hint);
+    if (size > 1L << 30)
+        throw ConfigError(name + ": larger than 1 GiB");
     bytes.resize(static_cast<std::size_t>(size));
     MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, comm);
     return bytes;
@@ -32,15 +35,19 @@ std::string broadcast_file(const std::string &name, const std::string &hint, int
 
 Config load_config(const Options &options, int rank, MPI_Comm comm) {
     Config config = parse_config(broadcast_file(options.config, " (the configuration)", rank, comm), options.config);
-    if (options.size) config.rows = options.size->rows, config.cols = options.size->cols;
-    if (options.iterations) config.iterations = *options.iterations;
-    if (options.block) config.block = *options.block;
+    if (options.size)
+        config.rows = options.size->rows, config.cols = options.size->cols;
+    if (options.iterations)
+        config.iterations = *options.iterations;
+    if (options.block)
+        config.block = *options.block;
     check_config(config, "command line");
     return config;
 }
 
 std::optional<Picture> load_picture(const Config &config, const std::string &config_file, int rank, MPI_Comm comm) {
-    if (config.picture.empty()) return std::nullopt;
+    if (config.picture.empty())
+        return std::nullopt;
     const auto slash = config_file.rfind('/');
     const bool beside = config.picture.front() != '/' && slash != std::string::npos;
     const std::string name = (beside ? config_file.substr(0, slash + 1) : "") + config.picture;
@@ -81,7 +88,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
     const auto picture = load_picture(config, options.config, rank, comm);
     const Variant &variant = *options.variant;
     if (variant.solve == solve_serial && ranks > 1)
-        throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) + " ranks use --variant mpi");
+        throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) +
+                          " ranks use --variant mpi");
     const Partition partition(config, ranks);
     check_tags(comm, partition.block_cols());
     const int threads = !variant.threaded ? 1 : options.threads ? options.threads : default_threads(comm);
@@ -91,6 +99,11 @@ int run_variant(const Options &options, MPI_Comm comm) {
     recorder.lane(); // the first lane is this thread's
     ProgressBar bar(draws_bar(options.progress, rank), variant.name, config.iterations);
     Run run{partition, band, comm, rank, ranks, threads, config.iterations, recorder, bar};
+    if (!options.start.empty()) {
+        const Field field = gather_field(run);
+        if (rank == 0)
+            write_field(field, options.start);
+    }
     const Nanoseconds offset = clock_offset(comm);
 
     MPI_Barrier(comm);
@@ -102,13 +115,15 @@ int run_variant(const Options &options, MPI_Comm comm) {
     bar.clear();
 
     outcome.ranks = gather_times(run);
-    if (!options.timeline.empty()) write_timeline(run, options, offset);
+    if (!options.timeline.empty())
+        write_timeline(run, options, offset);
     const bool wants_field = options.verify || !options.field.empty() || !options.reference.empty();
     int differs = 0;
     if (wants_field) {
         const Field field = gather_field(run);
         if (rank == 0) {
-            if (!options.field.empty()) write_field(field, options.field);
+            if (!options.field.empty())
+                write_field(field, options.field);
             if (options.verify) {
                 double time = -1;
                 const Field reference = serial_field(config, picture, time);
@@ -125,7 +140,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
     }
     if (rank == 0) {
         print_table(run, options, config, outcome);
-        if (!options.json.empty()) write_json(run, options, config, outcome);
+        if (!options.json.empty())
+            write_json(run, options, config, outcome);
     }
     MPI_Bcast(&differs, 1, MPI_INT, 0, comm);
     return differs ? field_differs : success;
@@ -143,16 +159,19 @@ int run_program(const Options &options) {
                          "use --variant mpi, or an MPI built with thread support\n",
                          options.variant->name,
                          options.variant->thread_level == MPI_THREAD_MULTIPLE ? "many threads" : "a threaded program",
-                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_FUNNELED");
+                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
+                                                                              : "MPI_THREAD_FUNNELED");
         status = failure;
     } else {
         try {
             status = run_variant(options, MPI_COMM_WORLD);
         } catch (const ConfigError &e) { // alike on all ranks
-            if (rank == 0) std::fprintf(stderr, "heat: %s\n", e.what());
+            if (rank == 0)
+                std::fprintf(stderr, "heat: %s\n", e.what());
             status = usage;
         } catch (const PictureError &e) {
-            if (rank == 0) std::fprintf(stderr, "heat: %s\n", e.what());
+            if (rank == 0)
+                std::fprintf(stderr, "heat: %s\n", e.what());
             status = usage;
         } catch (const std::exception &e) { // on this rank alone: the others would wait for it
             std::fprintf(stderr, "heat: %s\n", e.what());
@@ -169,7 +188,8 @@ int run_program(const Options &options) {
 int main(int argc, char **argv) {
     int status = heat::success;
     const auto options = heat::parse_options(argc, argv, status);
-    if (!options) return status;
+    if (!options)
+        return status;
     heat::restart_with_openmp_settings(argv, *options);
     return heat::run_program(*options);
 }

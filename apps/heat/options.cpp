@@ -14,7 +14,8 @@ namespace {
 
 bool silent() {
     for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
-        if (const char *rank = std::getenv(name)) return std::string_view(rank) != "0";
+        if (const char *rank = std::getenv(name))
+            return std::string_view(rank) != "0";
     return false;
 }
 
@@ -39,15 +40,18 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     app.add_option("config", o.config, "Configuration file: size, borders, heat sources, picture")->required();
     app.add_option("-v,--variant", variant, "How to compute, see below [serial]")
         ->check(CLI::Validator(
-            [](std::string &name) { return find_variant(name) ? "" : "unknown or not built in; see heat --help"; }, ""));
+            [](std::string &name) { return find_variant(name) ? "" : "unknown or not built in; see heat --help"; },
+            ""));
     app.add_option("-t,--threads", o.threads, "Threads per rank [cores of the node / ranks on it]")
         ->check(CLI::Range(1, 512));
     app.add_option("-s,--size", size, "ROWSxCOLUMNS instead of the configured size");
     app.add_option("-i,--iterations", o.iterations, "Iterations instead of the configured number");
     app.add_option("-b,--block", o.block, "Rows and columns of a block, instead of the configured");
-    app.add_flag("--verify", o.verify, "Compare the field with that of a serial run, done by rank 0 after the timed run");
+    app.add_flag("--verify", o.verify,
+                 "Compare the field with that of a serial run, done by rank 0 after the timed run");
     app.add_option("--reference", o.reference, "Compare the field with this one, written by --field");
     app.add_option("--field", o.field, "Write the final field, a NumPy array of doubles (.npy)");
+    app.add_option("--start", o.start, "Write the starting field in the same format");
     app.add_option("--json", o.json, "Write settings, times and the result of the comparison");
     app.add_option("--timeline", o.timeline, "Record what each thread did and each message, write it as JSON");
     app.add_option("--timeline-capacity", o.timeline_capacity, "Most intervals and messages kept per thread [131072]")
@@ -63,7 +67,8 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     try {
         app.parse(argc, argv);
         if (!size.empty() && !(o.size = parse_size(size)))
-            throw CLI::ValidationError("--size", "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
+            throw CLI::ValidationError("--size",
+                                       "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
     } catch (const CLI::ParseError &e) {
         const bool asked = e.get_exit_code() == 0;
         status = asked ? success : usage;
@@ -79,8 +84,10 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
 
 void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]] const Options &options) {
 #ifdef HEAT_HAVE_OPENMP
-    if (options.variant->solve != solve_omp_tasks || omp_get_max_task_priority() >= 2) return;
-    if (std::getenv("HEAT_RESTARTED")) return; // the runtime ignores the setting: go on without
+    if (options.variant->solve != solve_omp_tasks || omp_get_max_task_priority() >= 2)
+        return;
+    if (std::getenv("HEAT_RESTARTED"))
+        return; // the runtime ignores the setting: go on without
     setenv("OMP_MAX_TASK_PRIORITY", "2", 1);
     setenv("HEAT_RESTARTED", "1", 1);
     execv("/proc/self/exe", argv);

@@ -23,10 +23,12 @@ public:
         std::size_t digits = 0;
         for (; digits < rest.size() && std::isdigit(static_cast<unsigned char>(rest[digits])); ++digits) {
             value = value * 10 + (rest[digits] - '0');
-            if (value > 1'000'000'000) fail(std::string(what) + " is too large");
+            if (value > 1'000'000'000)
+                fail(std::string(what) + " is too large");
         }
         if (digits == 0) {
-            if (rest.empty()) fail(std::string("the file ends where ") + what + " should be");
+            if (rest.empty())
+                fail(std::string("the file ends where ") + what + " should be");
             fail(std::string(what) + " is not a number");
         }
         rest.remove_prefix(digits);
@@ -62,14 +64,17 @@ Picture parse_pgm(std::string_view bytes, std::string_view name) {
 
     Picture p;
     const long width = in.number("the width"), height = in.number("the height"), white = in.number("the maximal value");
-    if (width < 1 || height < 1) in.fail("the picture is empty");
-    if (white < 1 || white > 65535) in.fail("the maximal value is " + std::to_string(white) + "; it lies between 1 and 65535");
+    if (width < 1 || height < 1)
+        in.fail("the picture is empty");
+    if (white < 1 || white > 65535)
+        in.fail("the maximal value is " + std::to_string(white) + "; it lies between 1 and 65535");
     const std::size_t pixels = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
     const std::size_t sample = white > 255 ? 2 : 1;
 
     if (plain) {
         // Each pixel needs at least a digit and a separator.
-        if (pixels > (in.rest.size() + 1) / 2) in.fail("the file is too short for " + std::to_string(pixels) + " pixels");
+        if (pixels > (in.rest.size() + 1) / 2)
+            in.fail("the file is too short for " + std::to_string(pixels) + " pixels");
     } else {
         if (in.rest.empty() || !std::isspace(static_cast<unsigned char>(in.rest.front())))
             in.fail("one white space must follow the maximal value");
@@ -86,7 +91,9 @@ Picture parse_pgm(std::string_view bytes, std::string_view name) {
         if (plain) {
             value = in.number("a pixel");
         } else {
-            const auto byte = [&](std::size_t at) { return static_cast<long>(static_cast<unsigned char>(in.rest[at])); };
+            const auto byte = [&](std::size_t at) {
+                return static_cast<long>(static_cast<unsigned char>(in.rest[at]));
+            };
             value = sample == 2 ? byte(2 * i) << 8 | byte(2 * i + 1) : byte(i);
         }
         if (value > white)
@@ -104,10 +111,11 @@ double Picture::at(double x, double y) const {
     const int x1 = std::min(x0 + 1, width - 1), y1 = std::min(y0 + 1, height - 1);
     const double fx = px - x0, fy = py - y0;
     const auto pixel = [&](int col, int row) {
-        return static_cast<double>(grey[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) +
-                                        static_cast<std::size_t>(col)]);
+        return static_cast<double>(
+            grey[static_cast<std::size_t>(row) * static_cast<std::size_t>(width) + static_cast<std::size_t>(col)]);
     };
-    return (pixel(x0, y0) * (1 - fx) + pixel(x1, y0) * fx) * (1 - fy) + (pixel(x0, y1) * (1 - fx) + pixel(x1, y1) * fx) * fy;
+    return (pixel(x0, y0) * (1 - fx) + pixel(x1, y0) * fx) * (1 - fy) +
+           (pixel(x0, y1) * (1 - fx) + pixel(x1, y1) * fx) * fy;
 }
 
 } // namespace heat

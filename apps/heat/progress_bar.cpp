@@ -7,9 +7,11 @@
 namespace heat {
 
 void ProgressBar::show(int done) {
-    if (!shown) return;
+    if (!shown)
+        return;
     const std::unique_lock lock(drawing, std::try_to_lock);
-    if (!lock || (done < total && now() < next)) return;
+    if (!lock || (done < total && now() < next))
+        return;
     next = now() + 100'000'000;
     constexpr int width = 40;
     const int filled = static_cast<int>(static_cast<long>(width) * done / total);
@@ -21,7 +23,8 @@ void ProgressBar::show(int done) {
 }
 
 void ProgressBar::clear() {
-    if (!shown || next == 0) return;
+    if (!shown || next == 0)
+        return;
     std::fprintf(stderr, "\r%*s\r", 100, "");
     std::fflush(stderr);
     next = 0;

@@ -14,7 +14,8 @@ namespace heat {
 using Nanoseconds = std::int64_t;
 
 inline Nanoseconds now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 enum class Activity : std::uint8_t {

@@ -36,7 +36,9 @@ const char *verdict_name(Comparison::Verdict v) {
 
 std::vector<RankTimes> gather_times(const Run &run) {
     RankTimes mine{};
-    const auto seconds = [](const Lane *l, Activity a) { return static_cast<double>(l->total[static_cast<int>(a)]) * 1e-9; };
+    const auto seconds = [](const Lane *l, Activity a) {
+        return static_cast<double>(l->total[static_cast<int>(a)]) * 1e-9;
+    };
     for (const Lane *l : run.recorder.lanes()) {
         mine.compute += seconds(l, Activity::compute);
         mine.start += seconds(l, Activity::start);
@@ -63,9 +65,11 @@ void print_table(const Run &run, const Options &options, const Config &config, c
     std::printf("%-10s %11d x %-3d %7.3f %11.1f %9s %9.1f %7.1f %7.1f %7.1f  %s\n", options.variant->name, run.ranks,
                 run.threads, outcome.time, updates_per_second(config, outcome.time) * 1e-6, speedup, 100 * s.compute,
                 100 * s.mpi, 100 * s.poll, 100 * s.idle, verdict_name(outcome.comparison.verdict));
-    if (!outcome.comparison.text.empty()) std::printf("field: %s\n", outcome.comparison.text.c_str());
+    if (!outcome.comparison.text.empty())
+        std::printf("field: %s\n", outcome.comparison.text.c_str());
     double dropped = 0;
-    for (const RankTimes &r : outcome.ranks) dropped += r.dropped;
+    for (const RankTimes &r : outcome.ranks)
+        dropped += r.dropped;
     if (dropped > 0 && !options.timeline.empty())
         std::printf("timeline: %.0f intervals and messages did not fit; raise --timeline-capacity\n", dropped);
     std::fflush(stdout);
@@ -89,14 +93,19 @@ void write_json(const Run &run, const Options &options, const Config &config, co
     json.member("poll", s.poll).member("idle", s.idle).close('}');
     json.line().key("ranks_detail").open('[');
     for (const RankTimes &r : outcome.ranks) {
-        json.line().open('{').member("compute_s", r.compute).member("mpi_start_s", r.start).member("mpi_wait_s", r.wait);
+        json.line()
+            .open('{')
+            .member("compute_s", r.compute)
+            .member("mpi_start_s", r.start)
+            .member("mpi_wait_s", r.wait);
         json.member("poll_s", r.poll).member("messages_sent", r.messages).member("cells_sent", r.cells);
         json.member("threads_seen", r.threads).member("not_recorded", r.dropped).close('}');
     }
     json.close(']');
     json.line().key("field").open('{').member("verdict", verdict_name(outcome.comparison.verdict));
     json.member("against", outcome.comparison.against).member("text", outcome.comparison.text).close('}');
-    if (outcome.comparison.serial_time > 0) json.line().member("serial_time_s", outcome.comparison.serial_time);
+    if (outcome.comparison.serial_time > 0)
+        json.line().member("serial_time_s", outcome.comparison.serial_time);
     json.finish();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a variant gets: one band, its neighbours, and who watches. All variants obey the same order: block (i, k) of
-// iteration t comes after (i-1, k) and (i, k-1) of t and after (i+1, k) and (i, k+1) of t-1, on whatever rank these are.
+// iteration t comes after (i-1, k) and (i, k-1) of t and after (i+1, k) and (i, k+1) of t-1, on whatever rank these
+// are.
 #pragma once
 
 #include "grid.hpp"
@@ -29,7 +30,8 @@ struct Run {
     void compute(int iteration, int i, int k) {
         const int row0 = i * partition.block;
         sweep(iteration, i, k, {row0, std::min(row0 + partition.block, band.rows()), col0(k), col1(k)});
-        if (i == block_rows() - 1 && k == block_cols() - 1) bar.show(iteration + 1);
+        if (i == block_rows() - 1 && k == block_cols() - 1)
+            bar.show(iteration + 1);
     }
 
     void sweep(int iteration, int i, int k, const Tile &tile) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI only: a band is one row of blocks as tall as the band. Every operation is started as early as its memory allows and
-// waited for as late as its value is needed, so messages and sweeps overlap.
+// MPI only: a band is one row of blocks as tall as the band. Every operation is started as early as its memory allows
+// and waited for as late as its value is needed, so messages and sweeps overlap.
 #include "halo.hpp"
 
 namespace heat {
@@ -25,14 +25,16 @@ void solve_mpi(Run &run) {
             wait(at(k));
             run.sweep(t, 0, k, {0, run.band.rows(), c0, c1});
             at(k).to_below = halo.send(Direction::down, t, k, c0, c1);
-            if (t + 1 == run.iterations) continue;
+            if (t + 1 == run.iterations)
+                continue;
             at(k).to_above = halo.send(Direction::up, t, k, c0, c1);
             at(k).from_above = halo.receive(Direction::down, t + 1, k, c0, c1);
             at(k).from_below = halo.receive(Direction::up, t, k, c0, c1);
         }
         run.bar.show(t + 1);
     }
-    for (Column &c : columns) wait(c);
+    for (Column &c : columns)
+        wait(c);
 }
 
 } // namespace heat

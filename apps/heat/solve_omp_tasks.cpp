@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OpenMP tasks: one per block and iteration, one per message. A message is a detached task: its body only starts the
-// operation, and its continuation fulfils the event of the task, whose dependences release the blocks that wait. No thread
-// ever blocks in MPI; one that finds no block to sweep runs a polling task.
+// operation, and its continuation fulfils the event of the task, whose dependences release the blocks that wait. No
+// thread ever blocks in MPI; one that finds no block to sweep runs a polling task.
 //
 // What GCC's libgomp asks for, all of it allowed by the standard:
-//  - taskyield does nothing there, so the thread that creates the tasks helps inside a taskgroup instead. It then takes a
-//    task from outside the group only if that has a higher priority: hence blocks 2, polling 1, and OMP_MAX_TASK_PRIORITY,
-//    which heat sets (see options.cpp).
-//  - beyond 64 ready tasks per thread a new task runs at once in its creator, and a detached one would block it until its
+//  - taskyield does nothing there, so the thread that creates the tasks helps inside a taskgroup instead. It then takes
+//  a
+//    task from outside the group only if that has a higher priority: hence blocks 2, polling 1, and
+//    OMP_MAX_TASK_PRIORITY, which heat sets (see options.cpp).
+//  - beyond 64 ready tasks per thread a new task runs at once in its creator, and a detached one would block it until
+//  its
 //    message arrives. So there are never that many: the creator stops at a bound and helps.
 #include "continuations.hpp"
 
@@ -31,14 +33,15 @@ public:
 #pragma omp parallel num_threads(run.threads)
 #pragma omp master
         {
-            for (int t = 0; t < run.iterations; ++t) create(t);
+            for (int t = 0; t < run.iterations; ++t)
+                create(t);
             help_while_above(0);
         }
     }
 
 private:
-    // An operation on its way, with the task that waits for it. There is one for each direction, end and column, and the
-    // dependences keep it to one operation at a time.
+    // An operation on its way, with the task that waits for it. There is one for each direction, end and column, and
+    // the dependences keep it to one operation at a time.
     struct Binding {
         TaskSolver *solver;
         Flight flight;
@@ -46,34 +49,46 @@ private:
     };
 
     // The object whose address stands for block (i, k) in dependences; rows -1 and `rows` stand for the halo.
-    char *place(int i, int k) { return &places[static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(cols + 2) + static_cast<std::size_t>(k + 1)]; }
+    char *place(int i, int k) {
+        return &places[static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(cols + 2) +
+                       static_cast<std::size_t>(k + 1)];
+    }
 
     void create(int t) {
         const bool last = t + 1 == run.iterations;
         for (int k = 0; k < cols; ++k) {
-            if (t > 0) message(false, Direction::up, t - 1, k, place(rows, k));
+            if (t > 0)
+                message(false, Direction::up, t - 1, k, place(rows, k));
             message(false, Direction::down, t, k, place(-1, k));
         }
         for (int i = 0; i < rows; ++i) {
-            for (int k = 0; k < cols; ++k) block(t, i, k);
-            for (int k = 0; k < cols && i == 0 && !last; ++k) message(true, Direction::up, t, k, place(0, k));
+            for (int k = 0; k < cols; ++k)
+                block(t, i, k);
+            for (int k = 0; k < cols && i == 0 && !last; ++k)
+                message(true, Direction::up, t, k, place(0, k));
         }
-        for (int k = 0; k < cols; ++k) message(true, Direction::down, t, k, place(rows - 1, k));
+        for (int k = 0; k < cols; ++k)
+            message(true, Direction::down, t, k, place(rows - 1, k));
     }
 
     void block(int t, int i, int k) {
         admit();
-        [[maybe_unused]] const char *up = place(i - 1, k), *left = place(i, k - 1), *right = place(i, k + 1), *down = place(i + 1, k);
+        [[maybe_unused]] const char *up = place(i - 1, k), *left = place(i, k - 1), *right = place(i, k + 1),
+                                    *down = place(i + 1, k);
         [[maybe_unused]] const char *mid = place(i, k);
-#pragma omp task priority(block_priority) firstprivate(t, i, k) depend(in : *up, *left, *right, *down) depend(inout : *mid)
+#pragma omp task priority(block_priority) firstprivate(t, i, k) depend(in                                              \
+                                                                       : *up, *left, *right, *down) depend(inout       \
+                                                                                                           : *mid)
         {
             run.compute(t, i, k);
+            continuations.glance();
             --live;
         }
     }
 
     void message(bool sent, Direction d, int t, int k, const char *where) {
-        if (sent ? !halo.sends(d) : !halo.receives(d)) return;
+        if (sent ? !halo.sends(d) : !halo.receives(d))
+            return;
         admit();
         omp_event_handle_t event;
         // A send reads the block, a receive writes the halo.
@@ -90,7 +105,8 @@ private:
         const auto end = (flight.message.sent ? 2 : 0) + (flight.message.direction == Direction::up ? 1 : 0);
         Binding &b = bindings[static_cast<std::size_t>(4 * flight.message.col + end)];
         b = {this, flight, event};
-        if (continuations.attach(b.flight, complete, &b)) complete(MPI_SUCCESS, nullptr, &b);
+        if (continuations.attach(b.flight, complete, &b))
+            complete(MPI_SUCCESS, nullptr, &b);
     }
 
     static int complete(int error, MPI_Status *, void *data) {
@@ -105,7 +121,8 @@ private:
 
     // Counts one task in; the creator helps when there are too many.
     void admit() {
-        if (live >= bound) help_while_above(bound / 2);
+        if (live >= bound)
+            help_while_above(bound / 2);
         ++live;
     }
 
@@ -114,14 +131,17 @@ private:
         poll(few);
     }
 
-    // A task that polls and follows itself up. Every idle thread may take it, also those at the end of the parallel region.
+    // A task that polls and follows itself up. Every idle thread may take it, also those at the end of the parallel
+    // region.
     void poll(long few) {
 #pragma omp task priority(poll_priority) firstprivate(few)
         {
             const long before = live;
             continuations.progress();
-            if (live == before) std::this_thread::yield();
-            if (live > few) poll(few);
+            if (live == before)
+                std::this_thread::yield();
+            if (live > few)
+                poll(few);
         }
     }
 
@@ -137,6 +157,8 @@ private:
 
 } // namespace
 
-void solve_omp_tasks(Run &run) { TaskSolver(run).solve(); }
+void solve_omp_tasks(Run &run) {
+    TaskSolver(run).solve();
+}
 
 } // namespace heat

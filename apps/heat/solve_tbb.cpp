@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flow graph of oneTBB: one node per block, one asynchronous node per piece of a boundary row; tokens run round once per
-// iteration. A block fires when each neighbour has sent its token, an asynchronous node starts its operation, and the
-// continuation sends its token on. Neighbours exchange tokens both ways, so no edge ever holds two.
+// A flow graph of oneTBB: one node per block, one asynchronous node per piece of a boundary row; tokens run round once
+// per iteration. A block fires when each neighbour has sent its token, an asynchronous node starts its operation, and
+// the continuation sends its token on. Neighbours exchange tokens both ways, so no edge ever holds two.
 #include "continuations.hpp"
 
 #include <memory>
@@ -22,20 +22,23 @@ using Gate = tbb::flow::multifunction_node<Token, std::tuple<Token>>;
 
 class FlowSolver {
 public:
-    FlowSolver(Run &r, tbb::task_arena &a)
-        : run(r), arena(a), halo(r), continuations(r), rows(r.block_rows()), cols(r.block_cols()),
+    explicit FlowSolver(Run &r)
+        : run(r), halo(r), continuations(r), rows(r.block_rows()), cols(r.block_cols()),
           iteration(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols), 0),
           total(static_cast<long>(r.iterations) * rows * cols), finished(0) {
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k)
                 blocks.push_back(std::make_unique<Block>(graph, [this, i, k](Token) { sweep(i, k); }));
         for (int i = 0; i < rows; ++i)
-            for (int k = 0; k < cols; ++k) connect(i, k);
+            for (int k = 0; k < cols; ++k)
+                connect(i, k);
         for (const Direction d : {Direction::down, Direction::up})
-            for (int k = 0; k < cols; ++k) connect_messages(d, k);
+            for (int k = 0; k < cols; ++k)
+                connect_messages(d, k);
         // Every block depends on block (0, 0) of the same iteration: what stops there stops the graph.
         gate = std::make_unique<Gate>(graph, tbb::flow::serial, [this](Token, Gate::output_ports_type &out) {
-            if (iteration[0] < run.iterations) std::get<0>(out).try_put(Token());
+            if (iteration[0] < run.iterations)
+                std::get<0>(out).try_put(Token());
         });
         tbb::flow::make_edge(block(0, 0), *gate);
         tbb::flow::make_edge(tbb::flow::output_port<0>(*gate), block(0, 0));
@@ -44,9 +47,11 @@ public:
 
     void solve() {
         // What the first iteration takes from "the iteration before" is there from the start.
-        for (Async *receive : first_receives) receive->try_put(Token());
-        for (Block *b : old_tokens) b->try_put(Token());
         poll();
+        for (Async *receive : first_receives)
+            receive->try_put(Token());
+        for (Block *b : old_tokens)
+            b->try_put(Token());
         graph.wait_for_all();
         polling.wait();
     }
@@ -69,6 +74,7 @@ private:
 
     void sweep(int i, int k) {
         run.compute(iteration[index(i, k)]++, i, k);
+        continuations.glance();
         ++finished;
     }
 
@@ -79,8 +85,10 @@ private:
             tbb::flow::make_edge(after, before);
             old_tokens.push_back(&before);
         };
-        if (k + 1 < cols) both(block(i, k), block(i, k + 1));
-        if (i + 1 < rows) both(block(i, k), block(i + 1, k));
+        if (k + 1 < cols)
+            both(block(i, k), block(i, k + 1));
+        if (i + 1 < rows)
+            both(block(i, k), block(i + 1, k));
     }
 
     // The block at the edge starts the operation when it is swept, and waits for it before the next sweep.
@@ -116,12 +124,14 @@ private:
 
     void begin(Piece &p, Async::gateway_type &gateway) {
         const int t = p.next++;
-        if (t >= p.messages) return;
+        if (t >= p.messages)
+            return;
         const int c0 = run.col0(p.k), c1 = run.col1(p.k);
         p.flight = p.sent ? halo.send(p.direction, t, p.k, c0, c1) : halo.receive(p.direction, t, p.k, c0, c1);
         p.gateway = &gateway;
         gateway.reserve_wait();
-        if (continuations.attach(p.flight, complete, &p)) complete(MPI_SUCCESS, nullptr, &p);
+        if (continuations.attach(p.flight, complete, &p))
+            complete(MPI_SUCCESS, nullptr, &p);
     }
 
     static int complete(int error, MPI_Status *, void *data) {
@@ -131,23 +141,26 @@ private:
         Async::gateway_type &gateway = *p.gateway;
         self.halo.complete(p.flight);
         gateway.try_put(Token()); // the piece may be in use again from here on
-        ++self.finished; // last but one: the solver lives until the graph waits for nobody
+        ++self.finished;          // last but one: the solver lives until the graph waits for nobody
         gateway.release_wait();
         return MPI_SUCCESS;
     }
 
-    // A task that polls and follows itself up. Enqueued tasks come after all spawned ones, so it runs where nothing else does.
+    // A task that polls and follows itself up. A thread takes its newest task first and steals the oldest of another:
+    // since the follower is spawned before anything that progress releases, a thread polls only when it has nothing
+    // else, and a thread that comes to steal gets the polling first.
     void poll() {
-        arena.enqueue(polling.defer([this] {
+        polling.run([this] {
             const long before = finished;
+            if (before < total)
+                poll();
             continuations.progress();
-            if (finished == before) std::this_thread::yield();
-            if (finished < total) poll();
-        }));
+            if (finished == before)
+                std::this_thread::yield();
+        });
     }
 
     Run &run;
-    tbb::task_arena &arena;
     Halo halo;
     Continuations continuations;
     const int rows, cols;
@@ -166,9 +179,10 @@ private:
 } // namespace
 
 void solve_tbb(Run &run) {
-    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(run.threads));
+    const tbb::global_control threads(tbb::global_control::max_allowed_parallelism,
+                                      static_cast<std::size_t>(run.threads));
     tbb::task_arena arena(run.threads);
-    arena.execute([&] { FlowSolver(run, arena).solve(); });
+    arena.execute([&] { FlowSolver(run).solve(); });
 }
 
 } // namespace heat

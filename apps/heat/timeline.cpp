@@ -11,7 +11,8 @@ namespace {
 // Everything of one kind that the lanes of this rank hold.
 template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T> Lane::*part) {
     std::vector<T> all;
-    for (const Lane *lane : recorder.lanes()) all.insert(all.end(), (lane->*part).begin(), (lane->*part).end());
+    for (const Lane *lane : recorder.lanes())
+        all.insert(all.end(), (lane->*part).begin(), (lane->*part).end());
     return all;
 }
 
@@ -52,7 +53,8 @@ Nanoseconds clock_offset(MPI_Comm comm) {
                 MPI_Send(&theirs, 1, MPI_INT64_T, 0, 0, comm);
                 MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, comm, MPI_STATUS_IGNORE);
                 const Nanoseconds after = now();
-                if (after - before < least) least = after - before, offset = theirs - (before + after) / 2;
+                if (after - before < least)
+                    least = after - before, offset = theirs - (before + after) / 2;
             }
         }
         MPI_Barrier(comm);
@@ -63,15 +65,18 @@ Nanoseconds clock_offset(MPI_Comm comm) {
 void write_timeline(const Run &run, const Options &options, Nanoseconds offset) {
     auto spans = merge(run.recorder, &Lane::spans);
     auto messages = merge(run.recorder, &Lane::messages);
-    for (Span &s : spans) s.begin += offset, s.end += offset;
-    for (Message &m : messages) m.started += offset, m.complete += offset;
+    for (Span &s : spans)
+        s.begin += offset, s.end += offset;
+    for (Message &m : messages)
+        m.started += offset, m.complete += offset;
     if (run.rank != 0) {
         send(spans, run.comm);
         send(messages, run.comm);
         return;
     }
     Nanoseconds origin = std::numeric_limits<Nanoseconds>::max();
-    for (const Span &s : spans) origin = std::min(origin, s.begin);
+    for (const Span &s : spans)
+        origin = std::min(origin, s.begin);
     const auto microseconds = [&](Nanoseconds t) { return static_cast<double>(t - origin) / 1000; };
 
     JsonWriter json(options.timeline);
@@ -79,9 +84,11 @@ void write_timeline(const Run &run, const Options &options, Nanoseconds offset) 
     json.member("ranks", run.ranks).member("threads", run.threads).member("iterations", run.iterations);
     json.key("activities").open('[').value("compute").value("start").value("wait").value("poll").close(']');
     json.key("span_fields").open('[');
-    for (const char *f : {"rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"}) json.value(f);
+    for (const char *f : {"rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"})
+        json.value(f);
     json.close(']').key("message_fields").open('[');
-    for (const char *f : {"rank", "lane", "sent", "down", "peer", "iteration", "col", "cells", "started_us", "complete_us"})
+    for (const char *f :
+         {"rank", "lane", "sent", "down", "peer", "iteration", "col", "cells", "started_us", "complete_us"})
         json.value(f);
     json.close(']');
 
@@ -95,14 +102,33 @@ void write_timeline(const Run &run, const Options &options, Nanoseconds offset) 
     json.key("spans").open('[');
     for (std::size_t r = 0; r < all_spans.size(); ++r)
         for (const Span &s : all_spans[r])
-            json.line().open('[').value(r).value(s.lane).value(static_cast<int>(s.activity)).value(microseconds(s.begin))
-                .value(microseconds(s.end)).value(s.iteration).value(s.row).value(s.col).close(']');
+            json.line()
+                .open('[')
+                .value(r)
+                .value(s.lane)
+                .value(static_cast<int>(s.activity))
+                .value(microseconds(s.begin))
+                .value(microseconds(s.end))
+                .value(s.iteration)
+                .value(s.row)
+                .value(s.col)
+                .close(']');
     json.close(']').key("messages").open('[');
     for (std::size_t r = 0; r < all_messages.size(); ++r)
         for (const Message &m : all_messages[r])
-            json.line().open('[').value(r).value(m.lane).value(m.sent ? 1 : 0).value(m.direction == Direction::down ? 1 : 0)
-                .value(m.peer).value(m.iteration).value(m.col).value(m.cells).value(microseconds(m.started))
-                .value(microseconds(m.complete)).close(']');
+            json.line()
+                .open('[')
+                .value(r)
+                .value(m.lane)
+                .value(m.sent ? 1 : 0)
+                .value(m.direction == Direction::down ? 1 : 0)
+                .value(m.peer)
+                .value(m.iteration)
+                .value(m.col)
+                .value(m.cells)
+                .value(microseconds(m.started))
+                .value(microseconds(m.complete))
+                .close(']');
     json.close(']');
     json.finish();
 }

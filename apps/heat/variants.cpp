@@ -14,22 +14,25 @@ const std::array table{
 #ifdef HEAT_HAVE_OPENMP
     Variant{"forkjoin", "OpenMP worksharing along anti-diagonals, MPI between the iterations", solve_forkjoin,
             MPI_THREAD_FUNNELED, true},
-    Variant{"omp-tasks", "OpenMP tasks with dependences; messages are detached tasks completed by Thence", solve_omp_tasks,
-            MPI_THREAD_MULTIPLE, true},
+    Variant{"omp-tasks", "OpenMP tasks with dependences; messages are detached tasks completed by Thence",
+            solve_omp_tasks, MPI_THREAD_MULTIPLE, true},
 #endif
 #ifdef HEAT_HAVE_TBB
-    Variant{"tbb", "oneTBB flow graph; messages are asynchronous nodes completed by Thence", solve_tbb, MPI_THREAD_MULTIPLE,
-            true},
+    Variant{"tbb", "oneTBB flow graph; messages are asynchronous nodes completed by Thence", solve_tbb,
+            MPI_THREAD_MULTIPLE, true},
 #endif
 };
 
 } // namespace
 
-std::span<const Variant> variants() { return table; }
+std::span<const Variant> variants() {
+    return table;
+}
 
 const Variant *find_variant(std::string_view name) {
     for (const Variant &v : table)
-        if (name == v.name) return &v;
+        if (name == v.name)
+            return &v;
     return nullptr;
 }
 
