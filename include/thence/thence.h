@@ -45,17 +45,20 @@ extern "C" {
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
-#define THENCE_CR_POLL_ONLY (1U << 0) /**< run continuations only while this CR is tested or waited for */
+#define THENCE_CR_POLL_ONLY (1U << 0)        /**< run continuations only while this CR is tested or waited for */
 #define THENCE_CR_ENQUEUE_COMPLETE (1U << 1) /**< never report immediate completion: always run the callback */
-#define THENCE_CR_ANY_THREAD (1U << 2) /**< the library's own thread may run the callbacks */
-#define THENCE_CR_SIGNAL_SAFE (1U << 3) /**< the callbacks are async-signal safe (a hint) */
-#define THENCE_CR_NEEDS_START (1U << 4) /**< callbacks run only between MPI_Start/thence_start and completion */
+#define THENCE_CR_ANY_THREAD (1U << 2)       /**< the library's own thread may run the callbacks */
+#define THENCE_CR_SIGNAL_SAFE (1U << 3)      /**< the callbacks are async-signal safe (a hint) */
+#define THENCE_CR_NEEDS_START (1U << 4)      /**< callbacks run only between MPI_Start/thence_start and completion */
 #define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
 
 /* Options of one continuation, for thence_attach(). */
-#define THENCE_PERSISTENT (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0` */
-#define THENCE_INVOKE_FAILED (1U << 1) /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
-#define THENCE_MAY_RUN (1U << 2) /**< the callback may run inside thence_attach() if everything is complete already; `flag` is then 0 */
+#define THENCE_PERSISTENT                                                                                              \
+    (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0` */
+#define THENCE_INVOKE_FAILED                                                                                           \
+    (1U << 1) /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
+#define THENCE_MAY_RUN                                                                                                 \
+    (1U << 2) /**< the callback may run inside thence_attach() if everything is complete already; `flag` is then 0 */
 
 /** @brief Create a continuation request.
  *  @param flags    `THENCE_CR_` options, or 0.
@@ -64,8 +67,8 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
  *                  `mpi_continue_async_signal_safe` (`true` or `false`), `mpi_continue_max_poll` (an integer >= -1),
  *                  `mpi_continue_thread` (`application` or `any`; `all` is a synonym of `any`). Other keys are ignored.
  *  @param[out] cr  the new continuation request, inactive.
- *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or for
- *          `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
+ *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or
+ * for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
  *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. The first call selects the engine; `thence info` and thence_cr_query() say which. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
@@ -83,9 +86,9 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @param cr       the continuation request that keeps track.
  *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run.
  *                  0: it will. May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
- *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is no
- *          live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation:
- *          that operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
+ *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is
+ * no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation: that
+ * operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
  *  @note Threads: any number at once, with the same `cr` too. Cost: O(count), no allocation in steady state.
  *  @note Source: paper section 2.2. */
 THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data,
@@ -148,12 +151,12 @@ THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
 
 /** Counters since the first use of the library, summed over all threads. */
 typedef struct thence_stats_t {
-    unsigned long long attached;   /**< continuations attached, immediate completions not counted */
-    unsigned long long immediate;  /**< thence_attach() calls that returned `flag == 1` */
-    unsigned long long completed;  /**< continuations whose callback has returned */
-    unsigned long long failed;     /**< continuations with a failed operation or a callback that returned an error */
-    unsigned long long polls;      /**< engine polls */
-    unsigned long long recovered;  /**< completions that the native engine recovered by its scan */
+    unsigned long long attached;  /**< continuations attached, immediate completions not counted */
+    unsigned long long immediate; /**< thence_attach() calls that returned `flag == 1` */
+    unsigned long long completed; /**< continuations whose callback has returned */
+    unsigned long long failed;    /**< continuations with a failed operation or a callback that returned an error */
+    unsigned long long polls;     /**< engine polls */
+    unsigned long long recovered; /**< completions that the native engine recovered by its scan */
     unsigned long long helper_wakeups; /**< times the helper thread woke up */
     unsigned long long outstanding;    /**< continuations registered now */
 } thence_stats_t;

@@ -14,7 +14,9 @@ continuation::attachment paper(MPIX_Continue_cb_function *cb, void *cb_data, con
 
 extern "C" {
 
-int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) { return c_api::create(0, -1, info, cont_req); }
+int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
+    return c_api::create(0, -1, info, cont_req);
+}
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
                   MPI_Request cont_req) {

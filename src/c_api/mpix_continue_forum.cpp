@@ -43,8 +43,9 @@ int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_functio
     if (!known(flags)) {
         return c_api::fail(MPI_ERR_ARG);
     }
+    int flag = 0;
     return c_api::attach(count, requests, forum(cb, cb_data, flags, __builtin_return_address(0)), statuses, cont_req,
-                         nullptr);
+                         &flag);
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {

@@ -42,8 +42,8 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
     return MPI_SUCCESS;
 }
 
-int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag) noexcept {
+int attach_checked(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
+                   MPI_Request cr, int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
@@ -213,6 +213,8 @@ int thence_stats(thence_stats_t *stats) {
     return MPI_SUCCESS;
 }
 
-int thence_is_cr(MPI_Request request) { return continuation_request::from(request) != nullptr ? 1 : 0; }
+int thence_is_cr(MPI_Request request) {
+    return continuation_request::from(request) != nullptr ? 1 : 0;
+}
 
 } // extern "C"

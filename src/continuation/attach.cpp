@@ -2,7 +2,7 @@
 #include "continuation/attach.hpp"
 
 #include "base/clock.hpp"
-#include "continuation/library.hpp"
+#include "continuation/interposing.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -95,9 +95,7 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     continuation_request &cr = *c.cr;
     const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
-        attention.fetch_add(attention_running, std::memory_order_relaxed);
         run(c);
-        attention.fetch_sub(attention_running, std::memory_order_relaxed);
     } else if (may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE)) {
         c.at.store(phase::attached, std::memory_order_release);
         cr.enqueue(&c);

@@ -33,9 +33,9 @@ struct alignas(64) continuation {
     void *data;
     MPI_Status *statuses; // as the user gave it
     continuation_request *cr;
-    const void *where;    // the code address that attached it
+    const void *where; // the code address that attached it
     std::atomic<std::int32_t> remaining{0};
-    std::int32_t count; // operations
+    std::int32_t count;  // operations
     std::uint32_t since; // coarse clock, see diagnose
     std::atomic<phase> at{phase::free};
     signature form;

@@ -8,6 +8,8 @@
 //  - the standard ABI: the object's address; it is our memory, so it can be nobody else's handle.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 #include <cstddef>
@@ -20,16 +22,15 @@ class continuation_request;
 
 inline constexpr std::size_t max_crs = 65536;
 inline constexpr std::size_t cr_bytes = 256;
-extern unsigned char cr_arena[max_crs * cr_bytes];
+extern THENCE_INTERNAL unsigned char cr_arena[max_crs * cr_bytes];
 
 enum class handle_kind { tagged_pointer, integer, pointer };
 
-inline constexpr handle_kind kind =
-    std::is_integral_v<MPI_Request> ? handle_kind::integer
+inline constexpr handle_kind kind = std::is_integral_v<MPI_Request> ? handle_kind::integer
 #if defined(OPEN_MPI)
-                                    : handle_kind::tagged_pointer;
+                                                                    : handle_kind::tagged_pointer;
 #else
-                                    : handle_kind::pointer;
+                                                                    : handle_kind::pointer;
 #endif
 
 inline constexpr std::uint32_t integer_prefix = 0x2d000000;
@@ -59,10 +60,11 @@ inline continuation_request *object_of(MPI_Request request) noexcept {
     if constexpr (kind == handle_kind::integer) {
         offset = (bits(request) & 0xffffffU) * cr_bytes;
     } else {
-        offset = bits(request) - (kind == handle_kind::tagged_pointer ? 1 : 0) -
-                 reinterpret_cast<std::uintptr_t>(cr_arena);
+        offset =
+            bits(request) - (kind == handle_kind::tagged_pointer ? 1 : 0) - reinterpret_cast<std::uintptr_t>(cr_arena);
     }
-    if (!is_cr_handle(request) || offset >= sizeof cr_arena || offset % cr_bytes != 0) {
+    if ((kind == handle_kind::integer && !is_cr_handle(request)) || offset >= sizeof cr_arena ||
+        offset % cr_bytes != 0) {
         return nullptr;
     }
     return reinterpret_cast<continuation_request *>(cr_arena + offset);

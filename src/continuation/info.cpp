@@ -17,8 +17,8 @@ namespace {
 std::optional<std::string> value_of(MPI_Info info, const char *key) {
     char buffer[MPI_MAX_INFO_VAL + 1] = {};
     int there = 0;
-    if (info == MPI_INFO_NULL ||
-        mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS || there == 0) {
+    if (info == MPI_INFO_NULL || mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS ||
+        there == 0) {
         return std::nullopt;
     }
     return std::string(buffer);
@@ -76,11 +76,10 @@ bool read_thread(MPI_Info info, unsigned &flags) {
 
 int read_info(MPI_Info info, cr_options &options) {
     cr_options read = options;
-    const bool good =
-        read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
-        read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
-        read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
-        read_max_poll(info, read.max_poll) && read_thread(info, read.flags);
+    const bool good = read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
+                      read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
+                      read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
+                      read_max_poll(info, read.max_poll) && read_thread(info, read.flags);
     if (!good || ((read.flags & THENCE_CR_POLL_ONLY) != 0 && read.max_poll == 0)) {
         return MPI_ERR_INFO_VALUE;
     }

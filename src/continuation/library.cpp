@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/library.hpp"
 
+#include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
@@ -27,7 +28,9 @@ std::mutex mutex;
 bool is_set_up = false;
 int keyval = MPI_KEYVAL_INVALID;
 
-bool outstanding() noexcept { return continuation_request::registered_in_all() != 0; }
+bool outstanding() noexcept {
+    return continuation_request::registered_in_all() != 0;
+}
 
 // The helper thread's turn. It marks itself on its first turn.
 bool help() noexcept {

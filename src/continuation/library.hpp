@@ -4,24 +4,14 @@
 
 #include <mpi.h>
 
-#include <atomic>
-#include <cstdint>
-
 namespace thence::continuation {
 
 // Sets the library up if it is not. MPI_SUCCESS, or MPI_ERR_OTHER outside of MPI_Init..MPI_Finalize.
 int set_up();
 
-// Removes every trace from MPI and forgets all state. Reports what is outstanding. Called before MPI_Finalize does its work.
+// Removes every trace from MPI and forgets all state. Reports what is outstanding. Called before MPI_Finalize does its
+// work.
 void tear_down() noexcept;
-
-// Above zero when interposed calls have more to do than look at the handle: see pmpi.
-// One `running` per thread that runs continuations, `kept` while persistent operations are attached to, `hookless` while
-// continuation requests exist and MPI has no progress hook.
-extern std::atomic<std::uint32_t> attention;
-inline constexpr std::uint32_t attention_running = 1;
-inline constexpr std::uint32_t attention_kept = 1U << 16;
-inline constexpr std::uint32_t attention_hookless = 1U << 24;
 
 // The layer above observes: called with each outstanding continuation at MPI_Finalize.
 extern void (*report_outstanding)(const char *when);

@@ -16,13 +16,4 @@ struct observer {
 // Null while nobody looks. Set before the first continuation is attached.
 extern const observer *observing;
 
-inline std::uint64_t observe_begin(const continuation &c) noexcept {
-    return observing != nullptr ? observing->begin(c) : 0;
-}
-inline void observe_end(const continuation &c, std::uint64_t started) noexcept {
-    if (observing != nullptr) [[unlikely]] {
-        observing->end(c, started);
-    }
-}
-
 } // namespace thence::continuation

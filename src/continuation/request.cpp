@@ -59,7 +59,9 @@ void continuation_request::reset(const cr_options &options) noexcept {
     live_.store(true, std::memory_order_release);
 }
 
-continuation_request *continuation_request::create(const cr_options &options) { return cr_slots::create(options); }
+continuation_request *continuation_request::create(const cr_options &options) {
+    return cr_slots::create(options);
+}
 
 template <class Visitor> void continuation_request::for_each(Visitor &&visit) {
     std::scoped_lock guard(cr_slots::mutex);

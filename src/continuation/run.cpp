@@ -2,10 +2,11 @@
 #include "continuation/run.hpp"
 
 #include "base/clock.hpp"
-#include "continuation/library.hpp"
+#include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/push.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
@@ -19,21 +20,28 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// Announces, to interposed calls, that this thread runs continuations.
+// This thread runs continuations: it says so to interposed calls, and counts as being in a callback throughout.
 class running_scope {
 public:
-    running_scope() noexcept {
+    running_scope() noexcept : outer_(this_thread.current) {
         if (!this_thread.enlisted) [[unlikely]] {
             enlist_this_thread();
         }
         attention.fetch_add(attention_running, std::memory_order_relaxed);
+        ++this_thread.busy;
+        ++this_thread.in_callback;
     }
-    ~running_scope() { attention.fetch_sub(attention_running, std::memory_order_relaxed); }
+    ~running_scope() {
+        --this_thread.in_callback;
+        --this_thread.busy;
+        this_thread.current = outer_;
+        attention.fetch_sub(attention_running, std::memory_order_relaxed);
+    }
     running_scope(const running_scope &) = delete;
     running_scope &operator=(const running_scope &) = delete;
 
 private:
-    busy_scope busy_;
+    const continuation_request *outer_;
 };
 
 continuation *next_ready() noexcept {
@@ -45,19 +53,20 @@ continuation *next_ready() noexcept {
     return any_thread_queue.pop();
 }
 
-void become_running(continuation &c) noexcept {
+inline void become_running(continuation &c) noexcept {
     phase expected = phase::attached;
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire)) {
-        // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-        if (expected != phase::attached) {
-            wait();
+    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
+        [[unlikely]] {
+            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
+            if (expected != phase::attached) {
+                wait();
+            }
+            expected = phase::attached;
         }
-        expected = phase::attached;
-    }
 }
 
-int invoke(const continuation &c, int error) noexcept {
+inline int invoke(const continuation &c, int error) noexcept {
     switch (c.form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
@@ -70,9 +79,33 @@ int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-void run_popped(continuation &c) noexcept {
-    become_running(c);
-    run(c);
+__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
+    const std::uint64_t started = observing->begin(c);
+    const int result = invoke(c, error);
+    observing->end(c, started);
+    return result;
+}
+
+__attribute__((noinline)) void note_failure(const continuation &c, int code) {
+    this_thread.counts.failed.add();
+    if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
+        c.cr->add_failed(c.data, code);
+    }
+}
+
+// Runs one, whose thread is in a running_scope.
+inline void run_one(continuation &c) noexcept {
+    const int error = c.count == 1 && engine::try_finish(c.first) ? int{MPI_SUCCESS} : settle(c);
+    int result = error;
+    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
+        this_thread.current = c.cr;
+        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    }
+    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
+        note_failure(c, result != MPI_SUCCESS ? result : error);
+    }
+    this_thread.counts.completed.add();
+    discard(c);
 }
 
 long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
@@ -86,7 +119,8 @@ long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
         if (c == nullptr) {
             break;
         }
-        run_popped(*c);
+        become_running(*c);
+        run_one(*c);
         ++ran;
     }
     return ran;
@@ -133,35 +167,9 @@ int settle(continuation &c) noexcept {
     return error;
 }
 
-void discard(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    c.at.store(phase::free, std::memory_order_relaxed);
-    continuations.give(this_thread.stock, &c);
-    cr.release();
-}
-
 void run(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    const int error = settle(c);
-    int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !cr.has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        const continuation_request *outer = this_thread.current;
-        this_thread.current = &cr;
-        ++this_thread.in_callback;
-        const auto started = observe_begin(c);
-        result = invoke(c, error);
-        observe_end(c, started);
-        --this_thread.in_callback;
-        this_thread.current = outer;
-    }
-    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
-        this_thread.counts.failed.add();
-        if (cr.has(THENCE_CR_REPORT_FAILED)) {
-            cr.add_failed(c.data, result != MPI_SUCCESS ? result : error);
-        }
-    }
-    this_thread.counts.completed.add();
-    discard(c);
+    running_scope running;
+    run_one(c);
 }
 
 long run_ready(long limit) noexcept {
@@ -175,7 +183,8 @@ long run_ready(long limit) noexcept {
         if (c == nullptr) {
             break;
         }
-        run_popped(*c);
+        become_running(*c);
+        run_one(*c);
         ++ran;
     }
     return ran;
@@ -204,20 +213,31 @@ long progress() noexcept {
     return run_ready(LONG_MAX);
 }
 
-test_result test(continuation_request &cr) noexcept {
-    {
-        busy_scope polling;
-        engine::current->progress();
+long run_own(continuation_request &cr) noexcept {
+    if (this_thread.busy != 0) {
+        return 0;
     }
+    const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
+    const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+    return ran + run_ready(limit - ran);
+}
+
+test_result test(continuation_request &cr) noexcept {
     test_result result;
     if (!cr.active()) {
         result.complete = true; // inactive, as any inactive persistent request
         return result;
     }
+    // What is ready runs first: if nothing is left then, MPI need not be asked.
+    const long ran = run_own(cr);
+    if (!cr.idle()) {
+        busy_scope polling;
+        engine::current->progress();
+    }
     if (this_thread.busy == 0) {
-        const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-        const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
-        run_ready(limit - ran);
+        if (ran == 0) {
+            run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
+        }
     } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
         result.error = MPI_ERR_PENDING;
         return result;
@@ -233,7 +253,6 @@ test_result test(continuation_request &cr) noexcept {
 }
 
 test_result wait(continuation_request &cr) noexcept {
-    base::spin_wait pause;
     for (;;) {
         const test_result result = test(cr);
         if (result.complete || result.error != MPI_SUCCESS) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "continuation/request.hpp"
+#include "continuation/thread_state.hpp"
 
 namespace thence::continuation {
 
@@ -18,6 +19,9 @@ long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.
 long run_ready(long limit) noexcept;
+
+// Runs what waits for a test of `cr`, within its limit, without making progress.
+long run_own(continuation_request &cr) noexcept;
 
 struct test_result {
     bool complete = false;
@@ -31,7 +35,12 @@ test_result wait(continuation_request &cr) noexcept;
 int settle(continuation &c) noexcept;
 // Runs one continuation that is attached (or, from attach(), attaching) and complete, and gives it back.
 void run(continuation &c) noexcept;
-// Ends one without running it.
-void discard(continuation &c) noexcept;
+// Gives one back that has run, or that need not.
+inline void discard(continuation &c) noexcept {
+    continuation_request &cr = *c.cr;
+    c.at.store(phase::free, std::memory_order_relaxed);
+    continuations.give(this_thread.stock, &c);
+    cr.release();
+}
 
 } // namespace thence::continuation

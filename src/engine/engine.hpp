@@ -66,7 +66,7 @@ void reset() noexcept;
 
 // Each constructor proves that its engine works on this MPI, or returns null and says why not.
 engine *make_testsome(completion_sink sink, const char *why);
-engine *make_openmpi(completion_sink sink, const char **reason);
+engine *make_openmpi(completion_sink sink, const char **reason); // Open MPI only
 engine *make_mpich(completion_sink sink, const char **reason);
 
 } // namespace thence::engine

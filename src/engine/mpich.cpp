@@ -10,7 +10,9 @@ namespace {
 
 using mpi::table;
 
-bool is_complete(MPI_Request request) noexcept { return table.request_is_complete(request) != 0; }
+bool is_complete(MPI_Request request) noexcept {
+    return table.request_is_complete(request) != 0;
+}
 
 class mpich final : public engine {
 public:

@@ -16,7 +16,10 @@
 // tests/model/openmpi_attach.pml checks this against all interleavings.
 #include "engine/engine.hpp"
 
+#if defined(OPEN_MPI)
+
 #include "engine/openmpi_layout.hpp"
+#include "engine/push.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
 
@@ -41,58 +44,44 @@ int on_complete(void *object) noexcept {
     return 1;
 }
 
-void *const our_callback = reinterpret_cast<void *>(&on_complete);
-
 bool peek(MPI_Request request) noexcept {
     return request_view(request).complete().load(std::memory_order_acquire) == completed;
 }
 
 class openmpi_engine final : public engine {
 public:
-    openmpi_engine() noexcept { polled.configure(sink_, &peek); }
+    openmpi_engine() noexcept {
+        polled.configure(sink_, &peek);
+        push = {true, reinterpret_cast<void *>(&on_complete), &lost_};
+    }
+    ~openmpi_engine() override { push.enabled = false; }
     const char *name() const noexcept override { return "openmpi"; }
     const char *why() const noexcept override {
         return "this Open MPI's requests have the known layout, proved on live requests";
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        request_view request(op.request);
-        if (request.complete().load(std::memory_order_acquire) != pending || persistent || request.persistent() ||
-            request.callback().load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
-            return watch_otherwise(op, persistent || request.persistent());
-        }
-        op.how = tending::pushed;
-        request.callback_data().store(&op, std::memory_order_relaxed);
-        request.callback().store(our_callback, std::memory_order_release);
-        void *expected = pending;
-        if (request.complete().compare_exchange_strong(expected, &lost_, std::memory_order_seq_cst)) [[likely]] {
+        if (!persistent && try_push(op) == pushing::accepted) [[likely]] {
             return outcome::pending;
         }
-        if (request.callback().load(std::memory_order_relaxed) != our_callback) {
-            return outcome::pending; // on_complete() has it
-        }
-        request.callback().store(nullptr, std::memory_order_relaxed);
-        finish(op);
-        return outcome::complete;
+        // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
+        persistent = persistent || request_view(op.request).persistent();
+        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
     }
 
+    // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
+    // meet the error handler of its object: MPI's own completion call knows.
     void finish(operation &op) noexcept override {
-        if (op.how != tending::pushed) {
+        if (op.how != tending::pushed || try_finish(op)) {
             return;
         }
-        request_view request(op.request);
-        const MPI_Status &status = request.status();
+        MPI_Status status = mpi::empty_status();
         op.how = tending::done;
-        if (request.type() != openmpi::type_point_to_point || status.MPI_ERROR != MPI_SUCCESS) [[unlikely]] {
-            finish_by_mpi(op);
-            return;
-        }
+        op.error = table.Wait(&op.request, &status);
+        status.MPI_ERROR = op.error;
         if (op.status != nullptr) {
             *op.status = status;
         }
-        op.error = MPI_SUCCESS;
-        op.request = MPI_REQUEST_NULL;
-        request.free();
     }
 
     void poll() noexcept override {
@@ -138,23 +127,6 @@ public:
     }
 
 private:
-    // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
-    outcome watch_otherwise(operation &op, bool persistent) noexcept {
-        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
-    }
-
-    // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
-    // meet the error handler of its object: MPI's own completion call knows.
-    void finish_by_mpi(operation &op) noexcept {
-        MPI_Status status = mpi::empty_status();
-        op.error = table.Wait(&op.request, &status);
-        status.MPI_ERROR = op.error;
-        if (op.status != nullptr) {
-            *op.status = status;
-        }
-        op.request = MPI_REQUEST_NULL;
-    }
-
     void search() noexcept {
         if (!search_lock_.try_lock()) {
             return;
@@ -167,7 +139,7 @@ private:
             }
             request_view request(op.request);
             if (request.complete().load(std::memory_order_acquire) == completed &&
-                request.callback().load(std::memory_order_acquire) == our_callback) {
+                request.callback().load(std::memory_order_acquire) == push.callback) {
                 request.callback().store(nullptr, std::memory_order_relaxed);
                 recovered_.fetch_add(1, std::memory_order_relaxed);
                 sink_(op);
@@ -181,6 +153,8 @@ private:
 };
 
 } // namespace
+
+push_state push;
 
 engine *make_openmpi(completion_sink sink, const char **reason) {
     if (table.opal_progress == nullptr) {
@@ -197,3 +171,5 @@ engine *make_openmpi(completion_sink sink, const char **reason) {
 }
 
 } // namespace thence::engine
+
+#endif

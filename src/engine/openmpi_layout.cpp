@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Proves the request layout on live requests: a pending receive, a persistent one, a completed one, a callback that
 // fires and takes the request over, and the wait-sync that catches a completion nobody was called for.
+#include <mpi.h>
+
+#if defined(OPEN_MPI)
+
 #include "engine/openmpi_layout.hpp"
 
 #include "mpi/calls.hpp"
@@ -94,7 +98,8 @@ const char *prove_callback(probe &p) {
     view.callback().store(reinterpret_cast<void *>(&probe_callback));
     p.send();
     const bool arrived = p.arrives(view);
-    if (!arrived || fired != 1 || request_view(fired_for).handle() != request || view.callback_data().load() != &marker) {
+    if (!arrived || fired != 1 || request_view(fired_for).handle() != request ||
+        view.callback_data().load() != &marker) {
         view.callback().store(nullptr);
         p.end(request);
         return "a completion callback did not fire as expected";
@@ -149,3 +154,5 @@ const char *prove_layout() noexcept {
 }
 
 } // namespace thence::engine::openmpi
+
+#endif

@@ -6,8 +6,9 @@
 // operation waits for more than ceil(n / window) + 1 polls to be looked at.
 //
 // Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
-// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call (owned)
-// or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a poll.
+// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call
+// (owned) or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a
+// poll.
 #pragma once
 
 #include "base/spin_lock.hpp"

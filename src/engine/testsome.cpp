@@ -38,6 +38,8 @@ private:
 
 } // namespace
 
-engine *make_testsome(completion_sink sink, const char *why) { return new testsome(sink, why); }
+engine *make_testsome(completion_sink sink, const char *why) {
+    return new testsome(sink, why);
+}
 
 } // namespace thence::engine

@@ -1,46 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Start, MPI_Request_free, MPI_Cancel and the calls that create persistent requests.
-#include "pmpi/interposed.hpp"
-
-#include "continuation/thread_state.hpp"
-#include "engine/engine.hpp"
-#include "mpi/calls.hpp"
-#include "mpi/persistent.hpp"
+#include "continuation/interposing.hpp"
 
 #include <thence/thence.h>
 
-using namespace thence;
+using namespace thence::continuation;
 
 namespace {
 
-bool kept_somewhere() {
-    return (continuation::attention.load(std::memory_order_relaxed) & continuation::attention_kept) != 0 &&
-           engine::current->polled.keeps();
-}
-
-// Some MPIs give a restarted request a new handle.
-int start_own(MPI_Request *request) {
-    const MPI_Request before = *request;
-    const int code = PMPI_Start(request);
-    if (*request != before && mpi::noted_persistent(before)) {
-        mpi::forget_persistent(before);
-        mpi::note_persistent(*request);
-    }
-    return code;
-}
-
-// Only where the engine cannot tell persistent requests itself is the register needed.
-int note(int code, MPI_Request *request) {
-#if !defined(OPEN_MPI)
+int note(int code, const MPI_Request *request) {
     if (code == MPI_SUCCESS) {
-        mpi::note_persistent(*request);
+        created_persistent(*request);
     }
-#else
-    // The native engine reads it from the request; with THENCE_ENGINE=testsome nothing does.
-    if (code == MPI_SUCCESS && (engine::current == nullptr || !engine::current->detects_persistent())) {
-        mpi::note_persistent(*request);
-    }
-#endif
     return code;
 }
 
@@ -49,20 +20,16 @@ int note(int code, MPI_Request *request) {
 extern "C" {
 
 THENCE_EXPORT int MPI_Start(MPI_Request *request) {
-    if (continuation::is_cr_handle(*request)) {
+    if (is_cr_handle(*request)) {
         return thence_start(request);
     }
-    return start_own(request);
+    const MPI_Request before = *request; // some MPIs give a restarted request a new handle
+    const int code = PMPI_Start(request);
+    restarted(before, *request);
+    return code;
 }
 
 THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
-    bool own = true;
-    for (int i = 0; i < count; ++i) {
-        own = own && !continuation::is_cr_handle(requests[i]);
-    }
-    if (own && mpi::persistent_count.load(std::memory_order_relaxed) == 0) {
-        return PMPI_Startall(count, requests);
-    }
     for (int i = 0; i < count; ++i) {
         if (const int code = MPI_Start(&requests[i]); code != MPI_SUCCESS) {
             return code;
@@ -72,37 +39,11 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
 }
 
 THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
-    if (continuation::is_cr_handle(*request)) {
-        return thence_free(request);
-    }
-    mpi::forget_persistent(*request);
-    if (kept_somewhere()) {
-        continuation::busy_scope freeing;
-        bool later = false;
-        engine::current->polled.exclusively([&] {
-            if (engine::current->polled.is_kept(*request)) {
-                engine::current->polled.release_after(*request);
-                *request = MPI_REQUEST_NULL;
-                later = true;
-            }
-            return MPI_SUCCESS;
-        });
-        if (later) {
-            return MPI_SUCCESS;
-        }
-    }
-    return PMPI_Request_free(request);
+    return is_cr_handle(*request) ? thence_free(request) : free_request(request);
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {
-    if (continuation::is_cr_handle(*request)) {
-        return thence_cancel(request);
-    }
-    if (kept_somewhere()) {
-        continuation::busy_scope cancelling;
-        return engine::current->polled.exclusively([&] { return PMPI_Cancel(request); });
-    }
-    return PMPI_Cancel(request);
+    return is_cr_handle(*request) ? thence_cancel(request) : cancel_request(request);
 }
 
 #define POINT_TO_POINT_INIT(name, buffer)                                                                              \
@@ -117,8 +58,8 @@ POINT_TO_POINT_INIT(Rsend_init, const void *)
 POINT_TO_POINT_INIT(Recv_init, void *)
 
 #if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
-THENCE_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest,
-                                 int tag, MPI_Comm comm, MPI_Info info, MPI_Request *request) {
+THENCE_EXPORT int MPI_Psend_init(const void *buf, int partitions, MPI_Count count, MPI_Datatype type, int dest, int tag,
+                                 MPI_Comm comm, MPI_Info info, MPI_Request *request) {
     return note(PMPI_Psend_init(buf, partitions, count, type, dest, tag, comm, info, request), request);
 }
 

@@ -1,48 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Test, MPI_Wait and their any, some and all forms on any mix of continuation requests and MPI's own.
 //
-// A mixed array is handled one request at a time, by test_one(): what MPI says of one request is what it says of it in an
-// array. The any and all forms take nothing until they can keep their promise: `all` looks at everything first.
-#include "pmpi/interposed.hpp"
-
-#include "mpi/calls.hpp"
+// A mixed array is handled one request at a time, by test_one(): what MPI says of one request is what it says of it in
+// an array. The any and all forms take nothing until they can keep their promise: `all` looks at everything first.
+#include "continuation/interposing.hpp"
 
 #include <thence/thence.h>
 
-using namespace thence;
-using mpi::table;
-using pmpi::must_test;
-using pmpi::plain;
-using pmpi::slot;
-using pmpi::test_one;
-using pmpi::turn;
+using namespace thence::continuation;
 
 namespace {
 
-// Null, or inactive for sure: such an entry is ignored by the any and some forms.
-bool ignored(MPI_Request request) {
-    if (request == MPI_REQUEST_NULL) {
-        return true;
-    }
-    if (continuation::is_cr_handle(request)) {
-        auto *cr = continuation::continuation_request::from(request);
-        return cr != nullptr && !cr->active();
-    }
-    return false;
+MPI_Status *slot(MPI_Status statuses[], int i) {
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-int set_error(MPI_Status *status, int code) {
+void set_error(MPI_Status *status, int code) {
     if (status != MPI_STATUS_IGNORE) {
         status->MPI_ERROR = code;
     }
-    return code;
 }
 
-void set_empty(MPI_Status *status) {
-    if (status != MPI_STATUS_IGNORE) {
-        *status = mpi::empty_status();
-    }
-}
+// Between two looks of a blocking call.
+class turn {
+public:
+    void operator()() { take_turn(++turns_); }
+
+private:
+    unsigned turns_ = 0;
+};
 
 struct any_result {
     bool live = false;  // some entry was neither null nor inactive
@@ -54,7 +40,7 @@ struct any_result {
 any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
     any_result result;
     for (int i = 0; i < count; ++i) {
-        if (ignored(requests[i])) {
+        if (is_ignored(requests[i])) {
             continue;
         }
         result.live = true;
@@ -78,7 +64,7 @@ struct some_result {
 some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Status statuses[]) {
     some_result result;
     for (int i = 0; i < count; ++i) {
-        if (ignored(requests[i])) {
+        if (is_ignored(requests[i])) {
             continue;
         }
         result.live = true;
@@ -92,31 +78,6 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
         }
     }
     return result;
-}
-
-// True if every entry could be completed now, without completing any.
-bool all_ready(int count, MPI_Request requests[]) {
-    for (int i = 0; i < count; ++i) {
-        int flag = 0;
-        if (requests[i] == MPI_REQUEST_NULL) {
-            continue;
-        }
-        if (continuation::is_cr_handle(requests[i])) {
-            auto *cr = continuation::continuation_request::from(requests[i]);
-            if (cr != nullptr && cr->active() && !cr->idle()) {
-                thence_test(&requests[i], &flag, MPI_STATUS_IGNORE); // lets its continuations run
-                if (flag == 0) {
-                    return false;
-                }
-            }
-        } else {
-            table.Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
-            if (flag == 0) {
-                return false;
-            }
-        }
-    }
-    return true;
 }
 
 // Completes each entry in turn. MPI_ERR_IN_STATUS if any failed.
@@ -141,11 +102,11 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (continuation::is_cr_handle(*request)) {
+    if (is_cr_handle(*request)) {
         return thence_wait(request, status);
     }
     if (!must_test()) {
-        return table.Wait(request, status);
+        return PMPI_Wait(request, status);
     }
     turn next;
     for (;;) {
@@ -235,7 +196,10 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
-    *flag = all_ready(count, requests) ? 1 : 0;
+    *flag = 1;
+    for (int i = 0; i < count && *flag != 0; ++i) {
+        *flag = is_ready(requests[i]) ? 1 : 0;
+    }
     return *flag != 0 ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
 }
 
@@ -247,15 +211,18 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
 }
 
 THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-    if (!continuation::is_cr_handle(request)) [[likely]] {
+    if (!is_cr_handle(request)) [[likely]] {
         return PMPI_Request_get_status(request, flag, status);
     }
-    auto *cr = continuation::continuation_request::from(request);
-    if (cr == nullptr || flag == nullptr) {
-        return mpi::report(cr == nullptr ? MPI_ERR_REQUEST : MPI_ERR_ARG);
+    if (thence_is_cr(request) == 0 || flag == nullptr) {
+        const int code = flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST;
+        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        return code;
     }
     thence_progress();
-    *flag = !cr->active() || cr->idle() ? 1 : 0;
+    thence_cr_info info;
+    thence_cr_query(request, &info);
+    *flag = info.active == 0 || info.registered == 0 ? 1 : 0;
     if (*flag != 0) {
         set_empty(status);
     }

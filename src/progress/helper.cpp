@@ -92,9 +92,13 @@ bool require_helper() {
     return true;
 }
 
-bool helper_running() noexcept { return running_.load(std::memory_order_acquire); }
+bool helper_running() noexcept {
+    return running_.load(std::memory_order_acquire);
+}
 
-unsigned long long helper_wakeups() noexcept { return wakeups_.load(std::memory_order_relaxed); }
+unsigned long long helper_wakeups() noexcept {
+    return wakeups_.load(std::memory_order_relaxed);
+}
 
 void helper_wake() noexcept {
     if (helper_running()) {

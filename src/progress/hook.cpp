@@ -20,12 +20,14 @@ enum class hook_kind { none, opal, async };
 
 duties duties_{};
 hook_kind hook_ = hook_kind::none;
-std::mutex mutex_;              // guards registering and unregistering
+std::mutex mutex_;               // guards registering and unregistering
 std::atomic<bool> armed_{false}; // the hook is registered
 std::atomic<unsigned> idle_calls_{0};
 std::atomic<bool> async_running_{false}; // MPICH still holds our async thing
 
-int on_opal_progress() { return duties_.on_progress(); }
+int on_opal_progress() {
+    return duties_.on_progress();
+}
 
 // MPICH asks us whether we are done: that is how we unregister.
 int on_async_progress(void *) {
@@ -41,7 +43,9 @@ int on_async_progress(void *) {
 
 } // namespace
 
-const duties &current_duties() noexcept { return duties_; }
+const duties &current_duties() noexcept {
+    return duties_;
+}
 
 void hook_set_up() {
     hook_ = hook_kind::none;
@@ -63,7 +67,9 @@ const char *hook_name() noexcept {
     }
 }
 
-bool has_hook() noexcept { return hook_ != hook_kind::none; }
+bool has_hook() noexcept {
+    return hook_ != hook_kind::none;
+}
 
 void hook_arm() noexcept {
     std::scoped_lock guard(mutex_);

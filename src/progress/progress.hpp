@@ -11,9 +11,9 @@
 namespace thence::progress {
 
 struct duties {
-    int (*on_progress)();   // run from MPI's hook: finds completions, runs what may run
-    bool (*help)();         // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
-    bool (*outstanding)();  // is anything registered?
+    int (*on_progress)();  // run from MPI's hook: finds completions, runs what may run
+    bool (*help)();        // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
+    bool (*outstanding)(); // is anything registered?
 };
 
 enum class helper_mode { off, on };

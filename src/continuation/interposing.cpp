@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/interposing.hpp"
+
+#include "continuation/info.hpp"
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
+#include "mpi/calls.hpp"
+#include "mpi/persistent.hpp"
+#include "progress/progress.hpp"
+
+#include <sched.h>
+
+namespace thence::continuation {
+
+using mpi::table;
+
+namespace {
+
+bool kept_somewhere() noexcept {
+    return (attention.load(std::memory_order_relaxed) & attention_kept) != 0 && engine::current->polled.keeps();
+}
+
+// The status goes to every continuation on this persistent request, and to the user.
+int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    busy_scope testing;
+    return engine::current->polled.exclusively([&] {
+        const MPI_Request handle = *request;
+        if (!engine::current->polled.is_kept(handle)) {
+            return table.Test(request, flag, status);
+        }
+        MPI_Status result = mpi::empty_status();
+        *flag = 0;
+        const int code = table.Test(request, flag, &result);
+        if (*flag != 0 || code != MPI_SUCCESS) {
+            engine::current->polled.completed_by_user(handle, result, code);
+            if (status != MPI_STATUS_IGNORE) {
+                *status = result;
+            }
+        }
+        return code;
+    });
+}
+
+} // namespace
+
+bool plain(int count, const MPI_Request requests[]) noexcept {
+    if (attention.load(std::memory_order_relaxed) != 0) {
+        return false;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (is_cr_handle(requests[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    if (is_cr_handle(*request)) {
+        return thence_test(request, flag, status);
+    }
+    return kept_somewhere() ? test_kept(request, flag, status) : table.Test(request, flag, status);
+}
+
+bool is_ignored(MPI_Request request) noexcept {
+    if (request == MPI_REQUEST_NULL) {
+        return true;
+    }
+    const continuation_request *cr = is_cr_handle(request) ? continuation_request::from(request) : nullptr;
+    return cr != nullptr && !cr->active();
+}
+
+bool is_ready(MPI_Request request) noexcept {
+    int flag = 1;
+    if (is_cr_handle(request)) {
+        continuation_request *cr = continuation_request::from(request);
+        if (cr != nullptr && cr->active() && !cr->idle()) {
+            progress();
+            run_own(*cr);
+            flag = cr->idle() ? 1 : 0;
+        }
+    } else if (request != MPI_REQUEST_NULL) {
+        table.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+    }
+    return flag != 0;
+}
+
+bool must_test() noexcept {
+    return this_thread.in_callback != 0 || kept_somewhere() ||
+           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
+            progress::ready.load(std::memory_order_relaxed));
+}
+
+void take_turn(unsigned turns) noexcept {
+    constexpr long most_in_turn = 64;
+    if (engine::current != nullptr) {
+        {
+            busy_scope polling;
+            if (progress::has_hook()) {
+                engine::current->poll();
+            } else {
+                engine::current->progress();
+            }
+        }
+        run_ready(most_in_turn);
+    }
+    if (turns > 1000) {
+        sched_yield();
+    }
+}
+
+void set_empty(MPI_Status *status) noexcept {
+    if (status != MPI_STATUS_IGNORE) {
+        *status = mpi::empty_status();
+    }
+}
+
+void created_persistent(MPI_Request request) noexcept {
+    // A native engine reads it from the request itself. One that is chosen later may not.
+    if (engine::current == nullptr || !engine::current->detects_persistent()) {
+        mpi::note_persistent(request);
+    }
+}
+
+void restarted(MPI_Request before, MPI_Request after) noexcept {
+    if (before != after && mpi::noted_persistent(before)) {
+        mpi::forget_persistent(before);
+        mpi::note_persistent(after);
+    }
+}
+
+int free_request(MPI_Request *request) noexcept {
+    mpi::forget_persistent(*request);
+    if (!kept_somewhere()) {
+        return table.Request_free(request);
+    }
+    busy_scope freeing;
+    return engine::current->polled.exclusively([&] {
+        if (!engine::current->polled.is_kept(*request)) {
+            return table.Request_free(request);
+        }
+        engine::current->polled.release_after(*request);
+        *request = MPI_REQUEST_NULL;
+        return int{MPI_SUCCESS};
+    });
+}
+
+int cancel_request(MPI_Request *request) noexcept {
+    if (!kept_somewhere()) {
+        return table.Cancel(request);
+    }
+    busy_scope cancelling;
+    return engine::current->polled.exclusively([&] { return table.Cancel(request); });
+}
+
+} // namespace thence::continuation

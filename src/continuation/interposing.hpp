@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the interposed calls (src/pmpi, a library of its own) ask of this layer: when to leave their fast path, and how
+// to treat one request of any kind. These are the only symbols that libthence uses of libthence-core beside its C API.
+//
+// An interposed call must cost a program that uses no continuations next to nothing: one look at the handle, one at
+// `attention`. Everything else is in the slow functions. They exist for four reasons:
+//  - a handle is a continuation request;
+//  - a persistent request has continuations: our poll and the user's call must not complete it both;
+//  - this MPI has no progress hook: a blocked call must poll and run continuations itself;
+//  - this thread is in a callback: a call that blocks inside MPI could keep the MPI's own waiting thread, which is
+//  below
+//    us on the stack, from ever returning. Testing in a loop instead does not.
+#pragma once
+
+#include "continuation/handle.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstdint>
+
+namespace thence::continuation {
+
+// Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
+// continuations, `kept` once a persistent request has had a continuation, `hookless` where MPI has no progress hook.
+extern THENCE_INTERNAL std::atomic<std::uint32_t> attention;
+inline constexpr std::uint32_t attention_running = 1;
+inline constexpr std::uint32_t attention_kept = 1U << 16;
+inline constexpr std::uint32_t attention_hookless = 1U << 24;
+
+// Nothing beyond MPI's own work to do in a call that gets this handle?
+inline bool plain(MPI_Request request) noexcept {
+    return !is_cr_handle(request) && attention.load(std::memory_order_relaxed) == 0;
+}
+THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
+
+// Tests one request of any kind once, as MPI_Test does.
+THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
+
+// True for null and for a CR that is inactive: the any and some forms ignore such entries.
+THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
+
+// True if test_one() would complete it now. Completes nothing; lets a CR's continuations run.
+THENCE_INTERNAL bool is_ready(MPI_Request request) noexcept;
+
+// True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback.
+THENCE_INTERNAL bool must_test() noexcept;
+
+// Between two tests of a loop: lets MPI progress and our continuations run. `turns` is how many there were.
+THENCE_INTERNAL void take_turn(unsigned turns) noexcept;
+
+THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
+
+// Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
+// `cancel_request` see to continuations on them. All return an MPI error code.
+THENCE_INTERNAL void created_persistent(MPI_Request request) noexcept;
+THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
+THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
+THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
+
+} // namespace thence::continuation
