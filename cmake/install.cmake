@@ -24,7 +24,8 @@ install(FILES ${PROJECT_BINARY_DIR}/package/thenceConfig.cmake ${PROJECT_BINARY_
 file(RELATIVE_PATH PC_PREFIX /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 set(PC_NAME thence)
 set(PC_DESCRIPTION "${PROJECT_DESCRIPTION}")
-set(PC_LIBS "-lthence -lthence-core")
+# Needed even where the program itself calls nothing interposed: libraries of it may.
+set(PC_LIBS "-Wl,--push-state,--no-as-needed -lthence -Wl,--pop-state -lthence-core")
 configure_file(cmake/thence.pc.in ${PROJECT_BINARY_DIR}/package/thence.pc @ONLY)
 set(PC_NAME thence-core)
 set(PC_DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MPI calls)")

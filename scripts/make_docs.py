@@ -3,6 +3,7 @@
 """Man pages, API reference and site from the public headers and docs/."""
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
@@ -32,11 +33,22 @@ def write_man(headers, output):
     return pages
 
 
+def settings_faults():
+    """The table of settings has what the sources read from the environment, and nothing else."""
+    read = {match for path in (ROOT / "src").rglob("*.?pp")
+            for match in re.findall(r'"(THENCE_[A-Z_]+)"', path.read_text())}
+    table = (ROOT / "docs/guide/settings.md").read_text().split("\n## ")[0]
+    listed = set(re.findall(r"^\| `(THENCE_[A-Z_]+)`", table, re.MULTILINE))
+    yield from (f"docs/guide/settings.md: no row for {name}, which src/ reads" for name in sorted(read - listed))
+    yield from (f"docs/guide/settings.md: a row for {name}, which src/ does not read" for name in sorted(listed - read))
+
+
 def check(headers):
     """Faults: public functions without a comment or page, pages that groff complains about, dead links."""
     faults = [f"{h.name}: {name} has no documentation comment" for h in headers for name in h.undocumented]
     faults += [f"{h.name}: no @file comment with a brief" for h in headers if not h.comment.brief]
     faults += site.dead_links(ROOT)
+    faults += settings_faults()
     with tempfile.TemporaryDirectory() as folder:
         pages = write_man(headers, folder)
         names = {function.name for h in headers if h.name.endswith(".h") for function in h.functions()}

@@ -42,7 +42,7 @@ THENCE_EXPORT int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continu
 
 /** @brief Attach a continuation that runs once all `count` operations are complete. As MPIX_Continue(). */
 THENCE_EXPORT int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb,
-                                   void *cb_data, MPI_Status statuses[], MPI_Request cont_req);
+                                   void *cb_data, MPI_Status *statuses, MPI_Request cont_req);
 
 #ifdef __cplusplus
 }

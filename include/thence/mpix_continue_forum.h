@@ -53,7 +53,7 @@ THENCE_EXPORT int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function 
 
 /** @brief Attach a continuation that runs once all `count` operations are complete. As MPIX_Continue(). */
 THENCE_EXPORT int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data,
-                                   int flags, MPI_Status statuses[], MPI_Request cont_req);
+                                   int flags, MPI_Status *statuses, MPI_Request cont_req);
 
 /** @brief Take the `cb_data` of failed continuations. As thence_get_failed(). */
 THENCE_EXPORT int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data);

@@ -92,7 +92,7 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @note Threads: any number at once, with the same `cr` too. Cost: O(count), no allocation in steady state.
  *  @note Source: paper section 2.2. */
 THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data,
-                                unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag);
+                                unsigned flags, MPI_Status *statuses, MPI_Request cr, int *flag);
 
 /** @brief Test a continuation request: make progress, run what is ready, say whether anything is left.
  *  @param[in,out] cr a continuation request; stays usable.

@@ -30,12 +30,12 @@ class Comment:
 
 @dataclass
 class Item:
-    kind: str  # function, type, enum, struct, other
+    kind: str  # function, type, enum, macros, struct, other
     name: str
     code: str  # the declaration, on one line for a function
     comment: Comment
     header: str
-    members: list = field(default_factory=list)  # (code, text) of an enum or struct
+    members: list = field(default_factory=list)  # (code, text) of an enum, struct or row of macros
 
 
 @dataclass
@@ -43,7 +43,6 @@ class Header:
     name: str  # as it is included: thence/thence.h
     comment: Comment
     items: list
-    macros: list  # (code, text)
     undocumented: list  # names of public functions without a comment
 
     def functions(self):
@@ -127,12 +126,28 @@ def classify(code):
 PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
 
 
+MACRO = r"#define[ \t]+\w+[ \t]+[^\n]*?[ \t]*/\*\*<.*?\*/[ \t]*\n"
+MACRO_GROUP = re.compile(rf"(?:/\*(?!\*<)(?P<text>(?:(?!\*/).)*)\*/[ \t]*\n)?(?P<macros>(?:^{MACRO})+)", re.DOTALL | re.MULTILINE)
+
+
+def macro_groups(raw, name):
+    """Rows of documented macros, with the comment before them as their common text."""
+    items = []
+    for group in MACRO_GROUP.finditer(raw):
+        members = []
+        for match in re.finditer(r"#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", group["macros"], re.DOTALL):
+            members.append((match.group(1), " ".join(strip_stars(match.group(3)).split())))
+        comment = parse_comment((group["text"] or "").lstrip("*")) if group["text"] else Comment(brief="Options.")
+        items.append(Item("macros", "", "", comment, name, members))
+    return items
+
+
 def parse_header(path, include_dir):
     """A C or C++ header. Only C headers are searched for functions without a comment."""
     name = str(path.relative_to(include_dir))
     raw = path.read_text()
     blank = blank_comments(raw)
-    header = Header(name, Comment(), [], [], [])
+    header = Header(name, Comment(), [], [])
     for match in re.finditer(r"/\*\*(?!<)(.*?)\*/", raw, re.DOTALL):
         comment = parse_comment(match.group(1))
         if "@file" in match.group(1):
@@ -149,8 +164,7 @@ def parse_header(path, include_dir):
             item.members = [(" ".join(m["code"].split()), " ".join(strip_stars(m["text"]).split()))
                             for m in MEMBER.finditer(span[opening + 1:])]
         header.items.append(item)
-    for match in re.finditer(r"^#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", raw, re.DOTALL | re.MULTILINE):
-        header.macros.append((f"{match.group(1)} {match.group(2)}", " ".join(strip_stars(match.group(3)).split())))
+    header.items += macro_groups(raw, name)
     if path.suffix == ".h":
         documented = {item.name for item in header.functions() if item.comment.brief}
         found = [m.group(2) for m in PUBLIC_FUNCTION.finditer(blank)]

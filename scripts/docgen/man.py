@@ -63,10 +63,10 @@ def related(item, headers):
     lines = []
     for header in headers:
         for other in header.items:
-            by_name = other.kind == "enum" and re.search(rf"\b{item.name}\(\)", other.comment.text())
+            by_name = other.kind in ("enum", "macros") and re.search(rf"\b{item.name}\(\)", other.comment.text())
             by_type = other.kind == "struct" and re.search(rf"\b{other.name}\b", item.code)
             if other.members and (by_name or by_type):
-                title = "OPTIONS" if other.kind == "enum" else f"STRUCT {other.name}"
+                title = "OPTIONS" if by_name else f"STRUCT {other.name}"
                 lines += [f".SH {escape(title)}", inline(other.comment.brief)]
                 for code, text in other.members:
                     lines += [".TP", rf"\fB{escape(code)}\fR", inline(text)]

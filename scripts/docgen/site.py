@@ -42,8 +42,6 @@ def reference(headers):
         out += ["", f'<a id="{re.sub(r"[^a-z0-9]+", "-", header.name.lower())}"></a>', f"## `<{header.name}>`", "",
                 link_calls(header.comment.brief, anchors), ""]
         out += [p for paragraph in header.comment.body for p in (link_calls(paragraph, anchors), "")]
-        if header.macros:
-            out += ["| macro | meaning |", "|---|---|"] + [f"| `{c}` | {t} |" for c, t in header.macros] + [""]
         for item in header.items:
             out += reference_item(header, item, anchors)
     return "\n".join(out) + "\n"
@@ -51,9 +49,9 @@ def reference(headers):
 
 def reference_item(header, item, anchors):
     comment = item.comment
-    title = item.name or (item.members[0][0].split()[0] + " ..." if item.members else item.kind)
+    title = item.name or (", ".join(c.split()[0] for c, _ in item.members[:2]) + ", ..." if item.members else item.kind)
     out = [f'<a id="{anchor(header, item)}"></a>', f"### `{title}`", ""]
-    if item.kind not in ("enum", "struct", "union"):
+    if item.kind not in ("enum", "macros", "struct", "union"):
         out += ["```c" if header.name.endswith(".h") else "```cpp", item.code + ";", "```", ""]
     out += [link_calls(comment.brief, anchors), ""]
     out += [p for paragraph in comment.body for p in (link_calls(paragraph, anchors), "")]

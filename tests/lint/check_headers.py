@@ -15,8 +15,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only", "-DOMPI_SKIP_MPICXX=1",
-         "-DMPICH_SKIP_MPICXX=1"]
+FLAGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror", "-fsyntax-only", "-DOMPI_SKIP_MPICXX",
+         "-DMPICH_SKIP_MPICXX"]
 
 
 def compilers():

@@ -64,7 +64,7 @@ class Includes(unittest.TestCase):
 
     def test_a_call_of_mpi_outside_its_folder_is_caught(self):
         self.expect({"src/progress/x.cpp": "int g() { return MPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
-        self.expect({"src/pmpi/x.cpp": "int g() { return PMPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
+        self.expect({"src/c_api/x.cpp": "int g() { return PMPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
 
     def test_an_application_that_looks_inside_is_caught(self):
         self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")

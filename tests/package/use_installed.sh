@@ -21,24 +21,27 @@ cmake)
 pkg_config)
     mkdir "$work/build"
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig
-    pkg-config --exact-version="$(sed -n 's/.*PACKAGE_VERSION "\(.*\)".*/\1/p' "$prefix/$LIBDIR"/cmake/thence/*Version.cmake | head -n 1)" thence
-    for program in interposed core_only; do
-        package=thence
-        [ $program = core_only ] && package=thence-core
-        read -r -a flags < <(pkg-config --cflags --libs $package)
+    pkg-config --atleast-version=0.1 thence
+    compile() { # package, arguments of the compiler...
+        local flags
+        read -r -a flags < <(pkg-config --cflags --libs "$1")
         set -x
-        "$MPI_C_COMPILER" -std=c11 -Wall -Wextra -Werror "$consumer/$program.c" "${flags[@]}" \
-            -Wl,-rpath,"$prefix/$LIBDIR" -o "$work/build/$program"
+        "$MPI_C_COMPILER" -std=c11 -Wall -Wextra -Werror -Wl,--as-needed "${@:2}" "${flags[@]}" -Wl,-rpath,"$prefix/$LIBDIR"
         { set +x; } 2>/dev/null
-    done
+    }
+    "$MPI_C_COMPILER" -shared -fPIC "$consumer/waiter.c" -o "$work/build/libwaiter.so"
+    compile thence "$consumer/interposed.c" -o "$work/build/interposed"
+    compile thence "$consumer/through_library.c" -o "$work/build/through_library" \
+        "$work/build/libwaiter.so" -Wl,-rpath,"$work/build"
+    compile thence-core "$consumer/core_only.c" -o "$work/build/core_only"
     ;;
 *)
     echo "no way named $way" >&2
     exit 2
     ;;
 esac
-for program in interposed core_only from_cxx; do
-    if [ -x "$work/build/$program" ]; then
-        "$MPIEXEC" -n 2 "$work/build/$program"
-    fi
+programs="interposed through_library core_only"
+[ "$way" = cmake ] && programs="$programs from_cxx"
+for program in $programs; do
+    "$MPIEXEC" -n 2 "$work/build/$program"
 done
