@@ -54,13 +54,23 @@ std::optional<Picture> load_picture(const Config &config, const std::string &con
     return parse_pgm(broadcast_file(name, " (the picture of " + config_file + ")", rank, comm), name);
 }
 
-int default_threads(MPI_Comm comm) {
+// Threads of this rank; says so if there are more on the node than it has cores.
+int choose_threads(const Options &options, int rank, MPI_Comm comm) {
+    if (!options.variant->threaded)
+        return 1;
     MPI_Comm node;
     int ranks = 1;
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     MPI_Comm_size(node, &ranks);
     MPI_Comm_free(&node);
-    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks);
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (options.threads == 0)
+        return std::max(1, cores / ranks);
+    if (rank == 0 && options.threads > 1 && options.threads * ranks > cores)
+        std::fprintf(stderr,
+                     "heat: note: %d threads share %d cores, so times say little; OMP_WAIT_POLICY=passive helps\n",
+                     options.threads * ranks, cores);
+    return options.threads;
 }
 
 bool draws_bar(When when, int rank) {
@@ -92,7 +102,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
                           " ranks use --variant mpi");
     const Partition partition(config, ranks);
     check_tags(comm, partition.block_cols());
-    const int threads = !variant.threaded ? 1 : options.threads ? options.threads : default_threads(comm);
+    const int threads = choose_threads(options, rank, comm);
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
@@ -115,6 +125,8 @@ int run_variant(const Options &options, MPI_Comm comm) {
     bar.clear();
 
     outcome.ranks = gather_times(run);
+    if (variant.continuations)
+        outcome.continuations = gather_continuations(run);
     if (!options.timeline.empty())
         write_timeline(run, options, offset);
     const bool wants_field = options.verify || !options.field.empty() || !options.reference.empty();

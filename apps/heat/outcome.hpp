@@ -27,14 +27,22 @@ struct Comparison {
     double serial_time = -1; // of the serial run, if one was done
 };
 
+// What Thence says about itself; counts of all ranks.
+struct ContinuationCounts {
+    std::string engine, engine_why, hook;
+    unsigned long long attached, immediate, polls;
+};
+
 struct Outcome {
     double time; // wall clock of the slowest rank
+    std::optional<ContinuationCounts> continuations;
     std::vector<RankTimes> ranks;
     Comparison comparison;
 };
 
-// All three collect on rank 0; the others return empty.
+// These collect on rank 0; the others return empty.
 std::vector<RankTimes> gather_times(const Run &run);
+ContinuationCounts gather_continuations(const Run &run);
 Field gather_field(const Run &run);
 // `offset`: see clock_offset().
 void write_timeline(const Run &run, const Options &options, Nanoseconds offset);

@@ -4,6 +4,7 @@
 #include "outcome.hpp"
 
 #include <cstdio>
+#include <thence/thence.h>
 
 namespace heat {
 namespace {
@@ -55,6 +56,20 @@ std::vector<RankTimes> gather_times(const Run &run) {
     return all;
 }
 
+ContinuationCounts gather_continuations(const Run &run) {
+    MPI_Request cr = MPI_REQUEST_NULL;
+    thence_cr_info info{};
+    thence_stats_t stats{};
+    thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+    thence_cr_query(cr, &info);
+    thence_free(&cr);
+    thence_stats(&stats);
+    const unsigned long long mine[3] = {stats.attached, stats.immediate, stats.polls};
+    unsigned long long all[3] = {};
+    MPI_Reduce(mine, all, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run.comm);
+    return {info.engine, info.engine_why, info.hook, all[0], all[1], all[2]};
+}
+
 void print_table(const Run &run, const Options &options, const Config &config, const Outcome &outcome) {
     const Shares s = shares(run, outcome);
     char speedup[32] = "-";
@@ -67,6 +82,9 @@ void print_table(const Run &run, const Options &options, const Config &config, c
                 100 * s.mpi, 100 * s.poll, 100 * s.idle, verdict_name(outcome.comparison.verdict));
     if (!outcome.comparison.text.empty())
         std::printf("field: %s\n", outcome.comparison.text.c_str());
+    if (const auto &c = outcome.continuations)
+        std::printf("continuations: %llu ran, %llu operations were complete at once; engine %s, hook %s\n", c->attached,
+                    c->immediate, c->engine.c_str(), c->hook.c_str());
     double dropped = 0;
     for (const RankTimes &r : outcome.ranks)
         dropped += r.dropped;
@@ -102,6 +120,11 @@ void write_json(const Run &run, const Options &options, const Config &config, co
         json.member("threads_seen", r.threads).member("not_recorded", r.dropped).close('}');
     }
     json.close(']');
+    if (const auto &c = outcome.continuations) {
+        json.line().key("thence").open('{').member("engine", c->engine).member("engine_why", c->engine_why);
+        json.member("hook", c->hook).member("attached", c->attached).member("immediate", c->immediate);
+        json.member("polls", c->polls).close('}');
+    }
     json.line().key("field").open('{').member("verdict", verdict_name(outcome.comparison.verdict));
     json.member("against", outcome.comparison.against).member("text", outcome.comparison.text).close('}');
     if (outcome.comparison.serial_time > 0)

@@ -44,8 +44,9 @@ struct Variant {
     const char *name;
     const char *about;
     void (*solve)(Run &);
-    int thread_level; // least level that MPI must grant
-    bool threaded;    // uses more than one thread
+    int thread_level;   // least level that MPI must grant
+    bool threaded;      // uses more than one thread
+    bool continuations; // binds messages to tasks
 };
 
 // The variants compiled in; `serial` is the first.

@@ -20,7 +20,7 @@
 namespace heat {
 namespace {
 
-constexpr int block_priority = 2, poll_priority = 1;
+constexpr int high = 2, low = 1; // blocks and messages, polling
 
 class TaskSolver {
 public:
@@ -76,9 +76,7 @@ private:
         [[maybe_unused]] const char *up = place(i - 1, k), *left = place(i, k - 1), *right = place(i, k + 1),
                                     *down = place(i + 1, k);
         [[maybe_unused]] const char *mid = place(i, k);
-#pragma omp task priority(block_priority) firstprivate(t, i, k) depend(in                                              \
-                                                                       : *up, *left, *right, *down) depend(inout       \
-                                                                                                           : *mid)
+#pragma omp task priority(high) depend(in : *up, *left, *right, *down) depend(inout : *mid)
         {
             run.compute(t, i, k);
             continuations.glance();
@@ -93,10 +91,10 @@ private:
         omp_event_handle_t event;
         // A send reads the block, a receive writes the halo.
         if (sent) {
-#pragma omp task priority(block_priority) firstprivate(d, t, k) depend(in : *where) detach(event)
+#pragma omp task priority(high) depend(in : *where) detach(event)
             begin(halo.send(d, t, k, run.col0(k), run.col1(k)), event);
         } else {
-#pragma omp task priority(block_priority) firstprivate(d, t, k) depend(out : *where) detach(event)
+#pragma omp task priority(high) depend(out : *where) detach(event)
             begin(halo.receive(d, t, k, run.col0(k), run.col1(k)), event);
         }
     }
@@ -134,7 +132,7 @@ private:
     // A task that polls and follows itself up. Every idle thread may take it, also those at the end of the parallel
     // region.
     void poll(long few) {
-#pragma omp task priority(poll_priority) firstprivate(few)
+#pragma omp task priority(low)
         {
             const long before = live;
             continuations.progress();

@@ -9,17 +9,18 @@ namespace {
 
 // Thread levels are values of the MPI in use, hence no constant initialization.
 const std::array table{
-    Variant{"serial", "one sweep over the plate, no messages; the reference", solve_serial, MPI_THREAD_SINGLE, false},
-    Variant{"mpi", "MPI only, nonblocking, one row of blocks per rank", solve_mpi, MPI_THREAD_SINGLE, false},
+    Variant{"serial", "one sweep over the plate, no messages; the reference", solve_serial, MPI_THREAD_SINGLE, false,
+            false},
+    Variant{"mpi", "MPI only, nonblocking, one row of blocks per rank", solve_mpi, MPI_THREAD_SINGLE, false, false},
 #ifdef HEAT_HAVE_OPENMP
     Variant{"forkjoin", "OpenMP worksharing along anti-diagonals, MPI between the iterations", solve_forkjoin,
-            MPI_THREAD_FUNNELED, true},
+            MPI_THREAD_FUNNELED, true, false},
     Variant{"omp-tasks", "OpenMP tasks with dependences; messages are detached tasks completed by Thence",
-            solve_omp_tasks, MPI_THREAD_MULTIPLE, true},
+            solve_omp_tasks, MPI_THREAD_MULTIPLE, true, true},
 #endif
 #ifdef HEAT_HAVE_TBB
     Variant{"tbb", "oneTBB flow graph; messages are asynchronous nodes completed by Thence", solve_tbb,
-            MPI_THREAD_MULTIPLE, true},
+            MPI_THREAD_MULTIPLE, true, true},
 #endif
 };
 

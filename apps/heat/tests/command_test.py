@@ -127,6 +127,9 @@ class Command(unittest.TestCase):
                     summary = json.load(text)
                 self.assertEqual(summary["field"]["verdict"], "identical")
                 self.assertEqual(sum(r["messages_sent"] for r in summary["ranks_detail"]), len(ends[1]))
+                if variant in ("omp-tasks", "tbb"):  # every operation ended in one continuation or at once
+                    counts = summary["thence"]
+                    self.assertEqual(counts["attached"] + counts["immediate"], 2 * len(ends[1]))
                 self.assertAlmostEqual(sum(summary["share_of_thread_time"].values()), 1, places=2)
 
     def test_the_table_refuses_runs_that_were_not_compared(self):
