@@ -26,7 +26,7 @@ heat=$1/bin/heat
 heat=$(cd "$(dirname "$heat")" && pwd)/heat
 [ -n "${MPIEXEC-}" ] || MPIEXEC=$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' "$1/CMakeCache.txt" 2>/dev/null || true)
 MPIEXEC=${MPIEXEC:-mpiexec}
-command -v "$MPIEXEC" >/dev/null || die "no MPI launcher $MPIEXEC; set MPIEXEC"
+command -v "$MPIEXEC" >/dev/null 2>&1 || die "no MPI launcher $MPIEXEC; set MPIEXEC"
 scale=${THENCE_DEMO_SCALE:-100}
 [[ $scale =~ ^[1-9][0-9]*$ ]] || die "THENCE_DEMO_SCALE=$scale is not a percentage"
 mkdir -p "$2"
@@ -35,6 +35,10 @@ rm -f "$out"/*.json "$out"/*.npy "$out"/*.log "$out"/*.png "$out/report.txt"
 
 # Running as root, more ranks than cores, no binding: the same settings as for the tests.
 while IFS='=' read -r name value; do export "$name=$value"; done < <(grep '^[A-Z]' "$root/cmake/test_environment.txt")
+
+# On a machine that others use too, a thread that spins while it waits takes the core from the one it waits for. So
+# waiting threads yield early, in MPI and in OpenMP alike; your own settings win.
+export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1} GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-1000}
 
 python=
 for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
