@@ -35,7 +35,14 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
-    return MPIX_Continueall(1, request, cb, cb_data, flags, status, cont_req);
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    const continuation::attachment what = forum(cb, cb_data, flags, __builtin_return_address(0));
+    int flag = 0;
+    return c_api::attach_one(request, what, status, cont_req, &flag, [&](bool refused) {
+        return c_api::attach(1, request, what, status, cont_req, &flag, refused);
+    });
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,

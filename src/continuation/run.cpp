@@ -20,54 +20,45 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread runs continuations: it says so to interposed calls, and counts as being in a callback throughout.
+// This thread runs continuations, and says so to interposed calls.
 class running_scope {
 public:
-    running_scope() noexcept : outer_(this_thread.current) {
+    running_scope() noexcept {
         if (!this_thread.enlisted) [[unlikely]] {
             enlist_this_thread();
         }
         attention.fetch_add(attention_running, std::memory_order_relaxed);
         ++this_thread.busy;
-        ++this_thread.in_callback;
     }
     ~running_scope() {
-        --this_thread.in_callback;
         --this_thread.busy;
-        this_thread.current = outer_;
+        this_thread.current = nullptr;
         attention.fetch_sub(attention_running, std::memory_order_relaxed);
     }
     running_scope(const running_scope &) = delete;
     running_scope &operator=(const running_scope &) = delete;
-
-private:
-    const continuation_request *outer_;
 };
 
-continuation *next_ready() noexcept {
-    if (!this_thread.helper) {
-        if (continuation *c = application_queue.pop()) {
-            return c;
-        }
-    }
-    return any_thread_queue.pop();
-}
-
-inline void become_running(continuation &c) noexcept {
-    phase expected = phase::attached;
+// Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with a store.
+__attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
-        [[unlikely]] {
-            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-            if (expected != phase::attached) {
-                wait();
-            }
-            expected = phase::attached;
-        }
+    control_word seen = c.control.load(std::memory_order_acquire);
+    while (seen.at() != phase::attached) {
+        wait();
+        seen = c.control.load(std::memory_order_acquire);
+    }
+    c.control.store(phase::running, std::memory_order_relaxed);
+    return seen;
 }
 
-inline int invoke(const continuation &c, int error) noexcept {
-    switch (c.form) {
+// From attached to running; returns the word as it was.
+inline control_word become_running(continuation &c) noexcept {
+    const control_word seen = c.control.exchange(phase::running, std::memory_order_acquire);
+    return seen.at() == phase::attached ? seen : wait_until_attached(c);
+}
+
+inline int invoke(const continuation &c, signature form, int error) noexcept {
+    switch (form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
     case signature::paper:
@@ -79,13 +70,6 @@ inline int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(const continuation &c, int error) noexcept {
-    const std::uint64_t started = observing->begin(c);
-    const int result = invoke(c, error);
-    observing->end(c, started);
-    return result;
-}
-
 __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     this_thread.counts.failed.add();
     if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
@@ -93,38 +77,87 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Runs one, whose thread is in a running_scope.
-inline void run_one(continuation &c) noexcept {
-    const int error = c.count == 1 && engine::try_finish(c.first) ? int{MPI_SUCCESS} : settle(c);
-    int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        this_thread.current = c.cr;
-        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+// Everything but a single that needs nothing more of MPI.
+__attribute__((noinline)) void run_general(continuation &c, control_word kind) noexcept {
+    if (kind.single()) {
+        c.expand();
     }
-    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
+    const int error = settle(c);
+    int result = error;
+    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) {
+        const std::uint64_t started = observing != nullptr ? observing->begin(c) : 0;
+        result = invoke(c, kind.form(), error);
+        if (observing != nullptr) {
+            observing->end(c, started);
+        }
+    }
+    if (result != MPI_SUCCESS || error != MPI_SUCCESS) {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
-    this_thread.counts.completed.add();
-    discard(c);
 }
 
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (queue.empty() || limit <= 0) {
-        return 0;
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
+inline void run_one(continuation &c) noexcept {
+    const control_word kind = become_running(c);
+    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        run_general(c, kind);
+    } else if (kind.form() == signature::paper) {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses, c.data);
+    } else if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+        note_failure(c, result);
     }
+    c.control.store(phase::free, std::memory_order_relaxed);
+    continuations.give_one_of_many(this_thread.stock, &c);
+}
+
+// Continuations of one CR in a row give their references back together: the CR cannot become idle before the last of
+// them has run anyway.
+class reference_holder {
+public:
+    void hold(continuation_request *cr, long ran) noexcept {
+        if (cr_ != nullptr) [[unlikely]] {
+            cr_->release(ran - before_);
+        }
+        cr_ = cr;
+        before_ = ran;
+        this_thread.current = cr;
+    }
+    void release(long ran) noexcept {
+        if (cr_ != nullptr) [[likely]] {
+            cr_->release(ran - before_);
+        }
+    }
+    continuation_request *cr() const noexcept { return cr_; }
+
+private:
+    continuation_request *cr_ = nullptr;
+    long before_ = 0; // how many had run when `cr_` came up
+};
+
+} // namespace
+
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     running_scope running;
+    reference_holder holder;
     long ran = 0;
-    while (ran < limit) {
+    do {
         continuation *c = queue.pop();
-        if (c == nullptr) {
+        if (c == nullptr) [[unlikely]] {
             break;
         }
-        become_running(*c);
+        if (c->cr != holder.cr()) [[unlikely]] {
+            holder.hold(c->cr, ran);
+        }
         run_one(*c);
         ++ran;
-    }
+    } while (ran != limit && !queue.empty());
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    continuations.level(this_thread.stock);
+    holder.release(ran);
     return ran;
 }
+
+namespace {
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
 class standstill {
@@ -169,23 +202,24 @@ int settle(continuation &c) noexcept {
 
 void run(continuation &c) noexcept {
     running_scope running;
+    continuation_request &cr = *c.cr;
+    this_thread.current = &cr;
+    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
     run_one(c);
+    this_thread.counts.completed.add();
+    cr.release();
 }
 
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || (any_thread_queue.empty() && (this_thread.helper || application_queue.empty()))) {
+    if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    running_scope running;
     long ran = 0;
-    while (ran < limit) {
-        continuation *c = next_ready();
-        if (c == nullptr) {
-            break;
-        }
-        become_running(*c);
-        run_one(*c);
-        ++ran;
+    if (!application_queue.empty() && !this_thread.helper) {
+        ran = run_queue(application_queue, limit);
+    }
+    if (!any_thread_queue.empty() && ran != limit) {
+        ran += run_queue(any_thread_queue, limit - ran);
     }
     return ran;
 }
@@ -218,19 +252,40 @@ long run_own(continuation_request &cr) noexcept {
         return 0;
     }
     const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-    const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+    long ran = 0;
+    if (cr.has(THENCE_CR_POLL_ONLY) && !cr.own_queue().empty() && limit != 0) {
+        ran = run_queue(cr.own_queue(), limit);
+    }
     return ran + run_ready(limit - ran);
 }
 
-test_result test(continuation_request &cr) noexcept {
+namespace {
+
+// The state after what could run has run.
+inline test_result conclude(continuation_request &cr) noexcept {
     test_result result;
-    if (!cr.active()) {
-        result.complete = true; // inactive, as any inactive persistent request
-        return result;
+    if (cr.idle()) {
+        result.complete = true;
+        if (cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED)) [[unlikely]] {
+            cr.deactivate();
+            result.error = cr.take_error();
+        }
+    }
+    return result;
+}
+
+} // namespace
+
+test_result test(continuation_request &cr) noexcept {
+    if (!cr.active()) [[unlikely]] {
+        return {true, MPI_SUCCESS}; // as any inactive persistent request
     }
     // What is ready runs first: if nothing is left then, MPI need not be asked.
     const long ran = run_own(cr);
-    if (!cr.idle()) {
+    if (cr.idle()) [[likely]] {
+        return conclude(cr);
+    }
+    {
         busy_scope polling;
         engine::current->progress();
     }
@@ -238,18 +293,10 @@ test_result test(continuation_request &cr) noexcept {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
-    } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
-        result.error = MPI_ERR_PENDING;
-        return result;
+    } else if (this_thread.current != nullptr && !cr.idle() && waiting_inside.lasts(cr)) {
+        return {false, MPI_ERR_PENDING};
     }
-    if (cr.idle()) {
-        result.complete = true;
-        cr.deactivate();
-        if (cr.has(THENCE_CR_REPORT_FAILED)) {
-            result.error = cr.take_error();
-        }
-    }
-    return result;
+    return conclude(cr);
 }
 
 test_result wait(continuation_request &cr) noexcept {

@@ -23,6 +23,18 @@ long run_ready(long limit) noexcept;
 // Runs what waits for a test of `cr`, within its limit, without making progress.
 long run_own(continuation_request &cr) noexcept;
 
+// Runs at least one and up to `limit` continuations of a queue that is not empty. Only while this thread is not busy.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;
+
+// The common end of a wait: what is ready, run, was all there was. False if more must be done; see wait().
+inline bool wait_is_over(const continuation_request &cr) noexcept {
+    constexpr long no_limit = -1;
+    if (this_thread.busy == 0 && !application_queue.empty() && !this_thread.helper) [[likely]] {
+        run_queue(application_queue, no_limit);
+    }
+    return cr.idle() && !cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED);
+}
+
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;
@@ -33,12 +45,12 @@ test_result wait(continuation_request &cr) noexcept;
 
 // Takes the results of all operations; returns the first error.
 int settle(continuation &c) noexcept;
-// Runs one continuation that is attached (or, from attach(), attaching) and complete, and gives it back.
+// Runs one complete continuation from inside attach(), and gives it back.
 void run(continuation &c) noexcept;
-// Gives one back that has run, or that need not.
+// Gives one back that need not run.
 inline void discard(continuation &c) noexcept {
     continuation_request &cr = *c.cr;
-    c.at.store(phase::free, std::memory_order_relaxed);
+    c.control.store(phase::free, std::memory_order_relaxed);
     continuations.give(this_thread.stock, &c);
     cr.release();
 }
