@@ -61,7 +61,8 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c) {
         engine::operation *ops = c.operations();
         for (int i = 0; i < c.count; ++i) {
-            if (ops[i].how != engine::tending::done && ops[i].how != engine::tending::waiting) {
+            const engine::tending how = engine::how(ops[i]);
+            if (how != engine::tending::done && how != engine::tending::waiting) {
                 visit(ops[i], context);
             }
         }
