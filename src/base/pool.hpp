@@ -39,10 +39,19 @@ public:
     }
 
     void give(magazine<T> &mine, T *object) noexcept {
+        give_one_of_many(mine, object);
+        level(mine);
+    }
+
+    // For a loop of gives, with one level() after it.
+    void give_one_of_many(magazine<T> &mine, T *object) noexcept {
         object->next = mine.head;
         mine.head = object;
-        if (++mine.count > 2 * batch) [[unlikely]] {
-            spill(mine, batch);
+        ++mine.count;
+    }
+    void level(magazine<T> &mine) noexcept {
+        if (mine.count > 2 * batch) [[unlikely]] {
+            spill(mine, mine.count - batch);
         }
     }
 

@@ -27,18 +27,20 @@ public:
         return outbox_.load(std::memory_order_relaxed) == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr;
     }
 
+    // Look at empty() first where nothing is likely.
     Item *pop() noexcept {
-        if (empty()) {
-            return nullptr;
-        }
         lock_.lock();
         Item *item = outbox_.load(std::memory_order_relaxed);
-        if (item == nullptr) {
-            item = reversed(inbox_.exchange(nullptr, std::memory_order_acquire));
+        if (item == nullptr) [[unlikely]] {
+            item = reversed(inbox_.load(std::memory_order_relaxed) == nullptr
+                                ? nullptr
+                                : inbox_.exchange(nullptr, std::memory_order_acquire));
+            if (item == nullptr) {
+                lock_.unlock();
+                return nullptr;
+            }
         }
-        if (item != nullptr) {
-            outbox_.store(item->next, std::memory_order_relaxed);
-        }
+        outbox_.store(item->next, std::memory_order_relaxed);
         lock_.unlock();
         return item;
     }

@@ -19,16 +19,6 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
-// `where`: who called, for reports.
-inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
-                  MPI_Status *statuses, MPI_Request cont_req, const void *where) {
-    if (!known(flags)) {
-        return c_api::fail(MPI_ERR_ARG);
-    }
-    int flag = 0;
-    return c_api::attach(count, requests, forum(cb, cb_data, flags, where), statuses, cont_req, &flag);
-}
-
 } // namespace
 
 extern "C" {
@@ -45,12 +35,24 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
-    return attach(1, request, cb, cb_data, flags, status, cont_req, __builtin_return_address(0));
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    const continuation::attachment what = forum(cb, cb_data, flags, __builtin_return_address(0));
+    int flag = 0;
+    return c_api::attach_one(request, what, status, cont_req, &flag, [&](bool refused) {
+        return c_api::attach(1, request, what, status, cont_req, &flag, refused);
+    });
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    return attach(count, requests, cb, cb_data, flags, statuses, cont_req, __builtin_return_address(0));
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    int flag = 0;
+    return c_api::attach(count, requests, forum(cb, cb_data, flags, __builtin_return_address(0)), statuses, cont_req,
+                         &flag);
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {

@@ -42,8 +42,16 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
     return MPI_SUCCESS;
 }
 
-int attach_checked(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-                   MPI_Request cr, int *flag) noexcept {
+int wake_up() noexcept {
+    progress::wake();
+    return MPI_SUCCESS;
+}
+
+int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
+           MPI_Request cr, int *flag, bool refused) noexcept {
+    if (refused) {
+        continuation::withdraw();
+    }
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
@@ -106,10 +114,14 @@ int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *c
 
 int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
                   MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach(count, requests,
-                         {reinterpret_cast<continuation::any_function>(callback), data, continuation::signature::own,
-                          flags, __builtin_return_address(0)},
-                         statuses, cr, flag);
+    const continuation::attachment what{reinterpret_cast<continuation::any_function>(callback), data,
+                                        continuation::signature::own, flags, __builtin_return_address(0)};
+    if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) {
+        return c_api::attach(count, requests, what, statuses, cr, flag);
+    }
+    return c_api::attach_one(requests, what, statuses, cr, flag, [&](bool refused) {
+        return c_api::attach(1, requests, what, statuses, cr, flag, refused);
+    });
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
@@ -202,7 +214,6 @@ int thence_stats(thence_stats_t *stats) {
         return fail(MPI_ERR_ARG);
     }
     using continuation::counters;
-    stats->attached = continuation::total(&counters::attached);
     stats->immediate = continuation::total(&counters::immediate);
     stats->completed = continuation::total(&counters::completed);
     stats->failed = continuation::total(&counters::failed);
@@ -210,6 +221,7 @@ int thence_stats(thence_stats_t *stats) {
     stats->recovered = engine::current != nullptr ? engine::current->recovered() : 0;
     stats->helper_wakeups = progress::helper_wakeups();
     stats->outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
+    stats->attached = stats->completed + stats->outstanding; // every one attached is one or the other
     return MPI_SUCCESS;
 }
 

@@ -2,6 +2,7 @@
 #include "continuation/attach.hpp"
 
 #include "continuation/interposing.hpp"
+#include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -26,6 +27,11 @@ bool continuation::reserve(int n) noexcept {
         others_capacity = n;
     }
     return true;
+}
+
+void continuation::expand() noexcept {
+    first = {request, statuses == MPI_STATUS_IGNORE ? nullptr : statuses, this, MPI_SUCCESS, engine::tending::pushed};
+    count = 1;
 }
 
 void operation_complete(engine::operation &op) noexcept {
@@ -98,14 +104,13 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
     if (observing != nullptr) [[unlikely]] {
-        runs ? observing->ready(c) : observing->withdrawn(c);
+        (runs ? observing->ready : observing->withdrawn)(c);
     }
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
         run(c);
     } else if (runs) {
-        c.at.store(phase::attached, std::memory_order_release);
+        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
         cr.enqueue(&c);
-        this_thread.counts.attached.add();
         progress::engage();
     } else {
         result.flag = 1;
@@ -125,7 +130,7 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
                      continuation_request &cr) noexcept {
     busy_scope attaching; // MPI may run our hook while we ask it whether an operation is complete
     if (!this_thread.enlisted) [[unlikely]] {
-        enlist_this_thread();
+        enlist_this_thread(); // a thread without a stock comes here, so this sees every thread
     }
     continuation *c = continuations.take(this_thread.stock);
     if (c == nullptr || (count > 1 && !c->reserve(count))) [[unlikely]] {
@@ -136,10 +141,9 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     c->statuses = statuses;
     c->cr = &cr;
     c->where = what.where;
-    c->form = what.form;
-    c->invoke_failed = (what.flags & THENCE_INVOKE_FAILED) != 0;
     c->count = count;
-    c->at.store(phase::attaching, std::memory_order_relaxed);
+    const control_word attached(phase::attached, what.form, false, (what.flags & THENCE_INVOKE_FAILED) != 0);
+    c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
     if (observing != nullptr) [[unlikely]] {
         observing->attached(*c);
@@ -161,10 +165,15 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
             return complete_at_once(*c, what);
         }
     }
-    c->at.store(phase::attached, std::memory_order_release);
-    this_thread.counts.attached.add();
+    c->control.store(attached, std::memory_order_release);
     progress::engage();
     return {};
+}
+
+void withdraw() noexcept {
+    continuation &c = *this_thread.stock.head;
+    c.control.store(phase::free, std::memory_order_relaxed);
+    c.cr->release();
 }
 
 } // namespace thence::continuation

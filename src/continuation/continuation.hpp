@@ -14,7 +14,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 
 namespace thence::continuation {
 
@@ -27,19 +26,48 @@ enum class signature : std::uint8_t { own, paper, forum };
 
 using any_function = void (*)();
 
+// Where a continuation is in its life, and what kind it is, in one word: whoever changes the phase from `attached`
+// learns the kind by the same exchange.
+class control_word {
+public:
+    constexpr control_word(phase at, signature form = signature::own, bool single = false, bool invoke_failed = false)
+        : bits_(static_cast<std::uint32_t>(at) | static_cast<std::uint32_t>(form) << 8 | (single ? single_bit : 0) |
+                (invoke_failed ? invoke_failed_bit : 0)) {}
+    constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 0xff); }
+    constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 8 & 0xff); }
+    constexpr bool single() const noexcept { return (bits_ & single_bit) != 0; }
+    constexpr bool invoke_failed() const noexcept { return (bits_ & invoke_failed_bit) != 0; }
+    constexpr control_word with(phase at) const noexcept {
+        control_word result = *this;
+        result.bits_ = (bits_ & ~0xffU) | static_cast<std::uint32_t>(at);
+        return result;
+    }
+    constexpr control_word expanded() const noexcept {
+        control_word result = *this;
+        result.bits_ &= ~single_bit;
+        return result;
+    }
+
+private:
+    static constexpr std::uint32_t single_bit = 1U << 16;
+    static constexpr std::uint32_t invoke_failed_bit = 1U << 17;
+    std::uint32_t bits_;
+};
+
 struct alignas(64) continuation {
+    // The first cache line is all that a single needs.
     continuation *next = nullptr; // link of the one queue or list that holds it
     any_function callback;
     void *data;
     MPI_Status *statuses; // as the user gave it
     continuation_request *cr;
-    const void *where; // the code address that attached it
-    std::atomic<std::int32_t> remaining{0};
-    std::int32_t count; // operations
-    std::atomic<phase> at{phase::free};
-    signature form;
-    bool invoke_failed;
+    const void *where;   // the code address that attached it
+    MPI_Request request; // of a single
+    std::atomic<control_word> control{control_word(phase::free)};
 
+    // Any other way of waiting.
+    std::atomic<std::int32_t> remaining{0};
+    std::int32_t count;                  // operations
     engine::operation first;             // the operation, if there is one
     engine::operation *others = nullptr; // all of them, if there are several; the buffer is kept for reuse
     std::int32_t others_capacity = 0;
@@ -48,6 +76,9 @@ struct alignas(64) continuation {
 
     engine::operation *operations() noexcept { return count > 1 ? others : &first; }
     bool reserve(int n) noexcept; // room for n operations; false when memory is exhausted
+
+    // Makes a single an ordinary continuation of one operation. Only for who holds it: a visitor or its runner.
+    void expand() noexcept;
 };
 static_assert(sizeof(continuation) <= 128);
 
@@ -61,14 +92,18 @@ template <class Visitor> void for_each_attached(Visitor &&visit) noexcept {
     continuations.for_each([&](continuation &c) {
         base::spin_wait wait;
         for (;;) {
-            phase seen = c.at.load(std::memory_order_acquire);
-            if (seen == phase::attached) {
-                if (c.at.compare_exchange_weak(seen, phase::visited, std::memory_order_acquire)) {
+            control_word seen = c.control.load(std::memory_order_acquire);
+            if (seen.at() == phase::attached) {
+                if (c.control.compare_exchange_weak(seen, seen.with(phase::visited), std::memory_order_acquire)) {
+                    if (seen.single()) {
+                        c.expand();
+                        seen = seen.expanded();
+                    }
                     visit(c);
-                    c.at.store(phase::attached, std::memory_order_release);
+                    c.control.store(seen, std::memory_order_release);
                     return;
                 }
-            } else if (seen == phase::free || seen == phase::running) {
+            } else if (seen.at() == phase::free || seen.at() == phase::running) {
                 return;
             } else {
                 wait(); // attaching and visited are brief

@@ -12,6 +12,7 @@
 
 #include <mpi.h>
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
@@ -54,20 +55,20 @@ inline bool is_cr_handle(MPI_Request request) noexcept {
     }
 }
 
-// The object behind a CR handle, or null if the handle is out of range.
+// The object behind a CR handle, or null if the handle is no CR's.
 inline continuation_request *object_of(MPI_Request request) noexcept {
-    std::uintptr_t offset = 0;
     if constexpr (kind == handle_kind::integer) {
-        offset = (bits(request) & 0xffffffU) * cr_bytes;
+        const std::uintptr_t index = bits(request) - integer_prefix;
+        return index < max_crs ? reinterpret_cast<continuation_request *>(cr_arena + index * cr_bytes) : nullptr;
     } else {
-        offset =
-            bits(request) - (kind == handle_kind::tagged_pointer ? 1 : 0) - reinterpret_cast<std::uintptr_t>(cr_arena);
+        unsigned char *address =
+            reinterpret_cast<unsigned char *>(bits(request)) - (kind == handle_kind::pointer ? 0 : 1);
+        // Rotated, an offset that is no multiple of the size becomes a huge index.
+        const auto offset = static_cast<std::uintptr_t>(address - cr_arena);
+        return std::rotr(offset, std::countr_zero(cr_bytes)) < max_crs
+                   ? reinterpret_cast<continuation_request *>(address)
+                   : nullptr;
     }
-    if ((kind == handle_kind::integer && !is_cr_handle(request)) || offset >= sizeof cr_arena ||
-        offset % cr_bytes != 0) {
-        return nullptr;
-    }
-    return reinterpret_cast<continuation_request *>(cr_arena + offset);
 }
 
 template <class Handle = MPI_Request> Handle handle_of(const continuation_request *object) noexcept {

@@ -6,6 +6,7 @@
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/push.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
@@ -37,6 +38,23 @@ bool help() noexcept {
     this_thread.helper = true;
     const bool was_ready = !any_thread_queue.empty();
     return progress() != 0 || was_ready;
+}
+
+// MPI's own completion path, for requests that it pushes to us. It only marks and queues.
+int request_complete([[maybe_unused]] void *object) noexcept {
+#if defined(OPEN_MPI)
+    const engine::openmpi::request_view request(object);
+    char *data = static_cast<char *>(request.callback_data().load(std::memory_order_relaxed));
+    // Marked before it is reported: whoever runs the continuation may release the request at once.
+    request.complete().store(engine::openmpi::completed, std::memory_order_release);
+    if ((reinterpret_cast<std::uintptr_t>(data) & 1) == 0) [[likely]] {
+        auto *c = reinterpret_cast<continuation *>(data);
+        c->cr->enqueue(c);
+    } else {
+        operation_complete(*reinterpret_cast<engine::operation *>(data - 1));
+    }
+#endif
+    return 1;
 }
 
 void visit_operations(engine::operation_visitor visit, void *context) {
@@ -75,7 +93,7 @@ int set_up() {
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
-    engine::choose(&operation_complete);
+    engine::choose({&operation_complete, &request_complete});
     progress::set_up({&on_progress, &help, &outstanding});
     if (!progress::has_hook()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/request.hpp"
 
+#include "continuation/observe.hpp"
+#include "engine/push.hpp"
+
 #include <algorithm>
 #include <new>
 #include <utility>
@@ -51,12 +54,10 @@ void continuation_request::reset(const cr_options &options) noexcept {
     failed_.clear();
     error_ = MPI_SUCCESS;
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
-    queue_.store(has(THENCE_CR_POLL_ONLY)    ? &own_
-                 : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue
-                                             : &application_queue,
-                 std::memory_order_relaxed);
+    queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     live_.store(true, std::memory_order_release);
+    pushing_.store(engine::push.enabled && observing == nullptr, std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
@@ -77,10 +78,11 @@ long continuation_request::registered_in_all() noexcept {
 }
 
 void continuation_request::free_handle() noexcept {
+    pushing_.store(false, std::memory_order_release);
     live_.store(false, std::memory_order_release);
     // What waited for an explicit test or start can be tested or started no more: let it run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
-    active_.store(true, std::memory_order_seq_cst);
+    active_.store(true, std::memory_order_relaxed);
     move_on();
     drop(1);
 }
@@ -92,35 +94,29 @@ bool continuation_request::start() noexcept {
     if (active_.exchange(true, std::memory_order_seq_cst)) {
         return false;
     }
+    queue_.store(queue_while_active(), std::memory_order_seq_cst);
     move_on();
     return true;
 }
 
-void continuation_request::enqueue(continuation *c) noexcept {
-    base::ready_queue<continuation> *queue =
-        active_.load(std::memory_order_relaxed) ? queue_.load(std::memory_order_relaxed) : &own_;
-    queue->push(c);
-    if (queue == &own_) [[unlikely]] {
-        // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        move_on();
-    }
+base::ready_queue<continuation> *continuation_request::queue_while_active() noexcept {
+    return has(THENCE_CR_POLL_ONLY) ? &own_ : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue;
 }
 
 // Takes what was parked to the queue it may run from, if there is another one by now.
 void continuation_request::move_on() noexcept {
     base::ready_queue<continuation> *queue = queue_.load(std::memory_order_seq_cst);
-    if (queue != &own_ && active_.load(std::memory_order_seq_cst)) {
-        while (continuation *parked = own_.pop()) {
-            queue->push(parked);
+    while (queue != &own_) {
+        continuation *parked = own_.pop();
+        if (parked == nullptr) {
+            break;
         }
+        queue->push(parked);
     }
 }
 
 void continuation_request::became_idle(long left) noexcept {
-    if (has_waiters_.load(std::memory_order_seq_cst)) {
-        notify_waiters();
-    }
+    notify_waiters();
     if (left == 0) {
         cr_slots::recycle(this);
     }
@@ -129,7 +125,7 @@ void continuation_request::became_idle(long left) noexcept {
 // A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
 void continuation_request::notify_waiters() noexcept {
     std::vector<engine::operation *> ready;
-    {
+    if (has_waiters_.load(std::memory_order_seq_cst)) {
         std::scoped_lock guard(mutex_);
         if (!idle()) {
             return; // registered again meanwhile: the next one to leave notifies

@@ -35,6 +35,11 @@ public:
         continuation_request *cr = object_of(request);
         return cr != nullptr && cr->live_.load(std::memory_order_acquire) ? cr : nullptr;
     }
+    // The same, but null also if MPI does not push completions: for attach_single().
+    static continuation_request *pushing_from(MPI_Request request) noexcept {
+        continuation_request *cr = object_of(request);
+        return cr != nullptr && cr->pushing_.load(std::memory_order_acquire) ? cr : nullptr;
+    }
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
     template <class Visitor> static void for_each(Visitor &&visit);
@@ -45,7 +50,7 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    void release() noexcept { drop(2); }
+    void release(long n = 1) noexcept { drop(2 * n); }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
 
@@ -57,12 +62,21 @@ public:
     bool start() noexcept;
     void deactivate() noexcept {
         if (has(THENCE_CR_NEEDS_START)) {
-            active_.store(false, std::memory_order_seq_cst);
+            active_.store(false, std::memory_order_relaxed);
+            queue_.store(&own_, std::memory_order_seq_cst);
         }
     }
 
-    // A continuation of this CR is complete: into the queue it may run from.
-    void enqueue(continuation *c) noexcept;
+    // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
+    void enqueue(continuation *c) noexcept {
+        base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
+        queue->push(c);
+        if (queue == &own_) [[unlikely]] {
+            // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            move_on();
+        }
+    }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
     // Registers `op` to complete when this CR becomes idle. False if it is idle now.
@@ -78,19 +92,21 @@ private:
     void reset(const cr_options &options) noexcept;
     void drop(long n) noexcept {
         const long left = references_.fetch_sub(n, std::memory_order_seq_cst) - n;
-        if (left < 2) [[unlikely]] {
+        if (left < 2 && (left == 0 || has_waiters_.load(std::memory_order_seq_cst))) [[unlikely]] {
             became_idle(left);
         }
     }
     void became_idle(long left) noexcept;
     void move_on() noexcept;
+    base::ready_queue<continuation> *queue_while_active() noexcept;
     void notify_waiters() noexcept;
 
     // Hot: touched once per registration and once per completion.
     std::atomic<long> references_{0};
-    std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go while active
+    std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
+    std::atomic<bool> pushing_{false}; // live, and the engine pushes
     std::atomic<bool> live_{false};
     std::atomic<bool> active_{false};
     std::atomic<bool> has_waiters_{false};

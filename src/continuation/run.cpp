@@ -44,30 +44,24 @@ private:
     const continuation_request *outer_;
 };
 
-continuation *next_ready() noexcept {
-    if (!this_thread.helper) {
-        if (continuation *c = application_queue.pop()) {
-            return c;
-        }
-    }
-    return any_thread_queue.pop();
-}
-
-inline void become_running(continuation &c) noexcept {
-    phase expected = phase::attached;
+// From attached to running; returns the word as it was.
+inline control_word become_running(continuation &c) noexcept {
+    control_word seen = c.control.load(std::memory_order_relaxed);
     base::spin_wait wait;
-    while (!c.at.compare_exchange_weak(expected, phase::running, std::memory_order_acquire))
+    // Otherwise still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
+    while (seen.at() != phase::attached ||
+           !c.control.compare_exchange_weak(seen, seen.with(phase::running), std::memory_order_acquire))
         [[unlikely]] {
-            // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-            if (expected != phase::attached) {
+            if (seen.at() != phase::attached) {
                 wait();
+                seen = c.control.load(std::memory_order_relaxed);
             }
-            expected = phase::attached;
         }
+    return seen;
 }
 
-inline int invoke(const continuation &c, int error) noexcept {
-    switch (c.form) {
+inline int invoke(const continuation &c, signature form, int error) noexcept {
+    switch (form) {
     case signature::own:
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
     case signature::paper:
@@ -79,9 +73,9 @@ inline int invoke(const continuation &c, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(continuation &c, int error) noexcept {
+__attribute__((noinline)) int invoke_observed(continuation &c, signature form, int error) noexcept {
     const std::uint64_t started = observing->begin(c);
-    const int result = invoke(c, error);
+    const int result = invoke(c, form, error);
     observing->end(c, started, result);
     return result;
 }
@@ -93,37 +87,56 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Runs one, whose thread is in a running_scope.
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
 inline void run_one(continuation &c) noexcept {
-    const int error = c.count == 1 && engine::try_finish(c.first) ? int{MPI_SUCCESS} : settle(c);
+    const control_word kind = become_running(c);
+    int error = MPI_SUCCESS;
+    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        if (kind.single()) {
+            c.expand();
+        }
+        error = settle(c);
+    }
     int result = error;
-    if (error == MPI_SUCCESS || c.invoke_failed || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        this_thread.current = c.cr;
-        result = observing == nullptr ? invoke(c, error) : invoke_observed(c, error);
+    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
+        result = observing == nullptr ? invoke(c, kind.form(), error) : invoke_observed(c, kind.form(), error);
     } else if (observing != nullptr) {
         observing->end(c, 0, error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
-    this_thread.counts.completed.add();
-    discard(c);
+    c.control.store(phase::free, std::memory_order_relaxed);
+    continuations.give_one_of_many(this_thread.stock, &c);
 }
 
-long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (queue.empty() || limit <= 0) {
-        return 0;
-    }
+// Runs up to `limit` of a queue. Continuations of one CR in a row give their references back together: the CR cannot
+// become idle before the last of them has run anyway.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     running_scope running;
+    continuation_request *cr = nullptr;
     long ran = 0;
-    while (ran < limit) {
+    long of_cr = 0;
+    do {
         continuation *c = queue.pop();
-        if (c == nullptr) {
+        if (c == nullptr) [[unlikely]] {
             break;
         }
-        become_running(*c);
+        if (c->cr != cr) [[unlikely]] {
+            if (cr != nullptr) [[unlikely]] {
+                cr->release(of_cr);
+                of_cr = 0;
+            }
+            cr = c->cr;
+            this_thread.current = cr;
+        }
         run_one(*c);
-        ++ran;
+        ++of_cr;
+    } while (++ran != limit && !queue.empty());
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
+    continuations.level(this_thread.stock);
+    if (cr != nullptr) [[likely]] {
+        cr->release(of_cr);
     }
     return ran;
 }
@@ -171,23 +184,24 @@ int settle(continuation &c) noexcept {
 
 void run(continuation &c) noexcept {
     running_scope running;
+    continuation_request &cr = *c.cr;
+    this_thread.current = &cr;
+    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
     run_one(c);
+    this_thread.counts.completed.add();
+    cr.release();
 }
 
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || (any_thread_queue.empty() && (this_thread.helper || application_queue.empty()))) {
+    if (this_thread.busy != 0 || limit <= 0) {
         return 0;
     }
-    running_scope running;
     long ran = 0;
-    while (ran < limit) {
-        continuation *c = next_ready();
-        if (c == nullptr) {
-            break;
-        }
-        become_running(*c);
-        run_one(*c);
-        ++ran;
+    if (!application_queue.empty() && !this_thread.helper) {
+        ran = run_queue(application_queue, limit);
+    }
+    if (!any_thread_queue.empty() && ran != limit) {
+        ran += run_queue(any_thread_queue, limit - ran);
     }
     return ran;
 }
@@ -220,19 +234,40 @@ long run_own(continuation_request &cr) noexcept {
         return 0;
     }
     const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
-    const long ran = cr.has(THENCE_CR_POLL_ONLY) ? run_from(cr.own_queue(), limit) : 0;
+    long ran = 0;
+    if (cr.has(THENCE_CR_POLL_ONLY) && !cr.own_queue().empty() && limit != 0) {
+        ran = run_queue(cr.own_queue(), limit);
+    }
     return ran + run_ready(limit - ran);
 }
 
-test_result test(continuation_request &cr) noexcept {
+namespace {
+
+// The state after what could run has run.
+inline test_result conclude(continuation_request &cr) noexcept {
     test_result result;
-    if (!cr.active()) {
-        result.complete = true; // inactive, as any inactive persistent request
-        return result;
+    if (cr.idle()) {
+        result.complete = true;
+        if (cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED)) [[unlikely]] {
+            cr.deactivate();
+            result.error = cr.take_error();
+        }
+    }
+    return result;
+}
+
+} // namespace
+
+test_result test(continuation_request &cr) noexcept {
+    if (!cr.active()) [[unlikely]] {
+        return {true, MPI_SUCCESS}; // as any inactive persistent request
     }
     // What is ready runs first: if nothing is left then, MPI need not be asked.
     const long ran = run_own(cr);
-    if (!cr.idle()) {
+    if (cr.idle()) [[likely]] {
+        return conclude(cr);
+    }
+    {
         busy_scope polling;
         engine::current->progress();
     }
@@ -241,20 +276,18 @@ test_result test(continuation_request &cr) noexcept {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
     } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
-        result.error = MPI_ERR_PENDING;
-        return result;
+        return {false, MPI_ERR_PENDING};
     }
-    if (cr.idle()) {
-        result.complete = true;
-        cr.deactivate();
-        if (cr.has(THENCE_CR_REPORT_FAILED)) {
-            result.error = cr.take_error();
-        }
-    }
-    return result;
+    return conclude(cr);
 }
 
 test_result wait(continuation_request &cr) noexcept {
+    if (this_thread.busy == 0 && cr.active() && !cr.has(THENCE_CR_POLL_ONLY)) [[likely]] {
+        run_ready(LONG_MAX); // a wait is no single test: max_poll does not bound it
+        if (cr.idle()) {
+            return conclude(cr);
+        }
+    }
     for (;;) {
         const test_result result = test(cr);
         if (result.complete || result.error != MPI_SUCCESS) {

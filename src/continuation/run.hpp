@@ -33,12 +33,12 @@ test_result wait(continuation_request &cr) noexcept;
 
 // Takes the results of all operations; returns the first error.
 int settle(continuation &c) noexcept;
-// Runs one continuation that is attached (or, from attach(), attaching) and complete, and gives it back.
+// Runs one complete continuation from inside attach(), and gives it back.
 void run(continuation &c) noexcept;
-// Gives one back that has run, or that need not.
+// Gives one back that need not run.
 inline void discard(continuation &c) noexcept {
     continuation_request &cr = *c.cr;
-    c.at.store(phase::free, std::memory_order_relaxed);
+    c.control.store(phase::free, std::memory_order_relaxed);
     continuations.give(this_thread.stock, &c);
     cr.release();
 }

@@ -15,8 +15,7 @@ std::mutex list_mutex;
 thread_state *list = nullptr;
 counters ended; // sums of the threads that are gone
 
-counter counters::*const all_counters[] = {&counters::attached, &counters::immediate, &counters::completed,
-                                           &counters::failed};
+counter counters::*const all_counters[] = {&counters::immediate, &counters::completed, &counters::failed};
 
 struct leaving {
     ~leaving() {

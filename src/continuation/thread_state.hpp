@@ -25,7 +25,7 @@ private:
 };
 
 struct counters {
-    counter attached, immediate, completed, failed;
+    counter immediate, completed, failed;
 };
 
 struct thread_state {

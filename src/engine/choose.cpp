@@ -17,22 +17,22 @@ namespace {
 
 std::string explanation; // why(), where it is composed
 
-engine *make_native(completion_sink sink, const char **reason) {
+engine *make_native(const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)
-    return make_openmpi(sink, reason);
+    return make_openmpi(to, reason);
 #else
-    return make_mpich(sink, reason);
+    return make_mpich(to, reason);
 #endif
 }
 
-engine *make_named(const char *name, completion_sink sink, const char **reason) {
+engine *make_named(const char *name, const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)
     if (std::strcmp(name, "openmpi") == 0) {
-        return make_openmpi(sink, reason);
+        return make_openmpi(to, reason);
     }
 #else
     if (std::strcmp(name, "mpich") == 0) {
-        return make_mpich(sink, reason);
+        return make_mpich(to, reason);
     }
 #endif
     *reason = "this MPI has no such engine (known: openmpi, mpich, testsome)";
@@ -41,25 +41,25 @@ engine *make_named(const char *name, completion_sink sink, const char **reason) 
 
 } // namespace
 
-engine &choose(completion_sink sink) {
+engine &choose(const sinks &to) {
     const char *wanted = std::getenv("THENCE_ENGINE");
     const char *reason = "";
     if (wanted != nullptr && *wanted != '\0') {
         if (std::strcmp(wanted, "testsome") == 0) {
-            return *(current = make_testsome(sink, "THENCE_ENGINE=testsome"));
+            return *(current = make_testsome(to, "THENCE_ENGINE=testsome"));
         }
-        if ((current = make_named(wanted, sink, &reason)) != nullptr) {
+        if ((current = make_named(wanted, to, &reason)) != nullptr) {
             return *current;
         }
         explanation = std::string("THENCE_ENGINE=") + wanted + " does not work here: " + reason;
         std::fprintf(stderr, "thence: %s; using testsome\n", explanation.c_str());
     } else {
-        if ((current = make_native(sink, &reason)) != nullptr) {
+        if ((current = make_native(to, &reason)) != nullptr) {
             return *current;
         }
         explanation = std::string("no native engine: ") + reason;
     }
-    return *(current = make_testsome(sink, explanation.c_str()));
+    return *(current = make_testsome(to, explanation.c_str()));
 }
 
 void reset() noexcept {

@@ -58,19 +58,26 @@ public:
 
 using completion_sink = void (*)(operation &);
 
+// Where completions go: one operation at a time, or, from MPI's own completion path, as the data of a pushed request
+// (see push.hpp; null where no engine pushes).
+struct sinks {
+    completion_sink complete = nullptr;
+    int (*pushed)(void *request) = nullptr;
+};
+
 // The engine in use; null before choose().
 extern engine *current;
 
 // Selects the engine: THENCE_ENGINE if set, else the best that works here. Called once, MPI being initialized.
 // On a THENCE_ENGINE that does not work here the next best is taken and why() says so.
-engine &choose(completion_sink sink);
+engine &choose(const sinks &to);
 
 // Forgets the choice, so that a test can choose again. Nothing may be outstanding.
 void reset() noexcept;
 
 // Each constructor proves that its engine works on this MPI, or returns null and says why not.
-engine *make_testsome(completion_sink sink, const char *why);
-engine *make_openmpi(completion_sink sink, const char **reason); // Open MPI only
-engine *make_mpich(completion_sink sink, const char **reason);
+engine *make_testsome(const sinks &to, const char *why);
+engine *make_openmpi(const sinks &to, const char **reason); // Open MPI only
+engine *make_mpich(const sinks &to, const char **reason);
 
 } // namespace thence::engine

@@ -72,7 +72,7 @@ bool works() noexcept {
 
 } // namespace
 
-engine *make_mpich(completion_sink sink, const char **reason) {
+engine *make_mpich(const sinks &to, const char **reason) {
     if (table.request_is_complete == nullptr) {
         *reason = "this MPI has no MPIX_Request_is_complete";
         return nullptr;
@@ -81,7 +81,7 @@ engine *make_mpich(completion_sink sink, const char **reason) {
         *reason = "MPIX_Request_is_complete did not tell a pending from a complete request";
         return nullptr;
     }
-    return new mpich(sink);
+    return new mpich(to.complete);
 }
 
 } // namespace thence::engine

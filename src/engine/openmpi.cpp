@@ -4,15 +4,16 @@
 //
 // Open MPI completes a request in three steps, without a lock: (1) read the callback slot, (2) if it was set, clear it
 // and call it, and stop there if the call returns 1, (3) swap `completed` into req_complete and count down the
-// wait-sync object that stood there, if any. watch() runs against it:
+// wait-sync object that stood there, if any. try_push() runs against it:
 //   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_`.
-// Invariant: every watched operation is reported once, since exactly one of these holds:
-//   - (1) saw the callback: on_complete() marks the request completed, reports it and returns 1, so (3) never runs;
-//   - (1) saw none and (3) ran before (b): the swap in (b) fails, the callback is still in its slot, and watch()
-//     returns `complete`;
+// Invariant: every pushed request is reported once, since exactly one of these holds:
+//   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3);
+//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; try_push() takes
+//     it out and says `complete`;
 //   - (1) saw none and (3) ran after (b): (3) counts `lost_` down, with the callback still in its slot. poll()
-//     sees the count off its mark and search() reports every watched request that is completed with our callback in
-//     its slot. The count is set back before the search, so a loss during it is found by the next poll.
+//     sees the count off its mark and search() claims every pushed request that is completed with a callback in its
+//     slot. The count is set back before the search, so a loss during it is found by the next poll. Search waits for
+//     continuations that are being attached, and is alone, so nobody else claims.
 // tests/model/openmpi_attach.pml checks this against all interleavings.
 #include "engine/engine.hpp"
 
@@ -33,26 +34,15 @@ using openmpi::request_view;
 
 constexpr std::int32_t lost_mark = 1 << 30;
 constinit openmpi::wait_sync lost_{{lost_mark}, 0, {}};
-constinit completion_sink sink_ = nullptr;
-
-int on_complete(void *object) noexcept {
-    request_view request(object);
-    auto &op = *static_cast<operation *>(request.callback_data().load(std::memory_order_relaxed));
-    // Marked before it is reported: whoever runs the continuation may release the request at once.
-    request.complete().store(completed, std::memory_order_release);
-    sink_(op);
-    return 1;
-}
-
 bool peek(MPI_Request request) noexcept {
     return request_view(request).complete().load(std::memory_order_acquire) == completed;
 }
 
 class openmpi_engine final : public engine {
 public:
-    openmpi_engine() noexcept {
-        polled.configure(sink_, &peek);
-        push = {true, reinterpret_cast<void *>(&on_complete), &lost_};
+    explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete) {
+        polled.configure(to.complete, &peek);
+        push = {true, to.pushed, &lost_};
     }
     ~openmpi_engine() override { push.enabled = false; }
     const char *name() const noexcept override { return "openmpi"; }
@@ -61,8 +51,12 @@ public:
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        if (!persistent && try_push(op) == pushing::accepted) [[likely]] {
-            return outcome::pending;
+        if (!persistent) {
+            op.how = tending::pushed;
+            // The low bit tells an operation from a single continuation.
+            if (try_push(op.request, reinterpret_cast<char *>(&op) + 1)) {
+                return outcome::pending;
+            }
         }
         // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
         persistent = persistent || request_view(op.request).persistent();
@@ -72,11 +66,14 @@ public:
     // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
     // meet the error handler of its object: MPI's own completion call knows.
     void finish(operation &op) noexcept override {
-        if (op.how != tending::pushed || try_finish(op)) {
+        if (op.how != tending::pushed) {
+            return;
+        }
+        op.how = tending::done;
+        if (try_finish(op.request, op.status == nullptr ? MPI_STATUS_IGNORE : op.status)) {
             return;
         }
         MPI_Status status = mpi::empty_status();
-        op.how = tending::done;
         op.error = table.Wait(&op.request, &status);
         status.MPI_ERROR = op.error;
         if (op.status != nullptr) {
@@ -142,9 +139,7 @@ private:
                 return;
             }
             request_view request(op.request);
-            if (request.complete().load(std::memory_order_acquire) == completed &&
-                request.callback().load(std::memory_order_acquire) == push.callback) {
-                request.callback().store(nullptr, std::memory_order_relaxed);
+            if (peek(op.request) && claim_lost(request)) {
                 recovered_.fetch_add(1, std::memory_order_relaxed);
                 sink_(op);
             }
@@ -152,6 +147,7 @@ private:
         search_lock_.unlock();
     }
 
+    completion_sink sink_;
     base::spin_lock search_lock_;
     std::atomic<unsigned long long> recovered_{0};
 };
@@ -160,7 +156,7 @@ private:
 
 push_state push;
 
-engine *make_openmpi(completion_sink sink, const char **reason) {
+engine *make_openmpi(const sinks &to, const char **reason) {
     if (table.opal_progress == nullptr) {
         *reason = "this MPI exports no opal_progress";
         return nullptr;
@@ -169,9 +165,8 @@ engine *make_openmpi(completion_sink sink, const char **reason) {
         *reason = fault;
         return nullptr;
     }
-    sink_ = sink;
     lost_.count.store(lost_mark);
-    return new openmpi_engine;
+    return new openmpi_engine(to);
 }
 
 } // namespace thence::engine

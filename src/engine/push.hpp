@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The push path of the native Open MPI engine, inline: it is what attaching and running a continuation mostly consist
-// of. The protocol and its invariant are told in openmpi.cpp. Where the MPI has no such path, everything here is
-// constant.
+// The push path of the native Open MPI engine, inline: attaching and running a continuation mostly consist of it.
+// The protocol and its invariant are told in openmpi.cpp. Where the MPI has no such path, everything here is constant.
 #pragma once
 
 #include "engine/operation.hpp"
-#include "mpi/calls.hpp"
 
 #if defined(OPEN_MPI)
 #include "engine/openmpi_layout.hpp"
@@ -13,62 +11,71 @@
 
 namespace thence::engine {
 
-enum class pushing { accepted, refused };
-
 #if defined(OPEN_MPI)
+
+// What MPI calls when a pushed request completes, with the request. It marks the request completed, hands the data on,
+// and returns 1.
+using push_callback = int (*)(void *request);
 
 struct push_state {
     bool enabled = false; // the native engine is in use
-    void *callback = nullptr;
+    push_callback callback = nullptr;
     openmpi::wait_sync *lost = nullptr;
 };
 extern push_state push;
 
-// Lets MPI push the completion of `op` to the sink. `refused`: nothing changed; the request needs another way, or is
-// complete.
-inline pushing try_push(operation &op) noexcept {
-    using namespace openmpi;
-    const request_view request(op.request);
-    if (!push.enabled || request.complete().load(std::memory_order_acquire) != pending || request.persistent() ||
-        request.callback().load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
-        return pushing::refused;
-    }
-    op.how = tending::pushed;
-    request.callback_data().store(&op, std::memory_order_relaxed);
-    request.callback().store(push.callback, std::memory_order_release);
-    void *expected = pending;
-    if (!request.complete().compare_exchange_strong(expected, push.lost, std::memory_order_seq_cst) &&
-        request.callback().load(std::memory_order_relaxed) == push.callback) [[unlikely]] {
-        request.callback().store(nullptr, std::memory_order_relaxed); // complete, and nobody was called for it
-        return pushing::refused;
-    }
-    return pushing::accepted;
-}
-
-// True if the results of a pushed operation were taken: a point-to-point operation without error needs nothing of MPI
-// but its status and its release. Others go through engine::finish().
-inline bool try_finish(operation &op) noexcept {
-    using namespace openmpi;
-    const request_view request(op.request);
-    const MPI_Status &status = request.status();
-    if (op.how != tending::pushed || request.type() != type_point_to_point || status.MPI_ERROR != MPI_SUCCESS)
-        [[unlikely]] {
+// Claims a completed request that nobody was called for.
+inline bool claim_lost(const openmpi::request_view &request) noexcept {
+    if (request.callback().load(std::memory_order_acquire) == nullptr) {
         return false;
     }
-    if (op.status != nullptr) {
-        *op.status = status;
+    request.callback().store(nullptr, std::memory_order_relaxed);
+    return true;
+}
+
+// Lets MPI push the completion of `handle`, with `data`, from now on. False: nothing changed; the request needs another
+// way, or is complete. Until it returns, nobody may release the request, although its completion may have been
+// reported: the swap would meet another request in the same memory. So a continuation does not run before it is
+// attached.
+inline bool try_push(MPI_Request handle, void *data) noexcept {
+    using namespace openmpi;
+    const request_view request(handle);
+    if (request.complete().load(std::memory_order_acquire) != pending || request.persistent() ||
+        request.callback().load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
+        return false;
     }
-    op.how = tending::done;
+    request.callback_data().store(data, std::memory_order_relaxed);
+    request.callback().store(reinterpret_cast<void *>(push.callback), std::memory_order_release);
+    void *expected = pending;
+    return request.complete().compare_exchange_strong(expected, push.lost, std::memory_order_seq_cst) ||
+           !claim_lost(request);
+}
+
+// Takes the results of a pushed request that is complete, if it needs nothing of MPI but its status and its release: a
+// point-to-point operation without error. False for others; they go through engine::finish().
+inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
+    using namespace openmpi;
+    const request_view request(handle);
+    if (request.type() != type_point_to_point || request.status().MPI_ERROR != MPI_SUCCESS) [[unlikely]] {
+        return false;
+    }
+    if (status != MPI_STATUS_IGNORE) {
+        *status = request.status();
+    }
     request.free();
     return true;
 }
 
 #else
 
-inline pushing try_push(operation &) noexcept {
-    return pushing::refused;
+struct push_state {
+    static constexpr bool enabled = false;
+};
+inline constexpr push_state push;
+inline bool try_push(MPI_Request, void *) noexcept {
+    return false;
 }
-inline bool try_finish(operation &) noexcept {
+inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
 

@@ -38,8 +38,8 @@ private:
 
 } // namespace
 
-engine *make_testsome(completion_sink sink, const char *why) {
-    return new testsome(sink, why);
+engine *make_testsome(const sinks &to, const char *why) {
+    return new testsome(to.complete, why);
 }
 
 } // namespace thence::engine

@@ -102,9 +102,6 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (is_cr_handle(*request)) {
-        return thence_wait(request, status);
-    }
     if (!must_test()) {
         return PMPI_Wait(request, status);
     }
@@ -134,7 +131,7 @@ THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (plain(*request)) [[likely]] {
         return PMPI_Wait(request, status);
     }
-    return slow_wait(request, status);
+    return is_cr_handle(*request) ? thence_wait(request, status) : slow_wait(request, status);
 }
 
 THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
