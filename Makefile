@@ -3,6 +3,7 @@
 .DEFAULT_GOAL := help
 .PHONY: help demo build test test-matrix test-sanitize lint docs bench clean
 
+MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
 ifneq ($(shell command -v ccache),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
@@ -52,7 +53,9 @@ docs: ## man pages and API reference in build/docs
 bench: ## benchmarks with their figures in build/bench
 	scripts/setup.sh bench
 	$(build_programs)
-	scripts/bench.sh build/release build/bench
+	mkdir -p build/bench
+	env $$(grep '^[A-Z]' cmake/test_environment.txt) \
+	    build/release/bin/thence bench --all --json build/bench/figures.json --plot build/bench
 
 clean: ## remove all that was built, but not the downloaded MPIs
 	find build -mindepth 1 -maxdepth 1 ! -name mpi -exec rm -rf {} + 2>/dev/null || true

@@ -37,6 +37,23 @@ class Item:
     header: str
     members: list = field(default_factory=list)  # (code, text) of an enum, struct or row of macros
 
+    def prototype(self):
+        """The declaration with one parameter a line when it is long."""
+        code = self.code
+        if len(code) > 76 and "(" in code:
+            head, _, rest = code.partition("(")
+            parts, depth, current = [], 0, ""
+            for c in rest.rstrip():
+                depth += (c == "(") - (c == ")")
+                if c == "," and depth == 0:
+                    parts.append(current.strip())
+                    current = ""
+                else:
+                    current += c
+            parts.append(current.strip())
+            return head + "(\n    " + ",\n    ".join(parts)
+        return code
+
 
 @dataclass
 class Header:
@@ -108,19 +125,29 @@ def declaration(code):
 
 def classify(code):
     """Kind and name of a declaration."""
-    flat = " ".join(code.split())
+    flat = re.sub(r"^(template <[^<>]*(?:<[^<>]*>[^<>]*)*> )+", "", " ".join(code.split()))
     if match := re.match(r"(?:typedef )?(enum|struct|union|class) ?(\w*)", flat):
         if "{" in flat and flat.startswith("typedef"):
             return match.group(1), flat.rsplit("}", 1)[1].strip() or match.group(2)
         if "{" in flat or not re.search(r"\w+\(", flat):
             return match.group(1), match.group(2)
-    if match := re.match(r"typedef .*?\(?\*?(\w+)\)?\s*\(", flat):
+    if match := re.match(r"typedef .*?\(\*?(\w+)\)\s*\(", flat):
         return "type", match.group(1)
     if flat.startswith("typedef"):
         return "type", flat.split()[-1]
     if match := re.search(r"(\w+|operator\W+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", flat)):
         return "function", match.group(1)
     return "other", flat[:60]
+
+
+def internal_ranges(text):
+    """Where `namespace detail` is, as pairs of positions."""
+    for match in re.finditer(r"\bnamespace [\w:]*\bdetail \{", text):
+        depth, end = 1, match.end()
+        while depth and end < len(text):
+            depth += (text[end] == "{") - (text[end] == "}")
+            end += 1
+        yield match.start(), end
 
 
 PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
@@ -131,24 +158,27 @@ MACRO_GROUP = re.compile(rf"(?:/\*(?!\*<)(?P<text>(?:(?!\*/).)*)\*/[ \t]*\n)?(?P
 
 
 def macro_groups(raw, name):
-    """Rows of documented macros, with the comment before them as their common text."""
-    items = []
+    """(position, item) of rows of documented macros, with the comment before them as their common text."""
     for group in MACRO_GROUP.finditer(raw):
         members = []
         for match in re.finditer(r"#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", group["macros"], re.DOTALL):
             members.append((match.group(1), " ".join(strip_stars(match.group(3)).split())))
         comment = parse_comment((group["text"] or "").lstrip("*")) if group["text"] else Comment(brief="Options.")
-        items.append(Item("macros", "", "", comment, name, members))
-    return items
+        yield group.start(), Item("macros", "", "", comment, name, members)
 
 
 def parse_header(path, include_dir):
-    """A C or C++ header. Only C headers are searched for functions without a comment."""
+    """A C or C++ header, without `namespace detail`. Only C headers are searched for functions without a comment; a
+    trailing underscore marks one that is not for users."""
     name = str(path.relative_to(include_dir))
     raw = path.read_text()
     blank = blank_comments(raw)
     header = Header(name, Comment(), [], [])
+    found_at = list(macro_groups(raw, name))
+    internal = list(internal_ranges(blank))
     for match in re.finditer(r"/\*\*(?!<)(.*?)\*/", raw, re.DOTALL):
+        if any(start < match.start() < end for start, end in internal):
+            continue
         comment = parse_comment(match.group(1))
         if "@file" in match.group(1):
             header.comment = comment
@@ -163,12 +193,12 @@ def parse_header(path, include_dir):
             opening = span.find("{")
             item.members = [(" ".join(m["code"].split()), " ".join(strip_stars(m["text"]).split()))
                             for m in MEMBER.finditer(span[opening + 1:])]
-        header.items.append(item)
-    header.items += macro_groups(raw, name)
+        found_at.append((match.start(), item))
+    header.items = [item for _, item in sorted(found_at, key=lambda pair: pair[0])]
     if path.suffix == ".h":
         documented = {item.name for item in header.functions() if item.comment.brief}
         found = [m.group(2) for m in PUBLIC_FUNCTION.finditer(blank)]
-        header.undocumented = [n for n in found if n not in documented and "detail" not in n]
+        header.undocumented = [n for n in found if n not in documented and not n.endswith("_")]
     return header
 
 

@@ -21,26 +21,8 @@ def section(title, lines):
     return [f".SH {title}", *lines] if lines else []
 
 
-def prototype(item):
-    """The declaration with one parameter a line when it is long."""
-    code = item.code
-    if len(code) > 76 and "(" in code:
-        head, _, rest = code.partition("(")
-        parts, depth, current = [], 0, ""
-        for c in rest.rstrip():
-            depth += (c == "(") - (c == ")")
-            if c == "," and depth == 0:
-                parts.append(current.strip())
-                current = ""
-            else:
-                current += c
-        parts.append(current.strip())
-        return head + "(\n    " + ",\n    ".join(parts)
-    return code
-
-
 def variant(item):
-    lines = section("SYNOPSIS", [".nf", rf"\fB#include <{item.header}>\fR", "", escape(prototype(item)) + ";", ".fi"])
+    lines = section("SYNOPSIS", [".nf", rf"\fB#include <{item.header}>\fR", "", escape(item.prototype()) + ";", ".fi"])
     comment = item.comment
     body = [inline(comment.brief)]
     for paragraph in comment.body:

@@ -52,7 +52,7 @@ def reference_item(header, item, anchors):
     title = item.name or (", ".join(c.split()[0] for c, _ in item.members[:2]) + ", ..." if item.members else item.kind)
     out = [f'<a id="{anchor(header, item)}"></a>', f"### `{title}`", ""]
     if item.kind not in ("enum", "macros", "struct", "union"):
-        out += ["```c" if header.name.endswith(".h") else "```cpp", item.code + ";", "```", ""]
+        out += ["```c" if header.name.endswith(".h") else "```cpp", item.prototype() + ";", "```", ""]
     out += [link_calls(comment.brief, anchors), ""]
     out += [p for paragraph in comment.body for p in (link_calls(paragraph, anchors), "")]
     if item.members:

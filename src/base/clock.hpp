@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock for patience: milliseconds, cheap to read, some milliseconds coarse.
+// A clock for patience: milliseconds, cheap, good to a few of them.
 #pragma once
 
 #include <cstdint>
@@ -7,12 +7,10 @@
 
 namespace thence::base {
 
-struct coarse_clock {
-    static std::uint32_t read() noexcept {
-        timespec t{};
-        clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-        return static_cast<std::uint32_t>(t.tv_sec * 1000 + t.tv_nsec / 1000000);
-    }
-};
+inline std::uint32_t coarse_milliseconds() noexcept {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+    return static_cast<std::uint32_t>(t.tv_sec * 1000 + t.tv_nsec / 1000000);
+}
 
 } // namespace thence::base

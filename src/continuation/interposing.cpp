@@ -87,7 +87,7 @@ bool is_ready(MPI_Request request) noexcept {
 }
 
 bool must_test() noexcept {
-    return this_thread.in_callback != 0 || kept_somewhere() ||
+    return this_thread.current != nullptr || kept_somewhere() ||
            ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
             progress::ready.load(std::memory_order_relaxed));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the layer above looks on: stall report and timeline. While somebody does, there are no singles (a CR
-// asks when it is created), so their short way has nothing to test.
+// Where the layer above looks on: stall report and timeline. Nothing while nobody does: singles take a way that is not
+// observed, so while somebody looks there are none; a CR is asked when it is created.
 //
 // For one continuation the order is: attached, then either withdrawn (everything was complete at once, no callback), or
 // ready, begin, end. The calls come from the thread that does the work; ready() may come from inside MPI's transport
@@ -22,7 +22,8 @@ struct observer {
     void (*end)(continuation &, std::uint64_t started, int result) noexcept;
 };
 
-// Null while nobody looks. Changes only in observer_set_up, before the first CR, and in observer_tear_down.
+// Null while nobody looks. Changes only while nothing is attached and no continuation request exists: in
+// observer_set_up and observer_tear_down.
 extern const observer *observing;
 
 } // namespace thence::continuation

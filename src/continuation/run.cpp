@@ -20,44 +20,41 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread runs continuations: it says so to interposed calls, and counts as being in a callback throughout.
+// This thread runs continuations, and says so to interposed calls.
 class running_scope {
 public:
-    running_scope() noexcept : outer_(this_thread.current) {
+    running_scope() noexcept {
         if (!this_thread.enlisted) [[unlikely]] {
             enlist_this_thread();
         }
         attention.fetch_add(attention_running, std::memory_order_relaxed);
         ++this_thread.busy;
-        ++this_thread.in_callback;
     }
     ~running_scope() {
-        --this_thread.in_callback;
         --this_thread.busy;
-        this_thread.current = outer_;
+        this_thread.current = nullptr;
         attention.fetch_sub(attention_running, std::memory_order_relaxed);
     }
     running_scope(const running_scope &) = delete;
     running_scope &operator=(const running_scope &) = delete;
-
-private:
-    const continuation_request *outer_;
 };
+
+// Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with a store.
+__attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
+    base::spin_wait wait;
+    control_word seen = c.control.load(std::memory_order_acquire);
+    while (seen.at() != phase::attached) {
+        wait();
+        seen = c.control.load(std::memory_order_acquire);
+    }
+    c.control.store(phase::running, std::memory_order_relaxed);
+    return seen;
+}
 
 // From attached to running; returns the word as it was.
 inline control_word become_running(continuation &c) noexcept {
-    control_word seen = c.control.load(std::memory_order_relaxed);
-    base::spin_wait wait;
-    // Otherwise still inside thence_attach() on another thread, or under a visitor's eyes: both are brief.
-    while (seen.at() != phase::attached ||
-           !c.control.compare_exchange_weak(seen, seen.with(phase::running), std::memory_order_acquire))
-        [[unlikely]] {
-            if (seen.at() != phase::attached) {
-                wait();
-                seen = c.control.load(std::memory_order_relaxed);
-            }
-        }
-    return seen;
+    const control_word seen = c.control.exchange(phase::running, std::memory_order_acquire);
+    return seen.at() == phase::attached ? seen : wait_until_attached(c);
 }
 
 inline int invoke(const continuation &c, signature form, int error) noexcept {
@@ -73,13 +70,6 @@ inline int invoke(const continuation &c, signature form, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) int invoke_observed(continuation &c, signature form, int error) noexcept {
-    const std::uint64_t started = observing->begin(c);
-    const int result = invoke(c, form, error);
-    observing->end(c, started, result);
-    return result;
-}
-
 __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     this_thread.counts.failed.add();
     if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
@@ -87,65 +77,95 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
-inline void run_one(continuation &c) noexcept {
-    const control_word kind = become_running(c);
-    int error = MPI_SUCCESS;
-    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
-        if (kind.single()) {
-            c.expand();
-        }
-        error = settle(c);
+// Everything but a single that needs nothing more of MPI.
+__attribute__((noinline)) void run_general(continuation &c, control_word kind) noexcept {
+    if (kind.single()) {
+        c.expand();
     }
+    const int error = settle(c);
     int result = error;
-    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) [[likely]] {
-        result = observing == nullptr ? invoke(c, kind.form(), error) : invoke_observed(c, kind.form(), error);
+    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) {
+        const std::uint64_t started = observing != nullptr ? observing->begin(c) : 0;
+        result = invoke(c, kind.form(), error);
+        if (observing != nullptr) {
+            observing->end(c, started, result);
+        }
     } else if (observing != nullptr) {
         observing->end(c, 0, error);
     }
-    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
+    if (result != MPI_SUCCESS || error != MPI_SUCCESS) {
         note_failure(c, result != MPI_SUCCESS ? result : error);
+    }
+}
+
+// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
+inline void run_one(continuation &c) noexcept {
+    const control_word kind = become_running(c);
+    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
+        run_general(c, kind);
+    } else if (kind.form() == signature::paper) {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses, c.data);
+    } else if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+        note_failure(c, result);
     }
     c.control.store(phase::free, std::memory_order_relaxed);
     continuations.give_one_of_many(this_thread.stock, &c);
 }
 
-// Runs up to `limit` of a queue. Continuations of one CR in a row give their references back together: the CR cannot
-// become idle before the last of them has run anyway.
+// Continuations of one CR in a row give their references back together: the CR cannot become idle before the last of
+// them has run anyway.
+class reference_holder {
+public:
+    void hold(continuation_request *cr, long ran) noexcept {
+        if (cr_ != nullptr) [[unlikely]] {
+            cr_->release(ran - before_);
+        }
+        cr_ = cr;
+        before_ = ran;
+        this_thread.current = cr;
+    }
+    void release(long ran) noexcept {
+        if (cr_ != nullptr) [[likely]] {
+            cr_->release(ran - before_);
+        }
+    }
+    continuation_request *cr() const noexcept { return cr_; }
+
+private:
+    continuation_request *cr_ = nullptr;
+    long before_ = 0; // how many had run when `cr_` came up
+};
+
+} // namespace
+
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     running_scope running;
-    continuation_request *cr = nullptr;
+    reference_holder holder;
     long ran = 0;
-    long of_cr = 0;
     do {
         continuation *c = queue.pop();
         if (c == nullptr) [[unlikely]] {
             break;
         }
-        if (c->cr != cr) [[unlikely]] {
-            if (cr != nullptr) [[unlikely]] {
-                cr->release(of_cr);
-                of_cr = 0;
-            }
-            cr = c->cr;
-            this_thread.current = cr;
+        if (c->cr != holder.cr()) [[unlikely]] {
+            holder.hold(c->cr, ran);
         }
         run_one(*c);
-        ++of_cr;
-    } while (++ran != limit && !queue.empty());
+        ++ran;
+    } while (ran != limit && !queue.empty());
     this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     continuations.level(this_thread.stock);
-    if (cr != nullptr) [[likely]] {
-        cr->release(of_cr);
-    }
+    holder.release(ran);
     return ran;
 }
+
+namespace {
 
 // Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
 class standstill {
 public:
     bool lasts(const continuation_request &cr) noexcept {
-        const std::uint32_t now = base::coarse_clock::read();
+        const std::uint32_t now = base::coarse_milliseconds();
         const unsigned long long done = total(&counters::completed);
         if (cr_ != &cr || done != done_) {
             cr_ = &cr;
@@ -275,19 +295,13 @@ test_result test(continuation_request &cr) noexcept {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
-    } else if (this_thread.in_callback != 0 && !cr.idle() && waiting_inside.lasts(cr)) {
+    } else if (this_thread.current != nullptr && !cr.idle() && waiting_inside.lasts(cr)) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);
 }
 
 test_result wait(continuation_request &cr) noexcept {
-    if (this_thread.busy == 0 && cr.active() && !cr.has(THENCE_CR_POLL_ONLY)) [[likely]] {
-        run_ready(LONG_MAX); // a wait is no single test: max_poll does not bound it
-        if (cr.idle()) {
-            return conclude(cr);
-        }
-    }
     for (;;) {
         const test_result result = test(cr);
         if (result.complete || result.error != MPI_SUCCESS) {

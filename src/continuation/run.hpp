@@ -23,6 +23,18 @@ long run_ready(long limit) noexcept;
 // Runs what waits for a test of `cr`, within its limit, without making progress.
 long run_own(continuation_request &cr) noexcept;
 
+// Runs at least one and up to `limit` continuations of a queue that is not empty. Only while this thread is not busy.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;
+
+// The common end of a wait: what is ready, run, was all there was. False if more must be done; see wait().
+inline bool wait_is_over(const continuation_request &cr) noexcept {
+    constexpr long no_limit = -1;
+    if (this_thread.busy == 0 && !application_queue.empty() && !this_thread.helper) [[likely]] {
+        run_queue(application_queue, no_limit);
+    }
+    return cr.idle() && !cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED);
+}
+
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;

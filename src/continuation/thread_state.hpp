@@ -31,11 +31,10 @@ struct counters {
 struct thread_state {
     // Above zero while no continuation may run on this thread: it is in a callback, in an attaching call, or in a poll.
     unsigned busy;
-    // Above zero while this thread runs a callback.
-    unsigned in_callback;
     bool helper; // the library's own thread
     bool enlisted;
-    const continuation_request *current; // whose callback runs
+    // The CR whose callbacks this thread runs now, else null.
+    const continuation_request *current;
     base::magazine<continuation> stock;
     counters counts;
     thread_state *next;

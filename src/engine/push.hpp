@@ -56,7 +56,8 @@ inline bool try_push(MPI_Request handle, void *data) noexcept {
 inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);
-    if (request.type() != type_point_to_point || request.status().MPI_ERROR != MPI_SUCCESS) [[unlikely]] {
+    static_assert(type_point_to_point == 0 && MPI_SUCCESS == 0);
+    if ((request.type() | request.status().MPI_ERROR) != 0) [[unlikely]] {
         return false;
     }
     if (status != MPI_STATUS_IGNORE) {

@@ -9,6 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_files  # noqa: E402
+import check_headers  # noqa: E402
 import check_includes  # noqa: E402
 
 GOOD = {
@@ -89,6 +90,26 @@ class Files(unittest.TestCase):
         self.assertEqual(self.check("a.cpp", head + "/*\n" + "text\n" * 600 + "*/\n")[:2], ([], []))
         self.assertEqual(len(self.check("a.cpp", head + "int a;\n" * 450)[1]), 1)
         self.assertEqual(len(self.check("a.cpp", head + "int a;\n" * 501)[0]), 1)
+
+
+class Headers(unittest.TestCase):
+    def faults(self, text):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "x.h").write_text(text)
+            results = [check_headers.compile_alone(c, "c11", Path("x.h"), Path(folder), [])
+                       for c, _ in check_headers.compilers()]
+        self.assertTrue(results)
+        return [message for message, good in results if not good]
+
+    def test_a_header_that_needs_another_first_is_caught(self):
+        self.assertEqual(self.faults("#pragma once\n#include <stddef.h>\nsize_t f(void);\n"), [])
+        self.assertTrue(self.faults("#pragma once\nsize_t f(void);\n"))
+
+    def test_a_header_without_a_guard_is_caught(self):
+        self.assertTrue(self.faults("struct s { int a; };\n"))
+
+    def test_a_warning_is_caught(self):
+        self.assertTrue(self.faults("#pragma once\nstatic inline int f(int a, int b) { return a; }\n"))
 
 
 if __name__ == "__main__":

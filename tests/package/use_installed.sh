@@ -26,7 +26,8 @@ pkg_config)
         local flags
         read -r -a flags < <(pkg-config --cflags --libs "$1")
         set -x
-        "$MPI_C_COMPILER" -std=c11 -Wall -Wextra -Werror -Wl,--as-needed "${@:2}" "${flags[@]}" -Wl,-rpath,"$prefix/$LIBDIR"
+        "$MPI_C_COMPILER" -std=c11 -Wall -Wextra -Werror -Wl,--as-needed "$2" "${flags[@]}" "${@:3}" \
+            -Wl,-rpath,"$prefix/$LIBDIR"
         { set +x; } 2>/dev/null
     }
     "$MPI_C_COMPILER" -shared -fPIC "$consumer/waiter.c" -o "$work/build/libwaiter.so"
@@ -43,5 +44,5 @@ esac
 programs="interposed through_library core_only"
 [ "$way" = cmake ] && programs="$programs from_cxx"
 for program in $programs; do
-    "$MPIEXEC" -n 2 "$work/build/$program"
+    timeout 60 "$MPIEXEC" -n 2 "$work/build/$program"
 done

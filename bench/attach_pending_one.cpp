@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One receive, pending when its continuation is attached, beyond completing it with MPI_Wait. Unlike attach_vs_waitall
+// nothing is spread over a batch: each round waits for its one continuation.
+#include "measure/benchmark.hpp"
+
+#include <thence/mpix_continue.h>
+
+namespace {
+
+void nothing(MPI_Status *, void *) {}
+
+void send_to_self(int &out) {
+    MPI_Request send;
+    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
+void wait(measure::work &work) {
+    int in = 0;
+    int out = 0;
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            MPI_Request receive;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
+            send_to_self(out);
+            MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        }
+    });
+}
+
+void attach(measure::work &work) {
+    int in = 0;
+    int out = 0;
+    MPI_Request cr;
+    MPIX_Continue_init(&cr, MPI_INFO_NULL);
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            MPI_Request receive;
+            int flag = 0;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
+            MPIX_Continue(&receive, &flag, nothing, nullptr, MPI_STATUS_IGNORE, cr);
+            send_to_self(out);
+            MPI_Wait(&cr, MPI_STATUS_IGNORE);
+        }
+    });
+    MPI_Request_free(&cr);
+}
+
+void judge(measure::session &session) {
+    const std::string engine = session.engine();
+    for (const measure::level threads : {measure::level::single, measure::level::multiple}) {
+        const measure::sample ours =
+            session.instructions({.work = "attach", .threads = threads, .few = 2000, .many = 12000});
+        const measure::sample baseline =
+            session.instructions({.work = "wait", .threads = threads, .few = 2000, .many = 12000});
+        const bool native = engine == "openmpi"; // the others have attach_vs_waitall_portable's bar
+        session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
+                     .found = measure::difference(ours, baseline),
+                     .unit = "instructions per continuation",
+                     .kind = native ? measure::bar_kind::at_most : measure::bar_kind::none,
+                     .bar = 100,
+                     .against = "MPI_Wait on the same receive",
+                     .side_unit = "instructions per message",
+                     .ours = ours.value,
+                     .baseline = baseline.value,
+                     .to_beat = threads == measure::level::single ? "prototype in Open MPI: +594"
+                                                                  : "prototype in Open MPI: +684"});
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "attach_pending_one",
+                          .about = "one continuation on one pending receive, beyond what MPI_Wait costs",
+                          .bars = "at most +100 instructions on Open MPI, at both thread levels",
+                          .pieces = {{"wait", wait}, {"attach", attach}},
+                          .judge = judge});
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `thence bench`: runs benchmarks, each a program of its own beside the command, and shows what they found.
+#include "command/bench.hpp"
+
+#include "command/print.hpp"
+#include "measure/process.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+namespace command {
+namespace {
+
+using measure::outcome;
+using measure::run_program;
+
+enum status { all_met = 0, bar_missed = 1, wrong_usage = 2, not_measured = 3 };
+
+std::vector<std::string> known_names() {
+    std::vector<std::string> names;
+    std::istringstream in(THENCE_BENCH_NAMES);
+    for (std::string name; std::getline(in, name, ',');) {
+        names.push_back(name);
+    }
+    return names;
+}
+
+std::string folder() {
+    return measure::own_folder() + "/../libexec/thence";
+}
+
+nlohmann::json description_of(const std::string &name) {
+    const outcome result = run_program({folder() + "/" + name, "--describe"}, {}, std::chrono::seconds(30));
+    if (result.exit_code != 0) {
+        throw std::runtime_error(name + " --describe failed\n" + result.errors);
+    }
+    return nlohmann::json::parse(result.output);
+}
+
+int list() {
+    for (const std::string &name : known_names()) {
+        const nlohmann::json description = description_of(name);
+        std::cout << name << '\n'
+                  << "    " << description.at("about").get<std::string>() << '\n'
+                  << "    bar: " << description.at("bars").get<std::string>() << '\n';
+    }
+    return all_met;
+}
+
+bool names_are_known(const std::vector<std::string> &names) {
+    const std::vector<std::string> known = known_names();
+    for (const std::string &name : names) {
+        if (std::find(known.begin(), known.end(), name) == known.end()) {
+            std::cerr << "thence bench: no benchmark is named " << name << "; thence bench --list shows them\n";
+            return false;
+        }
+    }
+    return true;
+}
+
+// No limit here: each piece of work has its own.
+measure::report run(const std::string &name, const bench_options &chosen) {
+    std::vector<std::string> command{folder() + "/" + name, "--mpiexec", chosen.mpiexec};
+    if (chosen.quick) {
+        command.emplace_back("--quick");
+    }
+    std::cerr << "measuring " << name << '\n';
+    const outcome result = run_program(command, {}, std::chrono::hours(24));
+    try {
+        return nlohmann::json::parse(result.output).get<measure::report>();
+    } catch (const nlohmann::json::exception &) {
+        measure::report broken{name, "gave no report", {}, {}, {}};
+        broken.failed = "exit code " + std::to_string(result.exit_code) + "\n" + result.output + result.errors;
+        return broken;
+    }
+}
+
+// What the figures were measured on; an empty object where `thence info` fails.
+nlohmann::json environment() {
+    const outcome result =
+        run_program({measure::own_folder() + "/thence", "info", "--json"}, {}, std::chrono::seconds(60));
+    return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();
+}
+
+bool write_json(const std::string &file, const std::vector<measure::report> &reports, bool quick) {
+    std::ofstream out(file);
+    out << nlohmann::json{{"measured_on", environment()}, {"quick", quick}, {"benchmarks", reports}}.dump(
+               2, ' ', false, nlohmann::json::error_handler_t::replace)
+        << '\n';
+    out.close();
+    if (!out) {
+        std::cerr << "thence bench: cannot write " << file << '\n';
+        return false;
+    }
+    return true;
+}
+
+// A Python that has matplotlib: the one in PATH, or the system's, for which distributions package it.
+bool draw(const std::string &json, const std::string &into) {
+    for (const char *python : {"python3", "/usr/bin/python3"}) {
+        const std::chrono::seconds limit(120);
+        try {
+            if (run_program({python, "-c", "import matplotlib"}, {}, limit).exit_code != 0) {
+                continue;
+            }
+        } catch (const std::runtime_error &) {
+            continue;
+        }
+        const outcome result = run_program({python, folder() + "/plot.py", json, into}, {}, limit);
+        std::cerr << result.errors;
+        return result.exit_code == 0;
+    }
+    std::cerr << "thence bench: --plot needs Python with matplotlib (Debian: apt install python3-matplotlib)\n";
+    return false;
+}
+
+int run_all(const std::vector<std::string> &names, const bench_options &chosen) {
+    std::vector<measure::report> reports;
+    for (const std::string &name : names) {
+        reports.push_back(run(name, chosen));
+        print(reports.back());
+    }
+    bool written = true;
+    if (!chosen.json.empty()) {
+        written = write_json(chosen.json, reports, chosen.quick);
+    }
+    if (!chosen.plot.empty()) {
+        const std::string json = chosen.json.empty() ? chosen.plot + ".json" : chosen.json;
+        written = written && (!chosen.json.empty() || write_json(json, reports, chosen.quick));
+        written = written && draw(json, chosen.plot);
+    }
+    const bool measured = std::all_of(reports.begin(), reports.end(), [](const auto &r) { return r.failed.empty(); });
+    const bool met = std::all_of(reports.begin(), reports.end(), [](const auto &r) { return r.passed(); });
+    return !measured || !written ? not_measured : met ? all_met : bar_missed;
+}
+
+} // namespace
+
+int bench(const bench_options &chosen) {
+    if (chosen.list) {
+        return list();
+    }
+    if (chosen.all == !chosen.names.empty()) {
+        std::cerr << "thence bench: give names of benchmarks, or --all; thence bench --list shows them\n";
+        return wrong_usage;
+    }
+    if (!names_are_known(chosen.names)) {
+        return wrong_usage;
+    }
+    return run_all(chosen.all ? known_names() : chosen.names, chosen);
+}
+
+} // namespace command

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_cr_query.
+#include "command/info.hpp"
+
+#include <cstdlib>
+#include <iomanip>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <thence/thence.h>
+
+namespace command {
+namespace {
+
+struct thread_level {
+    const char *option;
+    const char *name;
+    int value;
+};
+
+const thread_level levels[] = {{"single", "MPI_THREAD_SINGLE", MPI_THREAD_SINGLE},
+                               {"funneled", "MPI_THREAD_FUNNELED", MPI_THREAD_FUNNELED},
+                               {"serialized", "MPI_THREAD_SERIALIZED", MPI_THREAD_SERIALIZED},
+                               {"multiple", "MPI_THREAD_MULTIPLE", MPI_THREAD_MULTIPLE}};
+
+const char *name_of(int level) {
+    for (const thread_level &known : levels) {
+        if (known.value == level) {
+            return known.name;
+        }
+    }
+    return "unknown";
+}
+
+struct setting {
+    const char *name;
+    const char *unset; // what holds while it is not set
+};
+
+const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to work, else testsome"},
+                            {"THENCE_PROGRESS", "progress inside MPI calls only, no helper thread"},
+                            {"THENCE_STALL", "no stall report"},
+                            {"THENCE_TRACE", "no timeline"}};
+
+// MPI's text may hold line ends and a closing one.
+std::string one_line(std::string text) {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+        text.pop_back();
+    }
+    for (char &c : text) {
+        c = c == '\n' || c == '\t' ? ' ' : c;
+    }
+    return text;
+}
+
+nlohmann::ordered_json mpi_facts(int asked, int provided) {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    int major = 0;
+    int minor = 0;
+    MPI_Get_version(&major, &minor);
+    return {{"library", one_line(text)},
+            {"standard", std::to_string(major) + "." + std::to_string(minor)},
+            {"thread_level", name_of(provided)},
+            {"thread_level_asked", name_of(asked)}};
+}
+
+nlohmann::ordered_json settings_in_force() {
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
+    for (const setting &each : settings) {
+        const char *value = std::getenv(each.name);
+        all[each.name] = value == nullptr ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+    }
+    return all;
+}
+
+void print_row(const char *name, const std::string &value) {
+    std::cout << std::left << std::setw(20) << name << value << '\n';
+}
+
+void print_for_people(const nlohmann::ordered_json &facts) {
+    const auto text = [](const nlohmann::ordered_json &from, const char *key) {
+        return from.at(key).get<std::string>();
+    };
+    const nlohmann::ordered_json &mpi = facts.at("mpi");
+    print_row("Thence", text(facts, "version"));
+    print_row("MPI", text(mpi, "library") + " (MPI " + text(mpi, "standard") + ")");
+    print_row("thread level", text(mpi, "thread_level") + " (asked for: " + text(mpi, "thread_level_asked") + ")");
+    print_row("engine", text(facts, "engine") + ": " + text(facts, "engine_why"));
+    print_row("progress hook", text(facts, "hook"));
+    print_row("persistent requests", facts.at("detects_persistent").get<bool>()
+                                         ? "recognized"
+                                         : "not recognized: pass THENCE_PERSISTENT when attaching to one");
+    std::cout << "settings\n";
+    for (const setting &each : settings) {
+        const nlohmann::ordered_json &value = facts.at("settings").at(each.name);
+        print_row((std::string("  ") + each.name).c_str(),
+                  value.is_null() ? std::string("not set: ") + each.unset : value.get<std::string>());
+    }
+}
+
+} // namespace
+
+int info(const info_options &chosen) {
+    int asked = MPI_THREAD_MULTIPLE;
+    for (const thread_level &known : levels) {
+        asked = chosen.level == known.option ? known.value : asked;
+    }
+    int provided = MPI_THREAD_SINGLE;
+    MPI_Init_thread(nullptr, nullptr, asked, &provided);
+    MPI_Request cr = MPI_REQUEST_NULL;
+    thence_cr_info runs_on{};
+    thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+    thence_cr_query(cr, &runs_on);
+
+    nlohmann::ordered_json facts;
+    facts["version"] = std::to_string(THENCE_VERSION_MAJOR) + "." + std::to_string(THENCE_VERSION_MINOR) + "." +
+                       std::to_string(THENCE_VERSION_PATCH);
+    facts["mpi"] = mpi_facts(asked, provided);
+    facts["engine"] = runs_on.engine;
+    facts["engine_why"] = runs_on.engine_why;
+    facts["hook"] = runs_on.hook;
+    facts["detects_persistent"] = runs_on.detects_persistent != 0;
+    facts["settings"] = settings_in_force();
+
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0 && chosen.json) {
+        std::cout << facts.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    } else if (rank == 0) {
+        print_for_people(facts);
+    }
+    thence_free(&cr);
+    MPI_Finalize();
+    return 0;
+}
+
+} // namespace command

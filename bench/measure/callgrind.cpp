@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/callgrind.hpp"
+
+#include "measure/process.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+
+namespace measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A folder for one run's dumps, gone at the end.
+class scratch_folder {
+public:
+    scratch_folder() {
+        std::string pattern = (fs::temp_directory_path() / "thence-bench-XXXXXX").string();
+        if (mkdtemp(pattern.data()) == nullptr) {
+            throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+        }
+        path_ = pattern;
+    }
+    ~scratch_folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    scratch_folder(const scratch_folder &) = delete;
+    scratch_folder &operator=(const scratch_folder &) = delete;
+    const fs::path &path() const { return path_; }
+
+private:
+    fs::path path_;
+};
+
+// The instructions of one dump, or a negative number where the dump is of no counted call.
+double total_of(const fs::path &dump, bool &counted) {
+    std::ifstream in(dump);
+    double total = -1;
+    counted = false;
+    for (std::string line; std::getline(in, line);) {
+        if (line.starts_with("summary: ")) {
+            total = std::stod(line.substr(9));
+        } else if (line.starts_with("desc: Trigger: --dump-after=")) {
+            counted = true;
+        }
+    }
+    return total;
+}
+
+} // namespace
+
+std::vector<double> instructions_per_call(const std::vector<std::string> &command,
+                                          const std::vector<std::string> &environment, std::chrono::seconds limit) {
+    const scratch_folder scratch;
+    const fs::path dumps = scratch.path() / "dump";
+    const std::string function = counted_function;
+    std::vector<std::string> full{"valgrind", "--tool=callgrind", "--callgrind-out-file=" + dumps.string(),
+                                  "--zero-before=" + function, "--dump-after=" + function};
+    full.insert(full.end(), command.begin(), command.end());
+
+    outcome result;
+    try {
+        result = run_program(full, environment, limit);
+    } catch (const std::runtime_error &error) {
+        throw std::runtime_error(std::string(error.what()) +
+                                 "; instruction counts need valgrind in PATH (Debian: apt install valgrind)");
+    }
+    if (result.timed_out) {
+        throw std::runtime_error("no end after " + std::to_string(limit.count()) + " s: " + command[0]);
+    }
+    if (result.exit_code != 0) {
+        throw std::runtime_error("exit code " + std::to_string(result.exit_code) + " from " + command[0] + "\n" +
+                                 result.output + result.errors);
+    }
+    std::vector<double> totals;
+    for (int i = 1;; ++i) {
+        const fs::path dump = dumps.string() + "." + std::to_string(i);
+        if (!fs::exists(dump)) {
+            break;
+        }
+        bool counted = false;
+        const double total = total_of(dump, counted);
+        if (counted) {
+            totals.push_back(total);
+        }
+    }
+    if (totals.empty()) {
+        throw std::runtime_error("callgrind counted nothing; is " + command[0] + " stripped of its symbols?");
+    }
+    return totals;
+}
+
+} // namespace measure

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/session.hpp"
+
+#include "measure/callgrind.hpp"
+#include "measure/process.hpp"
+
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <unistd.h>
+
+namespace measure {
+namespace {
+
+// Whoever runs the benchmark as root has decided that already; Open MPI's launcher wants to hear it once more.
+std::vector<std::string> with_launcher_permission(std::vector<std::string> environment) {
+    if (geteuid() == 0) {
+        environment.insert(environment.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+                                               "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+    }
+    return environment;
+}
+
+std::string joined(const std::vector<std::string> &command) {
+    std::string text;
+    for (const std::string &word : command) {
+        text += (text.empty() ? "" : " ") + word;
+    }
+    return text;
+}
+
+} // namespace
+
+const char *name_of(level which) {
+    return which == level::single ? "MPI_THREAD_SINGLE" : "MPI_THREAD_MULTIPLE";
+}
+
+std::vector<std::string> session::command_for(const job &what) const {
+    std::vector<std::string> command{
+        what.program.empty() ? chosen_.own_program : chosen_.folder + "/" + what.program,
+        "--work",
+        what.work,
+        "--level",
+        what.threads == level::single ? "single" : "multiple",
+    };
+    if (chosen_.quick) {
+        command.emplace_back("--quick");
+    }
+    for (const auto &[name, value] : what.parameters) {
+        command.insert(command.end(), {"--parameter", name + "=" + std::to_string(value)});
+    }
+    return command;
+}
+
+sample session::instructions(const job &what) {
+    std::vector<std::string> command = command_for(what);
+    const int repeats = chosen_.quick ? 1 : 5;
+    command.insert(command.end(), {"--few", std::to_string(what.few), "--many", std::to_string(what.many), "--repeats",
+                                   std::to_string(repeats)});
+    std::cerr << "  counting " << what.work << ", " << name_of(what.threads) << '\n';
+    const std::vector<double> totals =
+        instructions_per_call(command, with_launcher_permission(what.environment), what.limit);
+    if (totals.size() != 2U * repeats) {
+        throw std::runtime_error("callgrind saw " + std::to_string(totals.size()) + " calls instead of " +
+                                 std::to_string(2 * repeats) + ": " + joined(command));
+    }
+    std::vector<double> per_iteration;
+    for (int i = 0; i < repeats; ++i) {
+        const double more = totals[2U * i + 1] - totals[2U * i];
+        per_iteration.push_back(more / static_cast<double>(what.many - what.few));
+    }
+    return median_of(per_iteration);
+}
+
+numbers session::run(std::vector<std::string> command, const job &what) {
+    std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
+    const outcome result = run_program(command, with_launcher_permission(what.environment), what.limit);
+    if (result.timed_out || result.exit_code != 0) {
+        throw std::runtime_error((result.timed_out ? "no end after " + std::to_string(what.limit.count()) + " s: "
+                                                   : "exit code " + std::to_string(result.exit_code) + " from ") +
+                                 joined(command) + "\n" + result.output + result.errors);
+    }
+    numbers found;
+    std::istringstream lines(result.output);
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream parts(line);
+        std::string word;
+        std::string name;
+        double value = 0;
+        if (parts >> word >> name >> value && word == "result") {
+            found[name] = value;
+        }
+    }
+    return found;
+}
+
+numbers session::alone(const job &what) {
+    return run(command_for(what), what);
+}
+
+numbers session::together(int ranks, const job &what) {
+    if (chosen_.launcher.empty()) {
+        throw std::runtime_error("no launcher for " + std::to_string(ranks) + " ranks; give one with --mpiexec");
+    }
+    std::vector<std::string> command = chosen_.launcher;
+    command.insert(command.end(), {"-n", std::to_string(ranks)});
+    const std::vector<std::string> program = command_for(what);
+    command.insert(command.end(), program.begin(), program.end());
+    return run(command, what);
+}
+
+std::string session::engine(const std::vector<std::string> &environment) {
+    const outcome result = run_program({chosen_.thence, "info", "--json"}, with_launcher_permission(environment),
+                                       std::chrono::seconds(60));
+    if (result.exit_code != 0) {
+        throw std::runtime_error(chosen_.thence + " info failed\n" + result.errors);
+    }
+    return nlohmann::json::parse(result.output).at("engine").get<std::string>();
+}
+
+void session::add(figure found) {
+    report_.figures.push_back(std::move(found));
+}
+
+sample difference(const sample &ours, const sample &baseline, double operations) {
+    return {(ours.value - baseline.value) / operations, (ours.low - baseline.high) / operations,
+            (ours.high - baseline.low) / operations};
+}
+
+sample ratio(const sample &ours, const sample &baseline) {
+    return {ours.value / baseline.value, ours.low / baseline.high, ours.high / baseline.low};
+}
+
+} // namespace measure

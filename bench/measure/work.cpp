@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/work.hpp"
+
+#include "measure/callgrind.hpp"
+
+#include <cstdio>
+#include <stdexcept>
+
+// Named without mangling: callgrind is told to count the calls of this function, one by one.
+extern "C" __attribute__((noinline, visibility("default"))) void thence_bench_counted(void (*body)(void *, long),
+                                                                                      void *data, long iterations) {
+    body(data, iterations);
+    asm volatile("" ::: "memory"); // the call stays a call: callgrind must see the return
+}
+
+namespace measure {
+
+long work::parameter(const std::string &name) const {
+    const auto found = chosen_.parameters.find(name);
+    if (found == chosen_.parameters.end()) {
+        throw std::runtime_error("the work needs the parameter " + name + "=NUMBER");
+    }
+    return found->second;
+}
+
+void work::result(const std::string &name, double value) const {
+    if (rank_ == 0) {
+        std::printf("result %s %.17g\n", name.c_str(), value);
+        std::fflush(stdout);
+    }
+}
+
+void work::count_calls(void (*body)(void *, long), void *data) const {
+    body(data, chosen_.few); // first use of everything: pools, caches of MPI, lazily bound symbols
+    for (int i = 0; i < chosen_.repeats; ++i) {
+        thence_bench_counted(body, data, chosen_.few);
+        thence_bench_counted(body, data, chosen_.many);
+    }
+}
+
+} // namespace measure

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One byte to and fro between two ranks: each message answered from a continuation, against the same with MPI_Irecv,
+// MPI_Wait and MPI_Send. Short blocks of both alternate in one run, so that what disturbs one disturbs the other.
+#include "measure/benchmark.hpp"
+
+#include <thence/thence.h>
+
+namespace {
+
+constexpr int round_trips = 200; // in one block
+
+// One rank's end. Rank 0 begins each round trip, rank 1 answers.
+class end {
+public:
+    explicit end(int rank) : first_(rank == 0), peer_(1 - rank) { thence_cr_create(0, -1, MPI_INFO_NULL, &cr_); }
+    ~end() { thence_free(&cr_); }
+    end(const end &) = delete;
+    end &operator=(const end &) = delete;
+
+    // Each returns the seconds that the block took.
+    double with_wait() {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        for (int i = 0; i < round_trips; ++i) {
+            MPI_Request receive;
+            MPI_Irecv(&in_, 1, MPI_CHAR, peer_, 0, MPI_COMM_WORLD, &receive);
+            if (first_) {
+                send();
+            }
+            MPI_Wait(&receive, MPI_STATUS_IGNORE);
+            if (!first_) {
+                send();
+            }
+        }
+        return MPI_Wtime() - start;
+    }
+    double with_continuations() {
+        left_ = round_trips;
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        receive_next();
+        if (first_) {
+            send();
+        }
+        thence_wait(&cr_, MPI_STATUS_IGNORE);
+        return MPI_Wtime() - start;
+    }
+
+private:
+    void send() { MPI_Send(&out_, 1, MPI_CHAR, peer_, 0, MPI_COMM_WORLD); }
+
+    void receive_next() {
+        MPI_Request receive;
+        int complete = 0;
+        MPI_Irecv(&in_, 1, MPI_CHAR, peer_, 0, MPI_COMM_WORLD, &receive);
+        thence_attach(1, &receive, on_message, this, 0, MPI_STATUSES_IGNORE, cr_, &complete);
+        if (complete != 0) { // only the first of a block can be there already
+            next();
+        }
+    }
+    // The next receive is posted before the message that its sender waits for, as a user would.
+    void next() {
+        --left_;
+        if (left_ > 0) {
+            receive_next();
+        }
+        if (left_ > 0 || !first_) {
+            send();
+        }
+    }
+    static int on_message(int, MPI_Status *, void *data) {
+        static_cast<end *>(data)->next();
+        return MPI_SUCCESS;
+    }
+
+    bool first_;
+    int peer_;
+    MPI_Request cr_ = MPI_REQUEST_NULL;
+    int left_ = 0;
+    char in_ = 0;
+    char out_ = 0;
+};
+
+void both(measure::work &work) {
+    end mine(work.rank());
+    const int blocks = work.quick() ? 200 : 2000;
+    std::vector<double> ratios;
+    std::vector<double> wait;
+    std::vector<double> continuations;
+    for (int i = -blocks / 20; i < blocks; ++i) {
+        const double base = mine.with_wait();
+        const double ours = mine.with_continuations();
+        if (i >= 0) { // the first ones warm up
+            ratios.push_back(ours / base);
+            wait.push_back(base / round_trips);
+            continuations.push_back(ours / round_trips);
+        }
+    }
+    work.result("ratio", measure::median_of(ratios).value);
+    work.result("wait", measure::median_of(wait).value * 1e6);
+    work.result("continuations", measure::median_of(continuations).value * 1e6);
+}
+
+void judge(measure::session &session) {
+    const int runs = session.quick() ? 1 : 3;
+    for (const measure::level threads : {measure::level::single, measure::level::multiple}) {
+        std::vector<double> ratios;
+        std::vector<double> wait;
+        std::vector<double> continuations;
+        for (int i = 0; i < runs; ++i) {
+            const measure::numbers found = session.together(2, {.work = "both", .threads = threads});
+            ratios.push_back(found.at("ratio"));
+            wait.push_back(found.at("wait"));
+            continuations.push_back(found.at("continuations"));
+        }
+        session.add({.name = measure::name_of(threads),
+                     .found = measure::median_of(ratios),
+                     .unit = "times the round trip",
+                     .kind = measure::bar_kind::at_most,
+                     .bar = 1.05,
+                     .aim = 1.02,
+                     .against = "MPI_Irecv, MPI_Wait, MPI_Send",
+                     .side_unit = "microseconds per round trip",
+                     .ours = measure::median_of(continuations).value,
+                     .baseline = measure::median_of(wait).value,
+                     .to_beat = threads == measure::level::single ? "prototype in Open MPI: 1.11 to 1.18"
+                                                                  : "prototype in Open MPI: 1.24 to 1.33"});
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(
+        argc, argv,
+        {.name = "pingpong",
+         .about = "1 byte to and fro over shared memory, answered from a continuation, against MPI_Wait",
+         .bars = "at most 1.05 times the round trip, aim 1.02, at both thread levels",
+         .pieces = {{"both", both}},
+         .judge = judge});
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: plot.py FIGURES.json FOLDER
+
+Draws what `thence bench --json` wrote: overview.png with every judged figure relative to its bar, and one picture per
+benchmark with both sides of each comparison.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt  # noqa: E402
+
+MET, MISSED, BASELINE = "#2a78b5", "#c8502d", "#b9bec4"
+
+
+def bar_of(figure):
+    """The bar and whether the figure must stay below it, or None."""
+    for key in ("at_most", "at_least"):
+        if key in figure:
+            return figure[key], key
+    return None
+
+
+def used_share(figure):
+    """How much of what the bar allows is used: 1 is just met. A bar of 0 allows nothing: met is 0, missed is 2."""
+    limit, kind = bar_of(figure)
+    value = figure["value"]
+    if kind == "at_least":
+        return limit / value if value > 0 else 2
+    if limit == 0:
+        return 0 if value <= 0 else 2
+    return max(value / limit, 0)
+
+
+def draw_overview(benchmarks, environment, path):
+    rows = [(f"{b['name']}: {f['name']}", f) for b in benchmarks for f in b["figures"] if bar_of(f)]
+    if not rows:
+        return
+    fig, axes = plt.subplots(figsize=(11, 1 + 0.3 * len(rows)), layout="constrained")
+    for y, (_, figure) in enumerate(rows):
+        share = used_share(figure)
+        axes.barh(y, min(share, 3), color=MET if figure["passed"] else MISSED)
+        axes.text(min(share, 3) + 0.03, y, f"{figure['value']:.3g} {figure['unit']}", va="center", fontsize=7)
+    axes.axvline(1, color="black", linewidth=1)
+    axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 3.9)
+    axes.set_xlabel("share of what the bar allows (1: just met; cut off at 3)")
+    mpi = environment.get("mpi", {}).get("library", "")[:60]
+    axes.set_title(f"thence bench, engine {environment.get('engine', '?')}, {mpi}", fontsize=9)
+    fig.savefig(path, dpi=150)
+    plt.close(fig)
+
+
+def draw_benchmark(benchmark, path):
+    """Both sides of each comparison; figures in different units get panels of their own."""
+    sides = [f for f in benchmark["figures"] if "ours" in f and "baseline" in f]
+    units = list(dict.fromkeys(f["side_unit"] for f in sides))
+    if not sides:
+        return
+    fig, panels = plt.subplots(
+        len(units), 1, figsize=(9, 1.2 + 0.75 * len(sides)), layout="constrained", squeeze=False,
+        height_ratios=[sum(f["side_unit"] == unit for f in sides) for unit in units])
+    for panel, unit in zip(panels[:, 0], units):
+        rows = [f for f in sides if f["side_unit"] == unit]
+        for y, figure in enumerate(rows):
+            panel.barh(y - 0.19, figure["baseline"], 0.36, color=BASELINE)
+            panel.barh(y + 0.19, figure["ours"], 0.36, color=MET if figure.get("passed", True) else MISSED)
+            for offset, side in ((-0.19, "baseline"), (0.19, "ours")):
+                panel.text(figure[side], y + offset, f" {figure[side]:.4g}", va="center", fontsize=7)
+        panel.set_yticks(range(len(rows)), [f["name"] for f in rows], fontsize=7)
+        panel.invert_yaxis()
+        panel.margins(x=0.12)
+        panel.set_xlabel(unit)
+    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\ngrey: {sides[0]['against']}; colour: Thence", fontsize=8)
+    fig.savefig(path, dpi=150)
+    plt.close(fig)
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__)
+        return 0 if sys.argv[1:2] in (["-h"], ["--help"]) else 2
+    measured = json.loads(Path(sys.argv[1]).read_text())
+    folder = Path(sys.argv[2])
+    folder.mkdir(parents=True, exist_ok=True)
+    draw_overview(measured["benchmarks"], measured["measured_on"], folder / "overview.png")
+    for benchmark in measured["benchmarks"]:
+        draw_benchmark(benchmark, folder / f"{benchmark['name']}.png")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

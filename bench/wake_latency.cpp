@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A message arrives while every worker sleeps and the helper thread is on: how long until its callback runs, and how
+// much of a processor the waiting takes, against a thread that blocks in MPI_Wait.
+//
+// Rank 1 sleeps, then sends the time at which it sends. Both ranks read the same clock of one machine.
+#include "measure/benchmark.hpp"
+
+#include <semaphore>
+#include <sys/resource.h>
+#include <thence/thence.h>
+#include <time.h>
+
+namespace {
+
+using nanoseconds = long long;
+
+nanoseconds now() {
+    timespec t{};
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+nanoseconds processor_time() {
+    rusage used{};
+    getrusage(RUSAGE_SELF, &used);
+    const auto in_ns = [](const timeval &t) { return t.tv_sec * 1000000000LL + t.tv_usec * 1000LL; };
+    return in_ns(used.ru_utime) + in_ns(used.ru_stime);
+}
+
+void sleep_for(nanoseconds time) {
+    const timespec pause{static_cast<time_t>(time / 1000000000LL), static_cast<long>(time % 1000000000LL)};
+    nanosleep(&pause, nullptr);
+}
+
+class receiver {
+public:
+    receiver() { thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr_); }
+    ~receiver() { thence_free(&cr_); }
+    receiver(const receiver &) = delete;
+    receiver &operator=(const receiver &) = delete;
+
+    // Each waits for one message and returns how long after its sending it was known.
+    nanoseconds by_wait() {
+        MPI_Request receive;
+        MPI_Irecv(&sent_, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, &receive);
+        MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        return now() - sent_;
+    }
+    nanoseconds by_callback() {
+        MPI_Request receive;
+        int complete = 0;
+        MPI_Irecv(&sent_, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, &receive);
+        thence_attach(1, &receive, arrived, this, 0, MPI_STATUSES_IGNORE, cr_, &complete);
+        if (complete != 0) {
+            known_ = now();
+        } else {
+            woken_.acquire(); // no MPI call: the worker sleeps
+        }
+        return known_ - sent_;
+    }
+
+private:
+    static int arrived(int, MPI_Status *, void *data) {
+        auto *self = static_cast<receiver *>(data);
+        self->known_ = now();
+        self->woken_.release();
+        return MPI_SUCCESS;
+    }
+    MPI_Request cr_ = MPI_REQUEST_NULL;
+    nanoseconds sent_ = 0;
+    nanoseconds known_ = 0;
+    std::binary_semaphore woken_{0};
+};
+
+enum class way { wait, callback };
+
+struct waited {
+    nanoseconds late;       // after the message was sent
+    double processor_share; // of the time waited
+};
+
+class exchange {
+public:
+    explicit exchange(int rank) : rank_(rank) {}
+
+    // Rank 1 sends after `pause`; rank 0 waits in the given way.
+    waited once(way how, nanoseconds pause) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (rank_ == 1) {
+            sleep_for(pause);
+            nanoseconds sent = now();
+            MPI_Send(&sent, 1, MPI_LONG_LONG, 0, 0, MPI_COMM_WORLD);
+            return {0, 0};
+        }
+        const nanoseconds start = now();
+        const nanoseconds processor = processor_time();
+        const nanoseconds late = how == way::wait ? receiver_.by_wait() : receiver_.by_callback();
+        const double share = static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
+        return {late, share};
+    }
+
+private:
+    int rank_;
+    receiver receiver_;
+};
+
+struct findings {
+    std::vector<double> late; // microseconds
+    std::vector<double> share;
+};
+
+void repeat(exchange &pair, int count, nanoseconds shortest, nanoseconds step, findings &wait, findings &callback) {
+    for (int i = 0; i < count; ++i) {
+        const nanoseconds pause = shortest + step * (i * 7 % 10); // the same on both ranks, in no simple rhythm
+        for (const way how : {way::wait, way::callback}) {
+            const waited found = pair.once(how, pause);
+            findings &into = how == way::wait ? wait : callback;
+            into.late.push_back(static_cast<double>(found.late) / 1000);
+            into.share.push_back(found.processor_share);
+        }
+    }
+}
+
+void both(measure::work &work) {
+    exchange pair(work.rank());
+    findings wait;
+    findings callback;
+    repeat(pair, work.quick() ? 30 : 200, 2000000, 2000000, wait, callback);
+    work.result("wait", measure::median_of(wait.late).value);
+    work.result("callback", measure::median_of(callback.late).value);
+    findings long_wait;
+    findings long_callback;
+    repeat(pair, work.quick() ? 3 : 11, 1000000000, 10000000, long_wait, long_callback);
+    work.result("wait_after_1s", measure::median_of(long_wait.late).value);
+    work.result("callback_after_1s", measure::median_of(long_callback.late).value);
+    work.result("wait_share", measure::median_of(long_wait.share).value);
+    work.result("callback_share", measure::median_of(long_callback.share).value);
+}
+
+void judge(measure::session &session) {
+    const measure::numbers found = session.together(2, {.work = "both"});
+    const auto latency = [&](const std::string &name, const std::string &suffix) {
+        const double ours = found.at("callback" + suffix);
+        const double baseline = found.at("wait" + suffix);
+        const double ratio = ours / baseline;
+        session.add({.name = name,
+                     .found = {ratio, ratio, ratio},
+                     .unit = "times the latency",
+                     .kind = measure::bar_kind::at_most,
+                     .bar = 2,
+                     .against = "a thread blocked in MPI_Wait",
+                     .side_unit = "microseconds, median",
+                     .ours = ours,
+                     .baseline = baseline,
+                     .to_beat = "TAMPI: 111 to 156 microseconds"});
+    };
+    latency("message after 2 to 20 ms of waiting", "");
+    latency("message after 1 s of waiting", "_after_1s");
+    const double share = found.at("callback_share") / found.at("wait_share");
+    session.add({.name = "processor time of 1 s of waiting",
+                 .found = {share, share, share},
+                 .unit = "times the processor time",
+                 .kind = measure::bar_kind::at_most,
+                 .bar = 0.5,
+                 .against = "a thread blocked in MPI_Wait",
+                 .side_unit = "% of one processor",
+                 .ours = found.at("callback_share") * 100,
+                 .baseline = found.at("wait_share") * 100});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "wake_latency",
+                          .about = "a message arrives while all workers sleep, helper thread on, against MPI_Wait",
+                          .bars = "median at most 2 times MPI_Wait's, with at most half of its processor time",
+                          .pieces = {{"both", both}},
+                          .judge = judge});
+}
