@@ -49,6 +49,20 @@ THENCE_INTERNAL bool must_test() noexcept;
 // Between two tests of a loop: lets MPI progress and our continuations run. `turns` is how many there were.
 THENCE_INTERNAL void take_turn(unsigned turns) noexcept;
 
+// While it lives, another thread makes progress, if this thread is in a callback on an MPI whose blocked calls leave
+// that to the first of them, which is below us on the stack. Does nothing elsewhere.
+class THENCE_INTERNAL assistance {
+public:
+    assistance() noexcept;
+    ~assistance();
+    assistance(const assistance &) = delete;
+    assistance &operator=(const assistance &) = delete;
+
+private:
+    struct helper;
+    helper *helper_ = nullptr;
+};
+
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 
 // Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
