@@ -72,4 +72,7 @@ THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
 
+// MPI_Finalize is about to be called.
+THENCE_INTERNAL void finalizing() noexcept;
+
 } // namespace thence::continuation

@@ -127,4 +127,8 @@ void tear_down() noexcept {
     is_set_up = false;
 }
 
+void finalizing() noexcept {
+    tear_down();
+}
+
 } // namespace thence::continuation
