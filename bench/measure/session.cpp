@@ -129,6 +129,10 @@ sample difference(const sample &ours, const sample &baseline, double operations)
 }
 
 sample ratio(const sample &ours, const sample &baseline) {
+    if (baseline.value <= 0 || ours.value <= 0) {
+        throw std::runtime_error("measured " + std::to_string(ours.value) + " against " +
+                                 std::to_string(baseline.value) + ": too few iterations to tell anything");
+    }
     return {ours.value / baseline.value, ours.low / baseline.high, ours.high / baseline.low};
 }
 
