@@ -19,6 +19,16 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
+// `where`: who called, for reports.
+inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
+                  MPI_Status *statuses, MPI_Request cont_req, const void *where) {
+    if (!known(flags)) {
+        return c_api::fail(MPI_ERR_ARG);
+    }
+    int flag = 0;
+    return c_api::attach(count, requests, forum(cb, cb_data, flags, where), statuses, cont_req, &flag);
+}
+
 } // namespace
 
 extern "C" {
@@ -47,12 +57,7 @@ int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    if (!known(flags)) {
-        return c_api::fail(MPI_ERR_ARG);
-    }
-    int flag = 0;
-    return c_api::attach(count, requests, forum(cb, cb_data, flags, __builtin_return_address(0)), statuses, cont_req,
-                         &flag);
+    return attach(count, requests, cb, cb_data, flags, statuses, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {

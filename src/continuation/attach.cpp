@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/attach.hpp"
 
-#include "base/clock.hpp"
 #include "continuation/interposing.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
@@ -37,6 +36,9 @@ void continuation::expand() noexcept {
 void operation_complete(engine::operation &op) noexcept {
     auto &c = *static_cast<continuation *>(op.owner);
     if (c.count == 1 || c.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        if (observing != nullptr) [[unlikely]] {
+            observing->ready(c);
+        }
         c.cr->enqueue(&c);
     }
 }
@@ -99,9 +101,13 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     attach_result result;
     continuation_request &cr = *c.cr;
     const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
+    const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    if (observing != nullptr) [[unlikely]] {
+        runs ? observing->ready(c) : observing->withdrawn(c);
+    }
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
         run(c);
-    } else if (may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE)) {
+    } else if (runs) {
         c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
         cr.enqueue(&c);
         progress::engage();
@@ -134,11 +140,13 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     c->statuses = statuses;
     c->cr = &cr;
     c->where = what.where;
-    c->since = base::coarse_clock::now();
     c->count = count;
     const control_word attached(phase::attached, what.form, false, (what.flags & THENCE_INVOKE_FAILED) != 0);
     c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
+    if (observing != nullptr) [[unlikely]] {
+        observing->attached(*c);
+    }
 
     if (count == 1) [[likely]] {
         if (watch(c->first, requests[0], status_slot(statuses, 0), *c, what.flags) == outcome::complete) {

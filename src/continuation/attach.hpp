@@ -2,7 +2,7 @@
 // Attaching a continuation to operations. Arguments are checked before: nothing here can refuse them.
 #pragma once
 
-#include "base/clock.hpp"
+#include "continuation/observe.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/push.hpp"
@@ -48,7 +48,6 @@ enum class single_result { attached, not_tried, refused };
     c->cr = &cr;
     c->where = what.where;
     c->request = handle;
-    c->since = base::coarse_clock::now();
     c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
     request = MPI_REQUEST_NULL;

@@ -63,7 +63,6 @@ struct alignas(64) continuation {
     continuation_request *cr;
     const void *where;   // the code address that attached it
     MPI_Request request; // of a single
-    std::uint32_t since; // coarse clock, in milliseconds
     std::atomic<control_word> control{control_word(phase::free)};
 
     // Any other way of waiting.
@@ -72,6 +71,8 @@ struct alignas(64) continuation {
     engine::operation first;             // the operation, if there is one
     engine::operation *others = nullptr; // all of them, if there are several; the buffer is kept for reuse
     std::int32_t others_capacity = 0;
+
+    std::uint64_t observed = 0; // the observer's, see observe.hpp
 
     engine::operation *operations() noexcept { return count > 1 ? others : &first; }
     bool reserve(int n) noexcept; // room for n operations; false when memory is exhausted

@@ -13,7 +13,7 @@ int set_up();
 // work.
 void tear_down() noexcept;
 
-// The layer above observes: called with each outstanding continuation at MPI_Finalize.
+// The layer above observes: called at MPI_Finalize when continuations are outstanding.
 extern void (*report_outstanding)(const char *when);
 // Called at the end of set_up() and at the beginning of tear_down(), for what observes.
 extern void (*observer_set_up)();

@@ -88,8 +88,10 @@ __attribute__((noinline)) void run_general(continuation &c, control_word kind) n
         const std::uint64_t started = observing != nullptr ? observing->begin(c) : 0;
         result = invoke(c, kind.form(), error);
         if (observing != nullptr) {
-            observing->end(c, started);
+            observing->end(c, started, result);
         }
+    } else if (observing != nullptr) {
+        observing->end(c, 0, error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) {
         note_failure(c, result != MPI_SUCCESS ? result : error);
@@ -163,7 +165,7 @@ namespace {
 class standstill {
 public:
     bool lasts(const continuation_request &cr) noexcept {
-        const std::uint32_t now = base::coarse_clock::read();
+        const std::uint32_t now = base::coarse_milliseconds();
         const unsigned long long done = total(&counters::completed);
         if (cr_ != &cr || done != done_) {
             cr_ = &cr;

@@ -34,6 +34,10 @@ public:
     // True if poll() has nothing to look at.
     virtual bool quiet() const noexcept = 0;
 
+    // True if the operation is known to be complete, though its continuation has not run. Looks without asking MPI;
+    // the caller guarantees that `op` stays in place meanwhile.
+    virtual bool known_complete(const operation &op) const noexcept { return how(op) == tending::done; }
+
     // Asks MPI to cancel. The caller guarantees that `op` stays in place meanwhile; it may be complete already.
     virtual void cancel(operation &op) noexcept = 0;
 

@@ -108,6 +108,10 @@ public:
         }
     }
 
+    bool known_complete(const operation &op) const noexcept override {
+        return how(op) == tending::pushed ? peek(op.request) : engine::known_complete(op);
+    }
+
     bool is_persistent(MPI_Request request) const noexcept override { return request_view(request).persistent(); }
     bool detects_persistent() const noexcept override { return true; }
     unsigned long long recovered() const noexcept override { return recovered_.load(std::memory_order_relaxed); }

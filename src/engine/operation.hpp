@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 
 namespace thence::engine {
@@ -26,5 +27,10 @@ struct operation {
     int error;
     tending how;
 };
+
+// For onlookers: the engine may take results meanwhile.
+inline tending how(const operation &op) noexcept {
+    return std::atomic_ref(const_cast<tending &>(op.how)).load(std::memory_order_relaxed);
+}
 
 } // namespace thence::engine

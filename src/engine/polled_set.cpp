@@ -26,7 +26,7 @@ void take(operation &op, const MPI_Status &status, int error) noexcept {
     }
     op.error = error;
     op.request = MPI_REQUEST_NULL;
-    op.how = tending::done;
+    std::atomic_ref(op.how).store(tending::done, std::memory_order_relaxed);
 }
 
 int error_class(int code) noexcept {

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plate cut into bands of rows, one for each rank, and each band into square blocks. Invariant: the bands follow
+// one another without gap, cut between rows of blocks, and no band is empty.
+#pragma once
+
+#include "config.hpp"
+#include "pgm.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+namespace heat {
+
+// Half-open ranges of rows and columns, counted inside a band.
+struct Tile {
+    int row0, row1, col0, col1;
+};
+
+class Partition {
+public:
+    // Throws ConfigError if there are more ranks than rows of blocks.
+    Partition(const Config &config, int ranks);
+
+    int first_row(int rank) const { return std::min(first_block(rank) * block, rows); }
+    int rows_of(int rank) const { return first_row(rank + 1) - first_row(rank); }
+    int block_rows(int rank) const { return first_block(rank + 1) - first_block(rank); }
+    int block_cols() const { return count(cols); }
+
+    int rows, cols, block, ranks;
+
+private:
+    int count(int cells) const { return (cells + block - 1) / block; }
+    int first_block(int rank) const { return static_cast<int>(static_cast<long>(count(rows)) * rank / ranks); }
+};
+
+// The cells of one band with a frame one cell wide: the border of the plate, or a row of the neighbour above or below
+// (the halo). Row -1 and row rows() are the frame, and so are column -1 and column cols().
+class Band {
+public:
+    Band(const Config &config, const std::optional<Picture> &picture, int first_row, int rows);
+
+    int rows() const { return row_count; }
+    int cols() const { return col_count; }
+    double *row(int i) { return cells.data() + offset(i); }
+    const double *row(int i) const { return cells.data() + offset(i); }
+
+    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours, of which the
+    // upper and left are new already and the lower and right are old. Cells of a source stay as they are.
+    void sweep(const Tile &tile);
+
+private:
+    std::ptrdiff_t offset(int i) const { return (static_cast<std::ptrdiff_t>(i) + 1) * (col_count + 2) + 1; }
+
+    int row_count, col_count;
+    std::vector<double> cells;
+    std::vector<std::uint8_t> held;         // 1 for a cell of a source; same layout as `cells`; empty without sources
+    std::vector<std::pair<int, int>> spans; // for each row the columns between which cells are held
+};
+
+} // namespace heat

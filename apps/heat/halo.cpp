@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The tag names piece and direction only: messages of the same piece follow one another in the order of iterations,
+// which MPI keeps.
+#include "halo.hpp"
+
+#include <array>
+#include <cassert>
+
+namespace heat {
+
+Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1) {
+    Flight f;
+    if (sent ? !sends(d) : !receives(d))
+        return f;
+    const bool down = d == Direction::down;
+    const int peer = sent == down ? run.rank + 1 : run.rank - 1;
+    const int row = sent ? (down ? run.band.rows() - 1 : 0) : (down ? -1 : run.band.rows());
+    double *piece = run.band.row(row) + col0;
+    const int tag = 2 * k + (down ? 0 : 1);
+    const Nanoseconds begin = now();
+    if (sent)
+        MPI_Isend(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
+    else
+        MPI_Irecv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
+    run.recorder.add(Activity::start, begin, now(), iteration, -1, k);
+    f.message = {begin, 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, d, sent};
+    return f;
+}
+
+void Halo::wait(std::span<Flight *const> flights) {
+    std::array<MPI_Request, 4> requests;
+    std::array<Flight *, 4> owners;
+    std::size_t count = 0;
+    for (Flight *f : flights) {
+        if (f->request == MPI_REQUEST_NULL)
+            continue;
+        assert(count < requests.size());
+        requests[count] = f->request;
+        owners[count++] = f;
+    }
+    if (count == 0)
+        return;
+    {
+        const Timed timed(run.recorder, Activity::wait);
+        MPI_Waitall(static_cast<int>(count), requests.data(), MPI_STATUSES_IGNORE);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        complete(*owners[i]);
+        owners[i]->request = MPI_REQUEST_NULL;
+    }
+}
+
+void check_tags(MPI_Comm comm, int pieces) {
+    int *bound = nullptr, found = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
+    if (found && pieces > (*bound - 1) / 2)
+        throw ConfigError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " +
+                          std::to_string(pieces) + " blocks in a row; use a larger --block");
+}
+
+} // namespace heat

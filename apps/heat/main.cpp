@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// heat: read the plate, cut it, run one variant, check and report. Rank 0 reads the files, and all ranks understand the
+// same bytes, so they agree on every error.
+#include "halo.hpp"
+#include "outcome.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <unistd.h>
+
+namespace heat {
+namespace {
+
+// The bytes of a file on rank 0, on every rank. Throws ConfigError on all ranks if it cannot be read.
+std::string broadcast_file(const std::string &name, const std::string &hint, int rank, MPI_Comm comm) {
+    std::string bytes;
+    long size = -1;
+    if (rank == 0) {
+        std::ifstream in(name, std::ios::binary);
+        std::ostringstream text;
+        if (in && text << in.rdbuf())
+            bytes = text.str(), size = static_cast<long>(bytes.size());
+    }
+    MPI_Bcast(&size, 1, MPI_LONG, 0, comm);
+    if (size < 0)
+        throw ConfigError(name + ": cannot read this file" + hint);
+    if (size > 1L << 30)
+        throw ConfigError(name + ": larger than 1 GiB");
+    bytes.resize(static_cast<std::size_t>(size));
+    MPI_Bcast(bytes.data(), static_cast<int>(size), MPI_BYTE, 0, comm);
+    return bytes;
+}
+
+Config load_config(const Options &options, int rank, MPI_Comm comm) {
+    Config config = parse_config(broadcast_file(options.config, " (the configuration)", rank, comm), options.config);
+    if (options.size)
+        config.rows = options.size->rows, config.cols = options.size->cols;
+    if (options.iterations)
+        config.iterations = *options.iterations;
+    if (options.block)
+        config.block = *options.block;
+    check_config(config, "command line");
+    return config;
+}
+
+std::optional<Picture> load_picture(const Config &config, const std::string &config_file, int rank, MPI_Comm comm) {
+    if (config.picture.empty())
+        return std::nullopt;
+    const auto slash = config_file.rfind('/');
+    const bool beside = config.picture.front() != '/' && slash != std::string::npos;
+    const std::string name = (beside ? config_file.substr(0, slash + 1) : "") + config.picture;
+    return parse_pgm(broadcast_file(name, " (the picture of " + config_file + ")", rank, comm), name);
+}
+
+// Threads of this rank; says so if there are more on the node than it has cores.
+int choose_threads(const Options &options, int rank, MPI_Comm comm) {
+    if (!options.variant->threaded)
+        return 1;
+    MPI_Comm node;
+    int ranks = 1;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (options.threads == 0)
+        return std::max(1, cores / ranks);
+    if (rank == 0 && options.threads > 1 && options.threads * ranks > cores)
+        std::fprintf(stderr,
+                     "heat: note: %d threads share %d cores, so times say little; OMP_WAIT_POLICY=passive helps\n",
+                     options.threads * ranks, cores);
+    return options.threads;
+}
+
+bool draws_bar(When when, int rank) {
+    return rank == 0 && (when == When::always || (when == When::automatic && isatty(STDERR_FILENO)));
+}
+
+// The field of a serial run of the same plate, on this process alone.
+Field serial_field(const Config &config, const std::optional<Picture> &picture, double &time) {
+    const Partition whole(config, 1);
+    Band band(config, picture, 0, config.rows);
+    Recorder recorder(0);
+    ProgressBar bar(false, "", config.iterations);
+    Run run{whole, band, MPI_COMM_SELF, 0, 1, 1, config.iterations, recorder, bar};
+    const Nanoseconds begin = now();
+    solve_serial(run);
+    time = static_cast<double>(now() - begin) * 1e-9;
+    return gather_field(run);
+}
+
+int run_variant(const Options &options, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    const Config config = load_config(options, rank, comm);
+    const auto picture = load_picture(config, options.config, rank, comm);
+    const Variant &variant = *options.variant;
+    if (variant.solve == solve_serial && ranks > 1)
+        throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) +
+                          " ranks use --variant mpi");
+    const Partition partition(config, ranks);
+    check_tags(comm, partition.block_cols());
+    const int threads = choose_threads(options, rank, comm);
+
+    Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
+    Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
+    recorder.lane(); // the first lane is this thread's
+    ProgressBar bar(draws_bar(options.progress, rank), variant.name, config.iterations);
+    Run run{partition, band, comm, rank, ranks, threads, config.iterations, recorder, bar};
+    if (!options.start.empty()) {
+        const Field field = gather_field(run);
+        if (rank == 0)
+            write_field(field, options.start);
+    }
+    const Nanoseconds offset = clock_offset(comm);
+
+    MPI_Barrier(comm);
+    const Nanoseconds begin = now();
+    variant.solve(run);
+    const double mine = static_cast<double>(now() - begin) * 1e-9;
+    Outcome outcome{};
+    MPI_Reduce(&mine, &outcome.time, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+    bar.clear();
+
+    outcome.ranks = gather_times(run);
+    if (variant.continuations)
+        outcome.continuations = gather_continuations(run);
+    if (!options.timeline.empty())
+        write_timeline(run, options, offset);
+    const bool wants_field = options.verify || !options.field.empty() || !options.reference.empty();
+    int differs = 0;
+    if (wants_field) {
+        const Field field = gather_field(run);
+        if (rank == 0) {
+            if (!options.field.empty())
+                write_field(field, options.field);
+            if (options.verify) {
+                double time = -1;
+                const Field reference = serial_field(config, picture, time);
+                outcome.comparison = compare(field, reference, "the serial run");
+                outcome.comparison.serial_time = time;
+            }
+            if (!options.reference.empty() && outcome.comparison.verdict != Comparison::differs) {
+                const double time = outcome.comparison.serial_time;
+                outcome.comparison = compare(field, read_field(options.reference), options.reference);
+                outcome.comparison.serial_time = time;
+            }
+            differs = outcome.comparison.verdict == Comparison::differs;
+        }
+    }
+    if (rank == 0) {
+        print_table(run, options, config, outcome);
+        if (!options.json.empty())
+            write_json(run, options, config, outcome);
+    }
+    MPI_Bcast(&differs, 1, MPI_INT, 0, comm);
+    return differs ? field_differs : success;
+}
+
+int run_program(const Options &options) {
+    int granted = MPI_THREAD_SINGLE, rank = 0;
+    MPI_Init_thread(nullptr, nullptr, options.variant->thread_level, &granted);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int status = success;
+    if (granted < options.variant->thread_level) {
+        if (rank == 0)
+            std::fprintf(stderr,
+                         "heat: the variant %s calls MPI from %s, but this MPI does not grant %s;\n"
+                         "use --variant mpi, or an MPI built with thread support\n",
+                         options.variant->name,
+                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "many threads" : "a threaded program",
+                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
+                                                                              : "MPI_THREAD_FUNNELED");
+        status = failure;
+    } else {
+        try {
+            status = run_variant(options, MPI_COMM_WORLD);
+        } catch (const ConfigError &e) { // alike on all ranks
+            if (rank == 0)
+                std::fprintf(stderr, "heat: %s\n", e.what());
+            status = usage;
+        } catch (const PictureError &e) {
+            if (rank == 0)
+                std::fprintf(stderr, "heat: %s\n", e.what());
+            status = usage;
+        } catch (const std::exception &e) { // on this rank alone: the others would wait for it
+            std::fprintf(stderr, "heat: %s\n", e.what());
+            MPI_Abort(MPI_COMM_WORLD, failure);
+        }
+    }
+    MPI_Finalize();
+    return status;
+}
+
+} // namespace
+} // namespace heat
+
+int main(int argc, char **argv) {
+    int status = heat::success;
+    const auto options = heat::parse_options(argc, argv, status);
+    if (!options)
+        return status;
+    heat::restart_with_openmp_settings(argv, *options);
+    return heat::run_program(*options);
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Grey-scale pictures in the PGM format, plain (P2) and binary (P5, 8 and 16 bits).
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heat {
+
+struct Picture {
+    int width = 0;
+    int height = 0;
+    std::vector<float> grey; // row by row from the top; 0 is black, 1 is white
+
+    // Brightness at (x, y) in fractions of the picture, linear between the centres of the pixels.
+    double at(double x, double y) const;
+};
+
+class PictureError : public std::runtime_error {
+public:
+    using std::runtime_error::runtime_error;
+};
+
+// Reads the bytes of a PGM file; `name` is what errors show. Throws PictureError.
+Picture parse_pgm(std::string_view bytes, std::string_view name);
+
+} // namespace heat

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plain ASCII, so that it is readable in any terminal and in a log.
+#include "progress_bar.hpp"
+
+#include <cstdio>
+
+namespace heat {
+
+void ProgressBar::show(int done) {
+    if (!shown)
+        return;
+    const std::unique_lock lock(drawing, std::try_to_lock);
+    if (!lock || (done < total && now() < next))
+        return;
+    next = now() + 100'000'000;
+    constexpr int width = 40;
+    const int filled = static_cast<int>(static_cast<long>(width) * done / total);
+    std::fprintf(stderr, "\r%-10s [%s%s] %3d %%  %d of %d iterations", label.c_str(),
+                 std::string(static_cast<std::size_t>(filled), '#').c_str(),
+                 std::string(static_cast<std::size_t>(width - filled), '.').c_str(),
+                 static_cast<int>(100L * done / total), done, total);
+    std::fflush(stderr);
+}
+
+void ProgressBar::clear() {
+    if (!shown || next == 0)
+        return;
+    std::fprintf(stderr, "\r%*s\r", 100, "");
+    std::fflush(stderr);
+    next = 0;
+}
+
+} // namespace heat

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The figure of `plot.py timeline`: one lane per thread, one line per message from where it was started to where it arrived."""
+import statistics
+
+COMPUTE = ["#2f6da8", "#7fb0d9"]  # even and odd iterations, so that the pipeline of iterations shows
+ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
+MESSAGE = {1: "#1b8a5a", 0: "#8a3ffc"}  # down, up
+HALF = 0.36  # half the height of a lane
+
+
+def iteration_time(spans):
+    """Typical time between the starts of two iterations of one rank, in microseconds."""
+    first = {}
+    for rank, _, activity, begin, _, iteration, _, _ in spans:
+        if activity == 0:
+            key = (rank, iteration)
+            first[key] = min(first.get(key, begin), begin)
+    steps = [first[r, t + 1] - at for (r, t), at in first.items() if (r, t + 1) in first]
+    return statistics.median(steps) if steps else 1000.0
+
+
+def window(run, args):
+    """Begin and end in microseconds, where the caller did not choose."""
+    compute = [s for s in run["spans"] if s[2] == 0]
+    end = max(s[4] for s in compute)
+    length = args.length * 1000 if args.length else 3.2 * iteration_time(run["spans"])
+    if args.begin is not None:
+        return args.begin * 1000, args.begin * 1000 + length
+    # The window with the most blocks begun in the middle half of the run, so that no interruption by another program shows.
+    steps = max(1, int(0.5 * end / length * 2))
+    work = [0] * (steps + 2)
+    for span in compute:
+        step = int((span[3] - end / 4) / length * 2)
+        if 0 <= step < len(work):
+            work[step] += 1
+    best = max(range(steps), key=lambda s: work[s] + work[s + 1])
+    begin = max(0.0, end / 4 + best * length / 2)
+    return begin, begin + length
+
+
+def plural(n, word):
+    return f"{n} {word}" + ("" if n == 1 else "s")
+
+
+def lane_order(run):
+    """Row of each (rank, thread) that did anything, rank 0 on top."""
+    used = sorted({(s[0], s[1]) for s in run["spans"]})
+    return {lane: row for row, lane in enumerate(used)}
+
+
+def draw_lanes(axes, run, lanes, begin, end):
+    bars = {}
+    for rank, lane, activity, start, stop, iteration, _, _ in run["spans"]:
+        if stop < begin or start > end:
+            continue
+        name = run["activities"][activity]
+        colour = COMPUTE[iteration % 2] if name == "compute" else ACTIVITY[name]
+        bars.setdefault((lanes[rank, lane], colour, name), []).append((start - begin, stop - start))
+    for (row, colour, name), pieces in bars.items():
+        # Blocks wide enough get a hairline, so that neighbours of one colour stay apart.
+        wide = name == "compute" and statistics.median(w for _, w in pieces) > (end - begin) / 250
+        axes.broken_barh(pieces, (row - HALF, 2 * HALF), facecolor=colour, edgecolor="white", linewidth=0.4 if wide else 0)
+
+
+def draw_messages(axes, run, lanes, begin, end):
+    """A message is known from both ends; the ends find each other by sender, receiver, direction, iteration and column."""
+    sent = {}
+    for rank, lane, is_sent, down, peer, iteration, col, _, started, _ in run["messages"]:
+        if is_sent:
+            sent[rank, peer, down, iteration, col] = (lane, started)
+    count = 0
+    for rank, lane, is_sent, down, peer, iteration, col, _, _, complete in run["messages"]:
+        origin = None if is_sent else sent.get((peer, rank, down, iteration, col))
+        if origin is None:
+            continue
+        source, started = origin
+        if started < begin or complete > end:
+            continue
+        y0, y1 = lanes[peer, source], lanes[rank, lane]
+        step = 1 if y1 > y0 else -1
+        axes.plot([started - begin, complete - begin], [y0 + step * HALF * 0.9, y1 - step * HALF * 0.9], color=MESSAGE[down], lw=0.9, alpha=0.85,
+                  solid_capstyle="round", zorder=3)
+        axes.plot([complete - begin], [y1 - step * HALF * 0.9], marker="v" if step > 0 else "^", color=MESSAGE[down], ms=3.2, mew=0, zorder=4)
+        count += 1
+    return count
+
+
+def draw(args, load, figures, save):
+    _, pyplot = figures()
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+    runs = [load(f) for f in args.files]
+    windows = [window(r, args) for r in runs]
+    # One scale for all: the longest window, but none so long that another's blocks vanish.
+    length = min(max(e - b for b, e in windows), 3 * min(e - b for b, e in windows))
+    orders = [lane_order(r) for r in runs]
+    heights = [len(o) + 1.1 for o in orders]
+    figure, panels = pyplot.subplots(len(runs), 1, figsize=(13, 1.3 + 0.46 * sum(heights)), squeeze=False, sharex=True, constrained_layout=True,
+                                     gridspec_kw={"height_ratios": heights})
+    for axes, run, (begin, _), lanes in zip(panels[:, 0], runs, windows, orders):
+        axes.set_facecolor("#ededed")  # idle
+        draw_lanes(axes, run, lanes, begin, begin + length)
+        count = draw_messages(axes, run, lanes, begin, begin + length)
+        # Threads are numbered from 0 within their rank.
+        first = {}
+        for rank, lane in lanes:
+            first.setdefault(rank, []).append(lane)
+        axes.set_yticks(list(lanes.values()), [f"rank {r}" + (f" thread {first[r].index(l)}" if len(first[r]) > 1 else "") for r, l in lanes])
+        axes.set_ylim(len(lanes) - 0.5, -0.5)
+        axes.set_xlim(0, length)
+        axes.tick_params(axis="y", length=0)
+        axes.set_title(f"{run['variant']}, {plural(run['ranks'], 'rank')} x {plural(run['threads'], 'thread')}    "
+                       f"from {begin / 1000:.2f} ms, {count} messages shown")
+        for row in range(1, len(lanes)):
+            axes.axhline(row - 0.5, color="white", lw=1.2, zorder=0)
+    unit = 1000 if length > 2000 else 1
+    panels[-1, 0].set_xlabel("milliseconds" if unit == 1000 else "microseconds")
+    panels[-1, 0].xaxis.set_major_formatter(lambda x, _: f"{x / unit:g}")
+    legend = [Patch(color=COMPUTE[0], label="compute, even iteration"), Patch(color=COMPUTE[1], label="odd iteration"),
+              Patch(color=ACTIVITY["start"], label="start a message"), Patch(color=ACTIVITY["wait"], label="wait in MPI"),
+              Patch(color=ACTIVITY["poll"], label="poll"), Patch(color="#ededed", label="idle"),
+              Line2D([], [], color=MESSAGE[1], marker="v", ms=4, lw=1, label="message down"),
+              Line2D([], [], color=MESSAGE[0], marker="^", ms=4, lw=1, label="message up")]
+    figure.legend(handles=legend, loc="upper center",
+                  ncol=len(legend), bbox_to_anchor=(0.5, 1.0), fontsize=9, handlelength=1.3, columnspacing=1.3)
+    figure.get_layout_engine().set(h_pad=0.06, rect=(0, 0, 1, 1 - 0.32 / figure.get_figheight())) # room for the legend
+    save(figure, args.output)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The one list of variants. A variant whose runtime was not found when this was compiled is absent.
+#include "run.hpp"
+
+#include <array>
+
+namespace heat {
+namespace {
+
+// Thread levels are values of the MPI in use, hence no constant initialization.
+const std::array table{
+    Variant{"serial", "one sweep over the plate, no messages; the reference", solve_serial, MPI_THREAD_SINGLE, false,
+            false},
+    Variant{"mpi", "MPI only, nonblocking, one row of blocks per rank", solve_mpi, MPI_THREAD_SINGLE, false, false},
+#ifdef HEAT_HAVE_OPENMP
+    Variant{"forkjoin", "OpenMP worksharing along anti-diagonals, MPI between the iterations", solve_forkjoin,
+            MPI_THREAD_FUNNELED, true, false},
+    Variant{"omp-tasks", "OpenMP tasks with dependences; messages are detached tasks completed by Thence",
+            solve_omp_tasks, MPI_THREAD_MULTIPLE, true, true},
+#endif
+#ifdef HEAT_HAVE_TBB
+    Variant{"tbb", "oneTBB flow graph; messages are asynchronous nodes completed by Thence", solve_tbb,
+            MPI_THREAD_MULTIPLE, true, true},
+#endif
+};
+
+} // namespace
+
+std::span<const Variant> variants() {
+    return table;
+}
+
+const Variant *find_variant(std::string_view name) {
+    for (const Variant &v : table)
+        if (name == v.name)
+            return &v;
+    return nullptr;
+}
+
+} // namespace heat

@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_FIBER_HPP
+#define THENCE_FIBER_HPP
+
+/** @file fiber.hpp
+ *  @brief Boost.Fiber: block a fiber until MPI operations are complete; its thread runs other fibers. C++20.
+ *
+ *  The fiber may be resumed by any thread: one that polls MPI in a fiber, one inside an MPI call, or the library's
+ *  own (`THENCE_CR_ANY_THREAD`). Every scheduling algorithm of Boost.Fiber works, those that move fibers between
+ *  threads (`shared_work`, `work_stealing`) too; the callback never suspends the fiber it happens to run in.
+ *
+ *  A thread whose fibers are all blocked sleeps and makes no progress. Choose one:
+ *  - `thence::fibers::polling<Algorithm>` as the scheduling algorithm: it polls whenever no fiber of the thread is
+ *    ready;
+ *  - `thence::fibers::progress_fiber`: a fiber that polls between the others, under any algorithm;
+ *  - a continuation request with `THENCE_CR_ANY_THREAD`.
+ *
+ *  Callbacks of your own that run in such a poll must not block the fiber (no `boost::fibers::mutex`): on that
+ *  thread no other continuation would run until they return.
+ *
+ *  Link `Boost::fiber`. Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
+ *  Continuations", listing 3 (block and unblock) and section 3.4 (progress as a polling service). */
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <boost/fiber/condition_variable.hpp>
+#include <boost/fiber/fiber.hpp>
+#include <boost/fiber/operations.hpp>
+
+#include <thence/continuation.hpp>
+
+namespace thence::fibers {
+
+namespace detail {
+
+/** A blocked fiber. The mutex is of the thread kind on purpose: it is never held across a switch of fibers, and a
+ *  callback that took one of the fiber kind could suspend the fiber that polls. */
+struct blocked {
+    std::mutex mutex;
+    boost::fibers::condition_variable_any changed;
+    bool done = false;
+    int error = MPI_SUCCESS;
+
+    static int unblock(int error, MPI_Status *, void *data) noexcept {
+        auto *self = static_cast<blocked *>(data);
+        const std::lock_guard lock(self->mutex);
+        self->error = error;
+        self->done = true;
+        self->changed.notify_one();
+        return MPI_SUCCESS;
+    }
+};
+
+inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
+    blocked self;
+    int error = MPI_SUCCESS;
+    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
+        return error;
+    std::unique_lock lock(self.mutex);
+    self.changed.wait(lock, [&] { return self.done; });
+    return self.error;
+}
+
+} // namespace detail
+
+/** @brief Block the calling fiber until an operation is complete.
+ *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
+ *  @param cr      the continuation request that keeps track.
+ *  @return the status.
+ *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
+ *  @note Threads: any fiber of any thread, with the same `cr` too. Not in a callback. */
+inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
+    return thence::detail::complete(request, "an operation of a blocked fiber",
+                                    [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
+}
+
+/** @brief Block the calling fiber until all `requests` are complete. As block() for one.
+ *  @return the statuses, in the order of `requests`. */
+inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Request cr) {
+    return thence::detail::complete(requests, "operations of a blocked fiber",
+                                    [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
+}
+
+/** @brief A scheduling algorithm that polls MPI when no fiber of its thread is ready, else behaves as `Algorithm`.
+ *
+ *      boost::fibers::use_scheduling_algorithm<thence::fibers::polling<boost::fibers::algo::round_robin>>();
+ *
+ *  @tparam Algorithm a class derived from `boost::fibers::algo::algorithm`; the constructor's arguments go to it.
+ *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then
+ *        sleeps up to 64 microseconds; a fiber that another thread makes ready ends that sleep. It starts to poll
+ *        after `MPI_Init` and stops at `MPI_Finalize`; other threads than the one that finalizes have to end before.
+ *        Not for poll-only continuation requests. */
+template <class Algorithm> class polling : public Algorithm {
+public:
+    using Algorithm::Algorithm;
+
+    boost::fibers::context *pick_next() noexcept override {
+        boost::fibers::context *next = Algorithm::pick_next();
+        if (next != nullptr)
+            backoff_.reset();
+        return next;
+    }
+    void suspend_until(std::chrono::steady_clock::time_point const &until) noexcept override {
+        if (!mpi_is_up()) {
+            Algorithm::suspend_until(until);
+            return;
+        }
+        thence_progress();
+        if (this->has_ready_fibers())
+            return;
+        if (const auto time = backoff_.next(); time.count() > 0)
+            Algorithm::suspend_until(std::min(until, std::chrono::steady_clock::now() + time));
+        else
+            std::this_thread::yield();
+    }
+
+private:
+    static bool mpi_is_up() noexcept {
+        int initialized = 0;
+        int finalized = 0;
+        return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized &&
+               MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
+    }
+    thence::detail::backoff backoff_;
+};
+
+/** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to
+ *         destruction. When no other fiber runs between its polls it sleeps, up to 64 microseconds. The destructor
+ *         joins it, so destroy it in a fiber of a thread that runs fibers, before `MPI_Finalize`. Not for poll-only
+ *         continuation requests. */
+class progress_fiber {
+public:
+    progress_fiber() : fiber_([this] { poll(); }) {}
+    ~progress_fiber() {
+        stop_.store(true);
+        fiber_.join();
+    }
+    progress_fiber(const progress_fiber &) = delete;
+    progress_fiber &operator=(const progress_fiber &) = delete;
+
+private:
+    void poll() {
+        using clock = std::chrono::steady_clock;
+        thence::detail::backoff backoff;
+        while (!stop_.load()) {
+            thence_progress();
+            if (const auto time = backoff.next(); time.count() > 0) {
+                boost::this_fiber::sleep_for(time);
+                continue;
+            }
+            const auto left = clock::now();
+            boost::this_fiber::yield();
+            if (clock::now() - left > std::chrono::microseconds(10)) // others have run
+                backoff.reset();
+        }
+    }
+
+    std::atomic<bool> stop_{false};
+    boost::fibers::fiber fiber_; // last: it runs poll() as soon as it exists
+};
+
+} // namespace thence::fibers
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef THENCE_OMP_H
+#define THENCE_OMP_H
+
+/** @file omp.h
+ *  @brief OpenMP: a detached task completes when its MPI operations do. C11 and C++, GCC 11 and Clang 12 or later.
+ *
+ *  A task with the clause `detach(event)` starts operations, hands them to thence_omp_fulfill_event_after() and
+ *  ends. Its thread goes on with other tasks; the tasks that depend on it start once the operations are complete.
+ *
+ *  OpenMP has no polling service, and a thread that waits inside `taskwait` or a barrier calls no MPI. So something
+ *  else has to make progress: create the continuation request with `THENCE_CR_ANY_THREAD`, and the library's own
+ *  thread does (this is the form that can never starve), or wait with thence_omp_taskwait(). Both need
+ *  `MPI_THREAD_MULTIPLE`.
+ *
+ *  GCC's runtime runs a task at once, on the thread that creates it, when more than 64 tasks per thread are
+ *  unfinished, detached ones included. If that task is detached, its creator then blocks until its event is
+ *  fulfilled. Put the receives and the sends that match each other across ranks into one task or create them close
+ *  together, else the creator may wait for a message that it would have sent later. LLVM's runtime has no such
+ *  limit.
+ *
+ *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.2. */
+
+#ifndef _OPENMP
+#error "thence/omp.h needs OpenMP: compile with -fopenmp (CMake: link OpenMP::OpenMP_C or OpenMP::OpenMP_CXX)"
+#endif
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ < 11
+#error "thence/omp.h needs detached tasks: use GCC 11 or later, or Clang 12 or later"
+#endif
+
+#include <omp.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdint.h>
+#include <time.h>
+
+#include <thence/thence.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The data of the continuation is the event itself, so nothing is allocated. */
+static inline int thence_omp_fulfill_(int error, MPI_Status *statuses, void *data) {
+    (void)statuses;
+    omp_fulfill_event((omp_event_handle_t)(uintptr_t)data);
+    return error;
+}
+
+/** @brief Fulfil an OpenMP event once `count` operations are complete.
+ *  @param count    number of requests, at least 0.
+ *  @param requests array of `count` active requests of any kind; as in thence_attach(), the non-persistent ones are
+ *                  `MPI_REQUEST_NULL` on return.
+ *  @param statuses array of `count` statuses that stays valid until the event is fulfilled and is set by then, or
+ *                  `MPI_STATUSES_IGNORE`. The task's own stack is gone by then: use memory that outlives the task.
+ *  @param event    the handle of the clause `detach(event)` of the calling task. Fulfilled exactly once; inside
+ *                  this call if everything is complete already.
+ *  @param cr       the continuation request that keeps track, best one with `THENCE_CR_ANY_THREAD`.
+ *  @return `MPI_SUCCESS`, or an error as from thence_attach():
+ *          - of class `MPI_ERR_ARG`, `MPI_ERR_REQUEST` or `MPI_ERR_NO_MEM`: nothing has happened. The event is
+ *            **not** fulfilled and the requests are still the caller's, who must complete them and fulfil the
+ *            event;
+ *          - any other: everything was complete already and an operation has failed. The event **is** fulfilled.
+ *            This is that operation's error, or `MPI_ERR_IN_STATUS` for `count > 1`.
+ *
+ *          An operation that fails later fulfils the event too. Its error is in `statuses`, and with
+ *          `THENCE_CR_REPORT_FAILED` also what the test of `cr` and thence_omp_taskwait() return.
+ *  @note Threads: any number at once, with the same `cr` too. Cost: that of thence_attach(), no allocation.
+ *  @note Source: paper sections 2.3 and 5.2. */
+static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests[], MPI_Status *statuses,
+                                                 omp_event_handle_t event, MPI_Request cr) {
+    int flag = 0;
+    int rc = thence_attach(count, requests, thence_omp_fulfill_, (void *)(uintptr_t)event, THENCE_INVOKE_FAILED,
+                           statuses, cr, &flag);
+    if (flag)
+        omp_fulfill_event(event);
+    return rc;
+}
+
+/* The thread that tests a continuation request while thence_omp_taskwait() waits. Everything under `mutex` but `cr`. */
+typedef struct thence_omp_tester_ {
+    pthread_mutex_t mutex;
+    pthread_cond_t stopped;
+    MPI_Request cr;
+    int stop;
+    int error;
+} thence_omp_tester_;
+
+static inline void *thence_omp_test_until_stopped_(void *data) {
+    thence_omp_tester_ *self = (thence_omp_tester_ *)data;
+    long registered = -1;
+    int idle = 0;
+    pthread_mutex_lock(&self->mutex);
+    while (!self->stop) {
+        pthread_mutex_unlock(&self->mutex);
+        int flag = 0;
+        thence_cr_info info;
+        int rc = thence_test(&self->cr, &flag, MPI_STATUS_IGNORE);
+        int rc_query = thence_cr_query(self->cr, &info);
+        int moved = rc_query == MPI_SUCCESS && info.registered != registered;
+        registered = rc_query == MPI_SUCCESS ? info.registered : -1;
+        idle = moved ? 0 : idle + 1;
+        if (idle < 200)
+            sched_yield();
+        pthread_mutex_lock(&self->mutex);
+        if (self->error == MPI_SUCCESS)
+            self->error = rc;
+        if (idle >= 200 && !self->stop) { /* sleep, the workers may need the core */
+            struct timespec until;
+            timespec_get(&until, TIME_UTC);
+            until.tv_nsec += 50000;
+            if (until.tv_nsec >= 1000000000) {
+                until.tv_nsec -= 1000000000;
+                until.tv_sec += 1;
+            }
+            pthread_cond_timedwait(&self->stopped, &self->mutex, &until);
+        }
+    }
+    pthread_mutex_unlock(&self->mutex);
+    return NULL;
+}
+
+/** @brief `#pragma omp taskwait` with progress: wait until the child tasks of the calling task are complete,
+ *         detached ones included, and until no continuation is registered with `cr` any more.
+ *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks, of any options.
+ *            With `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the library's thread makes progress
+ *            already; else a thread tests `cr` until the wait is over, so that it ends even if every OpenMP thread
+ *            is blocked.
+ *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_OTHER` (MPI was initialized below
+ *          `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not waited. Otherwise it
+ *          has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed
+ *          continuation.
+ *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand,
+ *        not in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only
+ *        `THENCE_CR_ANY_THREAD` helps.
+ *  @note Source: paper section 5.2, which runs a progress thread for the same reason. */
+static inline int thence_omp_taskwait(MPI_Request cr) {
+    thence_cr_info info;
+    int level, rc;
+    pthread_t thread;
+    thence_omp_tester_ tester;
+
+    rc = thence_cr_query(cr, &info);
+    if (rc == MPI_SUCCESS)
+        rc = MPI_Query_thread(&level);
+    if (rc != MPI_SUCCESS)
+        return rc;
+    if (level < MPI_THREAD_MULTIPLE)
+        return MPI_ERR_OTHER;
+    if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
+#pragma omp taskwait
+        return thence_wait(&cr, MPI_STATUS_IGNORE); /* the last callback may still be on its way out */
+    }
+    tester.cr = cr;
+    tester.stop = 0;
+    tester.error = MPI_SUCCESS;
+    pthread_mutex_init(&tester.mutex, NULL);
+    pthread_cond_init(&tester.stopped, NULL);
+    rc = pthread_create(&thread, NULL, thence_omp_test_until_stopped_, &tester) ? MPI_ERR_NO_MEM : MPI_SUCCESS;
+    if (rc == MPI_SUCCESS) {
+#pragma omp taskwait
+        pthread_mutex_lock(&tester.mutex);
+        tester.stop = 1;
+        pthread_cond_signal(&tester.stopped);
+        pthread_mutex_unlock(&tester.mutex);
+        pthread_join(thread, NULL);
+        rc = thence_wait(&cr, MPI_STATUS_IGNORE);
+        if (tester.error != MPI_SUCCESS)
+            rc = tester.error;
+    }
+    pthread_cond_destroy(&tester.stopped);
+    pthread_mutex_destroy(&tester.mutex);
+    return rc;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

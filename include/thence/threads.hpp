@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_THREADS_HPP
+#define THENCE_THREADS_HPP
+
+/** @file threads.hpp
+ *  @brief Threads of the C++ standard library or POSIX: put the calling thread to sleep until MPI operations are
+ *         complete, and let the callback wake it. C++20.
+ *
+ *  - `thence::threads::block(requests, cr)` sleeps and never calls MPI meanwhile. Somebody else has to make
+ *    progress: another thread inside MPI, or the library's own thread (`THENCE_CR_ANY_THREAD`). If nobody does, it
+ *    never returns.
+ *  - `thence::threads::wait(requests, cr)` makes sure of that itself: of all threads that wait, exactly one polls
+ *    and the others sleep; when its own operations are complete it passes the duty on. A single waiting thread
+ *    polls by itself.
+ *
+ *  Both need the thread level of what they do: several threads call MPI, so `MPI_THREAD_MULTIPLE`, unless the
+ *  program has only one thread.
+ *
+ *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3
+ *  (block and unblock) and section 3.4 (progress). */
+
+#include <condition_variable>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <thence/continuation.hpp>
+
+namespace thence::threads {
+
+namespace detail {
+
+/** A blocked thread. Lives on its stack; the callback notifies under the lock, so it is gone only after that. */
+struct blocked {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool done = false;
+    bool polls = false; // this thread is the one that polls for all
+    int error = MPI_SUCCESS;
+    blocked *next = nullptr; // in the list of sleeping threads, under the mutex of duty
+
+    static int unblock(int error, MPI_Status *, void *data) noexcept {
+        auto *self = static_cast<blocked *>(data);
+        const std::lock_guard lock(self->mutex);
+        self->error = error;
+        self->done = true;
+        self->changed.notify_one();
+        return MPI_SUCCESS;
+    }
+};
+
+/** Who polls. Invariant: if any thread is in `sleeping`, exactly one other thread polls or is leaving and has not
+ *  yet passed the duty on. Lock order: this mutex, then that of a blocked thread. */
+class duty {
+public:
+    static duty &instance() {
+        static duty only;
+        return only;
+    }
+    /** @return true if `self` has to poll now; else it is listed as sleeping. */
+    bool enter(blocked &self) {
+        const std::lock_guard lock(mutex_);
+        if (taken_) {
+            self.next = std::exchange(sleeping_, &self);
+            return false;
+        }
+        return taken_ = true;
+    }
+    /** `self` is complete. If it has the duty, or got it while completing, pass it to a sleeping thread. */
+    void leave(blocked &self) {
+        const std::lock_guard lock(mutex_);
+        for (blocked **link = &sleeping_; *link != nullptr; link = &(*link)->next) {
+            if (*link == &self) { // it never had the duty
+                *link = self.next;
+                return;
+            }
+        }
+        if (sleeping_ == nullptr) {
+            taken_ = false;
+            return;
+        }
+        blocked &next = *std::exchange(sleeping_, sleeping_->next);
+        const std::lock_guard lock_next(next.mutex);
+        next.polls = true;
+        next.changed.notify_one();
+    }
+
+private:
+    std::mutex mutex_;
+    bool taken_ = false;
+    blocked *sleeping_ = nullptr;
+};
+
+inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
+    blocked self;
+    int error = MPI_SUCCESS;
+    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
+        return error;
+    std::unique_lock lock(self.mutex);
+    self.changed.wait(lock, [&] { return self.done; });
+    return self.error;
+}
+
+inline void poll_until_done(blocked &self) {
+    thence::detail::backoff backoff;
+    std::unique_lock lock(self.mutex);
+    while (!self.done) {
+        lock.unlock();
+        thence_progress();
+        lock.lock();
+        if (self.done)
+            break;
+        if (const auto time = backoff.next(); time.count() > 0) {
+            self.changed.wait_for(lock, time, [&] { return self.done; });
+        } else {
+            lock.unlock();
+            std::this_thread::yield();
+            lock.lock();
+        }
+    }
+}
+
+inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
+    thence_cr_info info{};
+    check(thence_cr_query(cr, &info), "wait: the continuation request");
+    if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
+        throw error("wait: create the continuation request without poll-only and needs-start, or use block()",
+                    MPI_ERR_ARG);
+    blocked self;
+    int error = MPI_SUCCESS;
+    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
+        return error;
+    duty &polling = duty::instance();
+    bool polls = polling.enter(self);
+    if (!polls) {
+        std::unique_lock lock(self.mutex);
+        self.changed.wait(lock, [&] { return self.done || self.polls; });
+        polls = self.polls;
+    }
+    if (polls)
+        poll_until_done(self);
+    polling.leave(self);
+    return self.error;
+}
+
+} // namespace detail
+
+/** @brief Sleep until an operation is complete.
+ *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
+ *  @param cr      the continuation request that keeps track.
+ *  @return the status.
+ *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
+ *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes
+ *        it.
+ * */
+inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
+    return thence::detail::complete(request, "an operation of a blocked thread",
+                                    [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
+}
+
+/** @brief Sleep until all `requests` are complete. As block() for one. @return the statuses, in the same order. */
+inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Request cr) {
+    return thence::detail::complete(requests, "operations of a blocked thread",
+                                    [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
+}
+
+/** @brief Wait until an operation is complete; if no other thread does already, poll for all threads that wait.
+ *  @param cr not poll-only and not one that needs a start: `MPI_ERR_ARG`. Else as block().
+ *  @note Threads: any number at once, with the same `cr` too. The polling thread also runs other ready callbacks.
+ *        Not in a callback, where no continuation runs. */
+inline MPI_Status wait(MPI_Request &request, MPI_Request cr) {
+    return thence::detail::complete(request, "an operation of a waiting thread",
+                                    [cr](auto those, auto *statuses) { return detail::wait(those, statuses, cr); });
+}
+
+/** @brief Wait until all `requests` are complete. As wait() for one. @return the statuses, in the same order. */
+inline std::vector<MPI_Status> wait(std::span<MPI_Request> requests, MPI_Request cr) {
+    return thence::detail::complete(requests, "operations of a waiting thread",
+                                    [cr](auto those, auto *statuses) { return detail::wait(those, statuses, cr); });
+}
+
+} // namespace thence::threads
+
+#endif

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# The demonstration: heat in all variants on two plates, checked bit by bit against the serial run, with figures.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+usage() {
+    cat <<'EOF'
+usage: scripts/demo.sh BUILD_DIR OUT_DIR
+
+Runs BUILD_DIR/bin/heat serially and in every variant it was built with, on the plates in apps/heat/configs. Leaves in
+OUT_DIR the figures (*.png), the table (report.txt) and what the runs wrote. Exit status 1 if a run fails, 3 if any field
+differs from the serial one.
+
+THENCE_DEMO_SCALE   percentage of the configured iterations [100]
+MPIEXEC             the MPI launcher [the one BUILD_DIR was configured with]
+PYTHON              a Python with numpy and matplotlib [python3 or /usr/bin/python3, the first that has them]
+EOF
+}
+case ${1-} in --help | -h) usage; exit 0 ;; esac
+[ $# -eq 2 ] || { usage >&2; exit 2; }
+die() { echo "demo: $*" >&2; exit 1; }
+
+heat=$1/bin/heat
+[ -x "$heat" ] || die "no $heat; build it first: make build"
+heat=$(cd "$(dirname "$heat")" && pwd)/heat
+[ -n "${MPIEXEC-}" ] || MPIEXEC=$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' "$1/CMakeCache.txt" 2>/dev/null || true)
+MPIEXEC=${MPIEXEC:-mpiexec}
+command -v "$MPIEXEC" >/dev/null 2>&1 || die "no MPI launcher $MPIEXEC; set MPIEXEC"
+scale=${THENCE_DEMO_SCALE:-100}
+[[ $scale =~ ^[1-9][0-9]*$ ]] || die "THENCE_DEMO_SCALE=$scale is not a percentage"
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+rm -f "$out"/*.json "$out"/*.npy "$out"/*.log "$out"/*.png "$out/report.txt"
+
+# Running as root, more ranks than cores, no binding: the same settings as for the tests.
+while IFS='=' read -r name value; do export "$name=$value"; done < <(grep '^[A-Z]' "$root/cmake/test_environment.txt")
+
+# On a machine that others use too, a thread that spins while it waits takes the core from the one it waits for. So
+# waiting threads yield early, in MPI and in OpenMP alike; your own settings win.
+export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1} GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-1000}
+
+python=
+for candidate in ${PYTHON:+"$PYTHON"} python3 /usr/bin/python3; do
+    if "$candidate" -c 'import numpy, matplotlib' >/dev/null 2>&1; then python=$candidate; break; fi
+done
+figures=$python
+if [ -z "$python" ]; then
+    python=$(command -v python3) || die "no python3"
+    echo "demo: no figures, since no Python here has numpy and matplotlib; scripts/setup.sh demo installs them" >&2
+fi
+plot() { "$python" "$root/apps/heat/plot.py" "$@"; }
+
+# Two ranks share the cores, or one has them all; four ranks of MPI only, whatever the machine.
+cores=$(nproc)
+threads=$((cores / 2))
+if [ "$threads" -lt 1 ]; then threads=1; fi
+if [ "$threads" -gt 4 ]; then threads=4; fi
+runs=("serial 1 1" "mpi 2 1" "mpi 4 1")
+for variant in forkjoin omp-tasks tbb; do
+    if "$heat" --help | grep -q "^  $variant "; then
+        runs+=("$variant 2 $threads" "$variant 1 $((2 * threads))")
+    else
+        echo "demo: heat was built without the variant $variant" >&2
+    fi
+done
+plates=(sources picture)
+
+total=$((${#plates[@]} * ${#runs[@]}))
+done_runs=0
+bar() { # what is running
+    local width=30 filled
+    filled=$((width * done_runs / total))
+    if [ -t 2 ]; then
+        printf '\r[%s%s] %2d/%d  %-40s' "$(printf '%*s' $filled '' | tr ' ' '#')" \
+            "$(printf '%*s' $((width - filled)) '' | tr ' ' '.')" "$done_runs" "$total" "$1" >&2
+    else
+        echo "[$((done_runs + 1))/$total] $1" >&2
+    fi
+}
+clear_bar() { if [ -t 2 ]; then printf '\r%*s\r' 90 '' >&2; fi; }
+
+failed=0
+for plate in "${plates[@]}"; do
+    config=$root/apps/heat/configs/$plate.cfg
+    configured=$(sed -n 's/^iterations *= *\([0-9]*\).*/\1/p' "$config")
+    iterations=$((configured * scale / 100))
+    if [ "$iterations" -lt 1 ]; then iterations=1; fi
+    for run in "${runs[@]}"; do
+        read -r variant ranks threads_each <<<"$run"
+        name=$plate-$variant-${ranks}x$threads_each
+        bar "$plate: $variant, $ranks x $threads_each"
+        command=("$heat" "$config" --variant "$variant" --threads "$threads_each" --iterations "$iterations"
+            --progress never --json "$out/$name.json")
+        if [ "$variant" = serial ]; then
+            command+=(--start "$out/$plate-start.npy" --field "$out/$plate.npy")
+        else
+            command+=(--reference "$out/$plate.npy" --timeline "$out/$name.timeline.json" --timeline-capacity 30000)
+            command=("$MPIEXEC" -n "$ranks" "${command[@]}")
+        fi
+        status=0
+        timeout 120 "${command[@]}" >"$out/$name.log" 2>&1 || status=$?
+        done_runs=$((done_runs + 1))
+        [ $status -eq 0 ] && continue
+        clear_bar
+        echo "demo: $name ended with status $status; the end of $out/$name.log:" >&2
+        tail -n 15 "$out/$name.log" >&2
+        failed=1
+        # A run that ended with a report takes part in the table, where its field shows as different.
+        if [ "$variant" = serial ]; then exit 1; fi
+    done
+done
+clear_bar
+
+mapfile -t results < <(find "$out" -maxdepth 1 -name '*.json' ! -name '*.timeline.json' | sort)
+status=0
+plot table --check "${results[@]}" >"$out/report.txt" || status=$?
+cat "$out/report.txt"
+echo
+if [ -n "$figures" ]; then
+    for plate in "${plates[@]}"; do
+        plot field "$out/$plate-start.npy" "$out/$plate.npy" --titles "start,end" -o "$out/field-$plate.png"
+        timelines=()
+        for run in "${runs[@]:1}"; do
+            read -r variant ranks threads_each <<<"$run"
+            file=$out/$plate-$variant-${ranks}x$threads_each.timeline.json
+            if [ "$ranks" = 2 ] && [ -e "$file" ]; then timelines+=("$file"); fi
+        done
+        [ ${#timelines[@]} -eq 0 ] || plot timeline "${timelines[@]}" -o "$out/timeline-$plate.png"
+    done
+    plot bars "${results[@]}" -o "$out/variants.png"
+fi
+echo "$out/report.txt"
+if [ $status -ne 0 ]; then exit $status; fi
+if [ $failed -ne 0 ]; then exit 1; fi
+echo "All fields are bit-identical to the serial run."
