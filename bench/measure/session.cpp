@@ -61,13 +61,13 @@ sample session::instructions(const job &what) {
     std::cerr << "  counting " << what.work << ", " << name_of(what.threads) << '\n';
     const std::vector<double> totals =
         instructions_per_call(command, with_launcher_permission(what.environment), what.limit);
-    if (totals.size() != 2U * repeats) {
+    if (totals.size() != 1 + 2U * repeats) { // the first one only warms up
         throw std::runtime_error("callgrind saw " + std::to_string(totals.size()) + " calls instead of " +
-                                 std::to_string(2 * repeats) + ": " + joined(command));
+                                 std::to_string(1 + 2 * repeats) + ": " + joined(command));
     }
     std::vector<double> per_iteration;
     for (int i = 0; i < repeats; ++i) {
-        const double more = totals[2U * i + 1] - totals[2U * i];
+        const double more = totals[2U * i + 2] - totals[2U * i + 1];
         per_iteration.push_back(more / static_cast<double>(what.many - what.few));
     }
     return median_of(per_iteration);
@@ -129,6 +129,10 @@ sample difference(const sample &ours, const sample &baseline, double operations)
 }
 
 sample ratio(const sample &ours, const sample &baseline) {
+    if (baseline.value <= 0 || ours.value <= 0) {
+        throw std::runtime_error("measured " + std::to_string(ours.value) + " against " +
+                                 std::to_string(baseline.value) + ": too few iterations to tell anything");
+    }
     return {ours.value / baseline.value, ours.low / baseline.high, ours.high / baseline.low};
 }
 
