@@ -96,7 +96,7 @@ int set_up() {
     engine::visit_watched = &visit_operations;
     engine::choose({&operation_complete, &request_complete});
     progress::set_up({&on_progress, &help, &outstanding});
-    if (!progress::has_hook()) {
+    if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }
     mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
@@ -126,6 +126,10 @@ void tear_down() noexcept {
     }
     engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
     is_set_up = false;
+}
+
+void finalizing() noexcept {
+    tear_down();
 }
 
 } // namespace thence::continuation
