@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random graphs of operations give what MPI_Waitall would: groups, continuation requests continued through others,
-// callbacks that post the next operations, errors and cancellation, completed in random order. Each graph has a model
+// callbacks that post the next operations, errors, completed in random order. Each graph has a model
 // of its own that knows the statuses and the order that must hold; the seed is printed.
 //
 // usage: random_graphs [--graphs=N] [--seed=N] [GoogleTest options]
