@@ -68,7 +68,8 @@ void judge(measure::session &session) {
     }
     for (const measure::level threads : {measure::level::single, measure::level::multiple}) {
         const measure::sample ours = session.instructions({.work = "attach", .threads = threads});
-        const measure::sample baseline = session.instructions({.work = "waitall", .threads = threads});
+        const measure::sample baseline = session.instructions(
+            measure::without_interposition({.work = "waitall", .threads = threads}, "attach_vs_waitall"));
         session.add({.name = measure::name_of(threads),
                      .found = measure::difference(ours, baseline, batch),
                      .unit = "instructions per continuation",

@@ -45,8 +45,9 @@ def draw_overview(benchmarks, environment, path):
     for y, (_, figure) in enumerate(rows):
         share = used_share(figure)
         axes.barh(y, min(share, 3), color=MET if figure["passed"] else MISSED)
-        axes.text(min(share, 3) + 0.03, y, f"{figure['value']:.3g} {figure['unit']}", va="center", fontsize=7)
-    axes.axvline(1, color="black", linewidth=1)
+        axes.text(min(share, 3) + 0.03, y, f"{figure['value']:.3g} {figure['unit']}", va="center", fontsize=7,
+                  bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
+    axes.axvline(1, color="black", linewidth=1, zorder=1)
     axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7)
     axes.invert_yaxis()
     axes.set_xlim(0, 3.9)
@@ -77,7 +78,7 @@ def draw_benchmark(benchmark, path):
         panel.invert_yaxis()
         panel.margins(x=0.12)
         panel.set_xlabel(unit)
-    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\ngrey: {sides[0]['against']}; colour: Thence", fontsize=8)
+    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\ngrey: without Thence, colour: with", fontsize=8)
     fig.savefig(path, dpi=150)
     plt.close(fig)
 

@@ -6,6 +6,7 @@
 #include "measure/benchmark.hpp"
 
 #include <semaphore>
+#include <stdexcept>
 #include <sys/resource.h>
 #include <thence/thence.h>
 #include <time.h>
@@ -121,7 +122,19 @@ void repeat(exchange &pair, int count, nanoseconds shortest, nanoseconds step, f
     }
 }
 
+// How much of a processor this rank gets while both spin: less than all of it, and latencies are those of the
+// scheduler.
+double share_of_processor() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const nanoseconds start = now();
+    const nanoseconds processor = processor_time();
+    while (now() - start < 300000000) {
+    }
+    return static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
+}
+
 void both(measure::work &work) {
+    work.result("free_processor", share_of_processor());
     exchange pair(work.rank());
     findings wait;
     findings callback;
@@ -139,6 +152,11 @@ void both(measure::work &work) {
 
 void judge(measure::session &session) {
     const measure::numbers found = session.together(2, {.work = "both"});
+    if (found.at("free_processor") < 0.9) {
+        throw std::runtime_error(
+            "a thread that spins got only " + std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
+            "% of a processor: latencies need two free ones; run this when the machine is quieter");
+    }
     const auto latency = [&](const std::string &name, const std::string &suffix) {
         const double ours = found.at("callback" + suffix);
         const double baseline = found.at("wait" + suffix);

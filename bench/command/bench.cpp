@@ -70,7 +70,7 @@ measure::report run(const std::string &name, const bench_options &chosen) {
         command.emplace_back("--quick");
     }
     std::cerr << "measuring " << name << '\n';
-    const outcome result = run_program(command, {}, std::chrono::hours(24));
+    const outcome result = run_program(command, {}, std::chrono::hours(24), measure::errors::show);
     try {
         return nlohmann::json::parse(result.output).get<measure::report>();
     } catch (const nlohmann::json::exception &) {

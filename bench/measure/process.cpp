@@ -37,7 +37,9 @@ pipe_ends make_pipe() {
     const int nothing = open("/dev/null", O_RDONLY);
     dup2(nothing, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
-    dup2(err, STDERR_FILENO);
+    if (err >= 0) {
+        dup2(err, STDERR_FILENO);
+    }
     for (const std::string &entry : environment) {
         putenv(const_cast<char *>(entry.c_str()));
     }
@@ -85,7 +87,7 @@ bool collect(int out, int err, clock::time_point deadline, outcome &result) {
 } // namespace
 
 outcome run_program(const std::vector<std::string> &command, const std::vector<std::string> &environment,
-                    std::chrono::seconds limit) {
+                    std::chrono::seconds limit, errors standard_error) {
     std::vector<char *> arguments;
     for (const std::string &word : command) {
         arguments.push_back(const_cast<char *>(word.c_str()));
@@ -100,7 +102,7 @@ outcome run_program(const std::vector<std::string> &command, const std::vector<s
         throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
     }
     if (child == 0) {
-        become(arguments.data(), environment, out.write, err.write, failed.write);
+        become(arguments.data(), environment, out.write, standard_error == errors::keep ? err.write : -1, failed.write);
     }
     close(out.write);
     close(err.write);

@@ -15,10 +15,12 @@ struct outcome {
     std::string errors; // standard error
 };
 
+enum class errors { keep, show }; // show: standard error goes where this process's goes
+
 // `environment` holds NAME=value entries that are added to this process's own. Throws std::runtime_error if the
 // program cannot be started.
 outcome run_program(const std::vector<std::string> &command, const std::vector<std::string> &environment,
-                    std::chrono::seconds limit);
+                    std::chrono::seconds limit, errors standard_error = errors::keep);
 
 // The folder that holds the running executable.
 std::string own_folder();

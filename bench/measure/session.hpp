@@ -27,6 +27,9 @@ struct job {
     std::chrono::seconds limit{300};
 };
 
+// The job in the same program without interposition, as if Thence were not linked. For baselines.
+job without_interposition(job what, const std::string &program);
+
 using numbers = std::map<std::string, double>; // what the work gave to work::result()
 
 class session {

@@ -111,6 +111,13 @@ void take_turn(unsigned turns) noexcept {
     }
 }
 
+void catch_up() noexcept {
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
+        progress::ready.load(std::memory_order_relaxed)) {
+        take_turn(0);
+    }
+}
+
 struct assistance::helper {
     std::atomic<bool> stop{false};
     std::thread thread{[this] {

@@ -228,7 +228,7 @@ long run_ready(long limit) noexcept {
     return ran;
 }
 
-int on_progress() noexcept {
+int on_progress(bool may_run) noexcept {
     if (this_thread.busy != 0) {
         return 0;
     }
@@ -236,7 +236,7 @@ int on_progress() noexcept {
         busy_scope polling;
         engine::current->poll();
     }
-    const long ran = run_ready(most_in_hook);
+    const long ran = may_run ? run_ready(most_in_hook) : 0;
     if (ran == 0) {
         progress::hook_found_nothing();
     }

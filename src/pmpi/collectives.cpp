@@ -15,7 +15,9 @@ extern "C" {
             return PMPI_##name arguments;                                                                              \
         }                                                                                                              \
         const assistance helped;                                                                                       \
-        return PMPI_##name arguments;                                                                                  \
+        const int code = PMPI_##name arguments;                                                                        \
+        catch_up();                                                                                                    \
+        return code;                                                                                                   \
     }
 
 #define SEND const void *sendbuf, int sendcount, MPI_Datatype sendtype

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: check_command.py CASE PROGRAM
+
+Checks of the command `thence`, one function each, named for what must hold.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BENCHMARKS = [
+    "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
+    "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
+]
+ENGINES = {"openmpi", "mpich", "testsome"}
+SKIPPED = 77
+
+
+def run(program, *arguments, **environment):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, **environment},
+                          check=False)
+
+
+def succeed(result, status=0):
+    assert result.returncode == status, f"exit {result.returncode}: {result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def info_says_what_is_in_force(program):
+    facts = json.loads(succeed(run(program, "info", "--json")))
+    assert facts["engine"] in ENGINES and len(facts["engine_why"]) > 10, facts
+    assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
+    assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
+    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE"}, facts
+    text = succeed(run(program, "info"))
+    for fact in (facts["engine"], facts["engine_why"], facts["hook"], facts["mpi"]["library"], *facts["settings"]):
+        assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
+
+
+def info_follows_the_settings(program):
+    facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
+    assert facts["engine"] == "testsome", facts
+    assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
+    assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
+
+
+def bench_lists_every_benchmark(program):
+    lines = succeed(run(program, "bench", "--list")).splitlines()
+    assert [line for line in lines if not line.startswith(" ")] == BENCHMARKS, lines
+    assert sum(line.strip().startswith("bar: ") for line in lines) == len(BENCHMARKS), lines
+
+
+def wrong_usage_is_told(program):
+    result = run(program, "bench", "no_such_benchmark")
+    assert result.returncode == 2 and "no_such_benchmark" in result.stderr and "--list" in result.stderr, result
+    for arguments in (["bench"], ["bench", "--all", "memory"], [], ["no_such_command"], ["info", "--level", "half"]):
+        result = run(program, *arguments)
+        assert result.returncode == 2 and result.stderr, (arguments, result)
+    for arguments in (["--help"], ["info", "--help"], ["bench", "--help"], ["--version"]):
+        assert succeed(run(program, *arguments)), arguments
+
+
+def check_figure(figure):
+    """A judged figure says so itself, and its verdict is that of its numbers."""
+    assert figure["low"] <= figure["value"] <= figure["high"] and figure["unit"] and figure["against"], figure
+    if "at_most" in figure:
+        assert figure["passed"] == (figure["value"] <= figure["at_most"]), figure
+    elif "at_least" in figure:
+        assert figure["passed"] == (figure["value"] >= figure["at_least"]), figure
+    else:
+        assert "passed" not in figure, figure
+
+
+def figures_agree_with_exit_status(program):
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "figures.json"
+        result = run(program, "bench", "memory", "idle_cpu", "--quick", "--json", str(file))
+        written = json.loads(file.read_text())
+    assert [b["name"] for b in written["benchmarks"]] == ["memory", "idle_cpu"], written
+    assert written["measured_on"]["engine"] in ENGINES, written
+    for benchmark in written["benchmarks"]:
+        assert benchmark["figures"] and "failed" not in benchmark, benchmark
+        for figure in benchmark["figures"]:
+            check_figure(figure)
+            assert figure["name"] in result.stdout, result.stdout
+        assert benchmark["passed"] == all(f.get("passed", True) for f in benchmark["figures"]), benchmark
+    assert result.returncode == (0 if all(b["passed"] for b in written["benchmarks"]) else 1), result
+
+
+def plot_draws_every_benchmark(program):
+    with tempfile.TemporaryDirectory() as folder:
+        drawn = Path(folder) / "figures"
+        result = run(program, "bench", "memory", "inflight_rate", "--quick", "--plot", str(drawn))
+        if "matplotlib" in result.stderr:
+            print(result.stderr)
+            return SKIPPED
+        assert result.returncode in (0, 1), result
+        for name in ("overview", "memory", "inflight_rate"):
+            assert (drawn / f"{name}.png").stat().st_size > 5000, name
+    return 0
+
+
+def need_valgrind():
+    if shutil.which("valgrind") is None:
+        print("no valgrind in PATH")
+        sys.exit(SKIPPED)
+
+
+def counts_are_exact(program):
+    need_valgrind()
+    figure = json.loads(succeed(run(program, "--quick")))["figures"][0]
+    assert abs(figure["value"] - 100) < 0.5, figure
+
+
+def bars_are_judged(program):
+    need_valgrind()
+    assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="101")))["passed"] is True
+    assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="98"), 1))["passed"] is False
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in globals():
+        print(__doc__)
+        return 2
+    return globals()[sys.argv[1]](sys.argv[2]) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
