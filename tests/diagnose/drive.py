@@ -230,6 +230,13 @@ def timeline_survives_exit_without_finalize():
     assert found["spans"] == attached(output) > 0, found
 
 
+def exit_without_finalize_is_no_crash_with_threads_of_the_library():
+    # Launchers call an end without MPI_Finalize an error; the program's own end is what counts.
+    _, text = run(["no_finalize", "20"], settings={"THENCE_STALL": "10s", "THENCE_PROGRESS": "thread"}, good=False,
+                  prefix=["/bin/sh", "-c", '"$@"; echo "ended with $?" >&2', "sh"])
+    expect(text, r"ended with 0\n", times=1)
+
+
 def timeline_and_stall_report_together():
     with tempfile.TemporaryDirectory() as folder:
         _, text = run(["late"], settings={"THENCE_STALL": "300ms", "THENCE_TRACE": f"{folder}/t"})
