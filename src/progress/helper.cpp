@@ -17,7 +17,8 @@ namespace thence::progress {
 namespace {
 
 std::mutex mutex_; // guards starting and stopping
-std::thread thread_;
+// Never destroyed: a process that exits without MPI_Finalize leaves it running.
+std::thread &thread_ = *new std::thread;
 std::atomic<bool> running_{false};
 std::atomic<bool> stop_{false};
 std::atomic<unsigned> epoch_{0}; // the futex: changes with every wake
