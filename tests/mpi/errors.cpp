@@ -101,14 +101,25 @@ TEST_F(error, of_one_operation_in_a_group_leaves_the_others_right) {
     }
 }
 
-TEST_F(error, of_a_persistent_receive_leaves_it_usable) {
+// Some MPIs free a persistent request whose operation failed, against the standard; there it is not used again.
+TEST_F(error, of_a_persistent_receive_ends_each_continuation_on_it) {
     std::vector<int> data(small, -1);
     MPI_Request request = MPI_REQUEST_NULL;
-    if (rank == 0) {
+    bool kept_by_mpi = true;
+    if (rank == 0) { // what this MPI does by itself, without a continuation
         MPI_Recv_init(data.data(), small / 2, MPI_INT, 1, 1, comm, &request);
+        MPI_Start(&request);
+        tell(1);
+        EXPECT_EQ(MPI_ERR_TRUNCATE, class_of(MPI_Wait(&request, MPI_STATUS_IGNORE)));
+        kept_by_mpi = request != MPI_REQUEST_NULL;
+        if (!kept_by_mpi) {
+            MPI_Recv_init(data.data(), small / 2, MPI_INT, 1, 1, comm, &request);
+        }
+    } else {
+        await(0);
+        MPI_Send(data.data(), small, MPI_INT, 0, 1, comm);
     }
-    for (int turn = 0; turn < 4; ++turn) {
-        const int n = turn % 2 == 0 ? small : small / 2;
+    for (const int n : {small / 2, small, small / 2}) {
         if (rank == 0) {
             outcome seen, twin;
             MPI_Start(&request);
@@ -121,7 +132,9 @@ TEST_F(error, of_a_persistent_receive_leaves_it_usable) {
                 EXPECT_EQ(n == small ? MPI_ERR_TRUNCATE : MPI_SUCCESS, class_of(one->error));
                 EXPECT_EQ(n == small ? MPI_ERR_TRUNCATE : MPI_SUCCESS, class_of(one->statuses[0].MPI_ERROR));
             }
-            ASSERT_NE(MPI_REQUEST_NULL, request);
+            if (n == small && !kept_by_mpi) {
+                MPI_Recv_init(data.data(), small / 2, MPI_INT, 1, 1, comm, &request);
+            }
         } else {
             await(0);
             MPI_Send(data.data(), n, MPI_INT, 0, 1, comm);

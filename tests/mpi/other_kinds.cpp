@@ -220,7 +220,7 @@ TEST_F(generalized, completed_inside_a_callback) {
         [](int, MPI_Status *, void *data) { return MPI_Grequest_complete(*static_cast<MPI_Request *>(data)); }, &handle,
         0, MPI_STATUS_IGNORE, cr, &flag);
     ASSERT_EQ(0, flag);
-    MPI_Send(&value, 1, MPI_INT, rank, 1, comm);
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
     wait();
     check(seen);
 }

@@ -143,6 +143,9 @@ TEST_F(point_to_point, strided_datatype) {
 
 TEST_F(point_to_point, process_null_and_message_of_nothing) {
     MPI_Request requests[3] = {};
+    MPI_Status plain; // some MPIs set another source than the standard's
+    MPI_Irecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 3, comm, &requests[0]);
+    MPI_Wait(&requests[0], &plain);
     outcome seen;
     MPI_Irecv(nullptr, 0, MPI_INT, MPI_PROC_NULL, 3, comm, &requests[0]);
     MPI_Isend(nullptr, 0, MPI_INT, 1 - rank, 4, comm, &requests[1]);
@@ -150,7 +153,7 @@ TEST_F(point_to_point, process_null_and_message_of_nothing) {
     seen.attach(3, requests, cr);
     wait();
     EXPECT_EQ(1, seen.ended());
-    EXPECT_EQ(MPI_PROC_NULL, seen.statuses[0].MPI_SOURCE);
+    EXPECT_EQ(plain.MPI_SOURCE, seen.statuses[0].MPI_SOURCE);
     EXPECT_EQ(1 - rank, seen.statuses[2].MPI_SOURCE);
     EXPECT_EQ(0, seen.count(2));
 }
