@@ -18,6 +18,7 @@ namespace {
 using Token = tbb::flow::continue_msg;
 using Block = tbb::flow::continue_node<Token>;
 using Async = tbb::flow::async_node<Token, Token>;
+constexpr tbb::flow::node_priority_t prior = 1;
 using Gate = tbb::flow::multifunction_node<Token, std::tuple<Token>>;
 
 class FlowSolver {
@@ -28,7 +29,8 @@ public:
           total(static_cast<long>(r.iterations) * rows * cols), finished(0) {
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k)
-                blocks.push_back(std::make_unique<Block>(graph, [this, i, k](Token) { sweep(i, k); }));
+                blocks.push_back(std::make_unique<Block>(
+                    graph, [this, i, k](Token) { sweep(i, k); }, prior));
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k)
                 connect(i, k);
@@ -117,8 +119,9 @@ private:
         total += messages;
         pieces.push_back(std::make_unique<Piece>(Piece{this, sent, d, k, messages, 0, {}, nullptr, nullptr}));
         Piece &p = *pieces.back();
-        p.node = std::make_unique<Async>(graph, tbb::flow::unlimited,
-                                         [&p](Token, Async::gateway_type &gateway) { p.solver->begin(p, gateway); });
+        p.node = std::make_unique<Async>(
+            graph, tbb::flow::unlimited, [&p](Token, Async::gateway_type &gateway) { p.solver->begin(p, gateway); },
+            prior);
         return *p.node;
     }
 
@@ -146,9 +149,8 @@ private:
         return MPI_SUCCESS;
     }
 
-    // A task that polls and follows itself up. A thread takes its newest task first and steals the oldest of another:
-    // since the follower is spawned before anything that progress releases, a thread polls only when it has nothing
-    // else, and a thread that comes to steal gets the polling first.
+    // A task that polls and follows itself up. It is always there, so its thread never comes to stealing; the nodes of
+    // the graph have a priority, which puts them where every thread looks before it takes a task of its own.
     void poll() {
         polling.run([this] {
             const long before = finished;

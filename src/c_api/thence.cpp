@@ -206,7 +206,8 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     }
     info->flags = object->flags();
     info->max_poll = object->max_poll();
-    info->registered = object->registered();
+    const continuation::thread_state &here = continuation::this_thread;
+    info->registered = object->registered() - (here.current == object ? here.held : 0);
     info->active = object->active() && (object->has(THENCE_CR_NEEDS_START) || !object->idle()) ? 1 : 0;
     info->detects_persistent = engine::current->detects_persistent() ? 1 : 0;
     info->engine = engine::current->name();

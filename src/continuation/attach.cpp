@@ -2,6 +2,7 @@
 #include "continuation/attach.hpp"
 
 #include "continuation/interposing.hpp"
+#include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -103,7 +104,7 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
     if (observing != nullptr) [[unlikely]] {
-        runs ? observing->ready(c) : observing->withdrawn(c);
+        (runs ? observing->ready : observing->withdrawn)(c);
     }
     if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
         run(c);

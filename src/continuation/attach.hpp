@@ -2,7 +2,6 @@
 // Attaching a continuation to operations. Arguments are checked before: nothing here can refuse them.
 #pragma once
 
-#include "continuation/observe.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/push.hpp"

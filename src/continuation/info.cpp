@@ -95,7 +95,8 @@ void cancel_all(continuation_request &cr) noexcept {
         }
         engine::operation *ops = c.operations();
         for (int i = 0; i < c.count; ++i) {
-            if (ops[i].how != engine::tending::done && ops[i].how != engine::tending::waiting) {
+            const engine::tending how = engine::how(ops[i]);
+            if (how != engine::tending::done && how != engine::tending::waiting) {
                 engine::current->cancel(ops[i]);
             }
         }

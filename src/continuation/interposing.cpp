@@ -10,6 +10,7 @@
 #include "progress/progress.hpp"
 
 #include <sched.h>
+#include <thread>
 
 namespace thence::continuation {
 
@@ -107,6 +108,38 @@ void take_turn(unsigned turns) noexcept {
     }
     if (turns > 1000) {
         sched_yield();
+    }
+}
+
+void catch_up() noexcept {
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
+        progress::ready.load(std::memory_order_relaxed)) {
+        take_turn(0);
+    }
+}
+
+struct assistance::helper {
+    std::atomic<bool> stop{false};
+    std::thread thread{[this] {
+        while (!stop.load(std::memory_order_relaxed)) {
+            busy_scope progressing; // it only progresses: nothing runs on this thread
+            table.opal_progress();
+            sched_yield();
+        }
+    }};
+};
+
+assistance::assistance() noexcept {
+    if (this_thread.current != nullptr && table.opal_progress != nullptr && mpi::thread_multiple()) {
+        helper_ = new helper;
+    }
+}
+
+assistance::~assistance() {
+    if (helper_ != nullptr) {
+        helper_->stop.store(true, std::memory_order_relaxed);
+        helper_->thread.join();
+        delete helper_;
     }
 }
 

@@ -6,7 +6,7 @@
 // `attention`. Everything else is in the slow functions. They exist for four reasons:
 //  - a handle is a continuation request;
 //  - a persistent request has continuations: our poll and the user's call must not complete it both;
-//  - this MPI has no progress hook: a blocked call must poll and run continuations itself;
+//  - nothing runs from a progress hook of this MPI: a blocked call must poll and run continuations itself;
 //  - this thread is in a callback: a call that blocks inside MPI could keep the MPI's own waiting thread, which is
 //  below
 //    us on the stack, from ever returning. Testing in a loop instead does not.
@@ -22,7 +22,8 @@
 namespace thence::continuation {
 
 // Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
-// continuations, `kept` once a persistent request has had a continuation, `hookless` where MPI has no progress hook.
+// continuations, `kept` once a persistent request has had a continuation, `hookless` where continuations do not
+// run from a progress hook of MPI.
 extern THENCE_INTERNAL std::atomic<std::uint32_t> attention;
 inline constexpr std::uint32_t attention_running = 1;
 inline constexpr std::uint32_t attention_kept = 1U << 16;
@@ -49,6 +50,23 @@ THENCE_INTERNAL bool must_test() noexcept;
 // Between two tests of a loop: lets MPI progress and our continuations run. `turns` is how many there were.
 THENCE_INTERNAL void take_turn(unsigned turns) noexcept;
 
+// After a call that blocked inside MPI: runs what came up, where no hook does.
+THENCE_INTERNAL void catch_up() noexcept;
+
+// While it lives, another thread makes progress, if this thread is in a callback on an MPI whose blocked calls leave
+// that to the first of them, which is below us on the stack. Does nothing elsewhere.
+class THENCE_INTERNAL assistance {
+public:
+    assistance() noexcept;
+    ~assistance();
+    assistance(const assistance &) = delete;
+    assistance &operator=(const assistance &) = delete;
+
+private:
+    struct helper;
+    helper *helper_ = nullptr;
+};
+
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 
 // Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
@@ -57,5 +75,8 @@ THENCE_INTERNAL void created_persistent(MPI_Request request) noexcept;
 THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
+
+// MPI_Finalize is about to be called.
+THENCE_INTERNAL void finalizing() noexcept;
 
 } // namespace thence::continuation

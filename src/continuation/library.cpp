@@ -61,7 +61,8 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c) {
         engine::operation *ops = c.operations();
         for (int i = 0; i < c.count; ++i) {
-            if (ops[i].how != engine::tending::done && ops[i].how != engine::tending::waiting) {
+            const engine::tending how = engine::how(ops[i]);
+            if (how != engine::tending::done && how != engine::tending::waiting) {
                 visit(ops[i], context);
             }
         }
@@ -95,7 +96,7 @@ int set_up() {
     engine::visit_watched = &visit_operations;
     engine::choose({&operation_complete, &request_complete});
     progress::set_up({&on_progress, &help, &outstanding});
-    if (!progress::has_hook()) {
+    if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }
     mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
@@ -125,6 +126,10 @@ void tear_down() noexcept {
     }
     engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
     is_set_up = false;
+}
+
+void finalizing() noexcept {
+    tear_down();
 }
 
 } // namespace thence::continuation

@@ -39,15 +39,16 @@ public:
     running_scope &operator=(const running_scope &) = delete;
 };
 
-// Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with a store.
+// Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with `attached`.
+// From there another visitor may be quicker than we are, so it takes a compare-and-swap.
 __attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
     base::spin_wait wait;
-    control_word seen = c.control.load(std::memory_order_acquire);
-    while (seen.at() != phase::attached) {
+    control_word seen = c.control.load(std::memory_order_relaxed);
+    while (seen.at() != phase::attached ||
+           !c.control.compare_exchange_weak(seen, phase::running, std::memory_order_acquire)) {
         wait();
-        seen = c.control.load(std::memory_order_acquire);
+        seen = c.control.load(std::memory_order_relaxed);
     }
-    c.control.store(phase::running, std::memory_order_relaxed);
     return seen;
 }
 
@@ -116,24 +117,24 @@ inline void run_one(continuation &c) noexcept {
 // them has run anyway.
 class reference_holder {
 public:
-    void hold(continuation_request *cr, long ran) noexcept {
+    void hold(continuation_request *cr) noexcept {
         if (cr_ != nullptr) [[unlikely]] {
-            cr_->release(ran - before_);
+            release();
         }
         cr_ = cr;
-        before_ = ran;
         this_thread.current = cr;
     }
-    void release(long ran) noexcept {
+    void release() noexcept {
         if (cr_ != nullptr) [[likely]] {
-            cr_->release(ran - before_);
+            const long n = this_thread.held;
+            this_thread.held = 0;
+            cr_->release(n);
         }
     }
     continuation_request *cr() const noexcept { return cr_; }
 
 private:
     continuation_request *cr_ = nullptr;
-    long before_ = 0; // how many had run when `cr_` came up
 };
 
 } // namespace
@@ -148,14 +149,15 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
             break;
         }
         if (c->cr != holder.cr()) [[unlikely]] {
-            holder.hold(c->cr, ran);
+            holder.hold(c->cr);
         }
         run_one(*c);
+        ++this_thread.held;
         ++ran;
     } while (ran != limit && !queue.empty());
     this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     continuations.level(this_thread.stock);
-    holder.release(ran);
+    holder.release();
     return ran;
 }
 
@@ -175,7 +177,7 @@ public:
         const bool ready = !application_queue.empty() || !any_thread_queue.empty() ||
                            !const_cast<continuation_request &>(cr).own_queue().empty();
         // Only this callback's own continuation is left in `cr`, or what is left is ready and finds no thread.
-        const bool alone = cr.registered() == 1 && this_thread.current == &cr;
+        const bool alone = this_thread.current == &cr && cr.registered() == 1 + this_thread.held;
         return (ready || alone) && now - since_ > patience_ms;
     }
 
@@ -226,7 +228,7 @@ long run_ready(long limit) noexcept {
     return ran;
 }
 
-int on_progress() noexcept {
+int on_progress(bool may_run) noexcept {
     if (this_thread.busy != 0) {
         return 0;
     }
@@ -234,7 +236,7 @@ int on_progress() noexcept {
         busy_scope polling;
         engine::current->poll();
     }
-    const long ran = run_ready(most_in_hook);
+    const long ran = may_run ? run_ready(most_in_hook) : 0;
     if (ran == 0) {
         progress::hook_found_nothing();
     }

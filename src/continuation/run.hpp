@@ -12,7 +12,7 @@
 namespace thence::continuation {
 
 // From MPI's progress hook: finds completions and runs at most a bounded number. Returns how many ran.
-int on_progress() noexcept;
+int on_progress(bool may_run) noexcept;
 
 // Lets MPI progress, then runs what may run outside a test. Returns how many ran.
 long progress() noexcept;

@@ -35,6 +35,7 @@ struct thread_state {
     bool enlisted;
     // The CR whose callbacks this thread runs now, else null.
     const continuation_request *current;
+    long held; // continuations of `current` that have run here and still count as registered
     base::magazine<continuation> stock;
     counters counts;
     thread_state *next;

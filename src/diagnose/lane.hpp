@@ -47,6 +47,8 @@ struct lane {
     std::atomic<const void *> where{nullptr};
     std::atomic<const void *> callback{nullptr};
 
+    std::atomic<std::uint64_t> ended{0}; // continuations that are over
+
     std::atomic<chunk *> records{nullptr}; // newest first
     std::atomic<std::uint64_t> dropped{0}; // continuations beyond the limit
 };

@@ -33,7 +33,9 @@ void enter_callback(const subject &c, std::uint64_t now) noexcept {
 }
 
 void leave_callback() noexcept {
-    this_lane().since.store(0, std::memory_order_release);
+    lane &l = this_lane();
+    l.ended.store(l.ended.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    l.since.store(0, std::memory_order_release);
 }
 
 // A chunk's worth of the budget, or what is left of it.

@@ -245,7 +245,8 @@ std::string describe_outstanding() {
     long running = 0;
     text += describe_running(now, running);
     if (registered > all.seen + running) {
-        text += "  and " + std::to_string(registered - all.seen - running) + " running or being attached\n";
+        text += "  and " + std::to_string(registered - all.seen - running) +
+                " being attached, running, or over but not yet counted\n";
     }
     return text;
 }

@@ -27,6 +27,7 @@ namespace {
 std::mutex mutex; // guards what follows: MPI_Finalize and exit() may both want to write
 std::FILE *file = nullptr;
 std::string *file_name = nullptr;
+std::uint64_t opened = 0; // what was attached before belongs to an earlier file
 
 std::string quoted(const std::string &text) {
     std::string result = "\"";
@@ -83,8 +84,9 @@ std::vector<taken> take_records(std::uint64_t &dropped) {
         for (const chunk *c = l.records.load(std::memory_order_acquire); c != nullptr; c = c->older) {
             const std::uint32_t used = c->used.load(std::memory_order_acquire);
             for (std::uint32_t i = 0; i < used; ++i) {
-                if (!c->records[i].withdrawn.load(std::memory_order_relaxed)) {
-                    all.push_back({&c->records[i], l.thread});
+                const record &r = c->records[i];
+                if (r.attached >= opened && !r.withdrawn.load(std::memory_order_relaxed)) {
+                    all.push_back({&r, l.thread});
                 }
             }
         }
@@ -238,6 +240,7 @@ bool open_trace(const std::string &name, std::size_t limit) {
         complain("write");
         return false;
     }
+    opened = now_ns();
     allow_records(limit);
     return true;
 }

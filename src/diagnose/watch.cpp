@@ -2,13 +2,14 @@
 #include "diagnose/watch.hpp"
 
 #include "continuation/request.hpp"
-#include "continuation/thread_state.hpp"
+#include "diagnose/lane.hpp"
 #include "diagnose/report.hpp"
 #include "diagnose/self.hpp"
 
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <mutex>
 #include <pthread.h>
@@ -35,7 +36,7 @@ public:
 
     enum class verdict { fine, stalled, goes_on };
 
-    verdict look(unsigned long long completed, long outstanding, clock::time_point now) noexcept {
+    verdict look(std::uint64_t completed, long outstanding, clock::time_point now) noexcept {
         if (completed != completed_ || outstanding == 0) {
             const bool was_stalled = reports_ != 0;
             stalled_for_ = now - since_;
@@ -60,7 +61,7 @@ private:
     clock::duration due_ = patience_;
     clock::time_point since_ = clock::now();
     clock::duration stalled_for_{};
-    unsigned long long completed_ = 0;
+    std::uint64_t completed_ = 0;
     unsigned reports_ = 0;
 };
 
@@ -93,7 +94,9 @@ private:
 
     static void look(stall_clock &stall) {
         const long outstanding = continuation::continuation_request::registered_in_all();
-        const auto completed = continuation::total(&continuation::counters::completed);
+        // Not the library's counter, which a thread raises only after all that it found ready.
+        std::uint64_t completed = 0;
+        for_each_lane([&](const lane &l) { completed += l.ended.load(std::memory_order_relaxed); });
         switch (stall.look(completed, outstanding, clock::now())) {
         case stall_clock::verdict::fine:
             break;

@@ -28,9 +28,12 @@ struct operation {
     tending how;
 };
 
-// For onlookers: the engine may take results meanwhile.
+// For onlookers: the engine may take results meanwhile. What they decide on, it checks again under its own lock.
 inline tending how(const operation &op) noexcept {
     return std::atomic_ref(const_cast<tending &>(op.how)).load(std::memory_order_relaxed);
+}
+inline void set_done(operation &op) noexcept {
+    std::atomic_ref(op.how).store(tending::done, std::memory_order_relaxed);
 }
 
 } // namespace thence::engine

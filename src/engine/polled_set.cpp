@@ -50,7 +50,10 @@ int polled_set::list::find(const operation &op) const noexcept {
 }
 
 bool polled_set::add(operation &op, bool keep) {
-    op.how = keep ? tending::kept : tending::polled;
+    if (keep) {
+        return add_kept(op);
+    }
+    op.how = tending::polled;
     if (looks_complete(op.request)) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
@@ -60,18 +63,37 @@ bool polled_set::add(operation &op, bool keep) {
             return true;
         }
     }
-    // Counted before it can be found complete, so the counts never go below zero.
+    // Counted before it can be found complete, so the count never goes below zero.
     size_.fetch_add(1, std::memory_order_relaxed);
-    kept_count_.fetch_add(keep ? 1 : 0, std::memory_order_relaxed);
     std::scoped_lock guard(inbox_lock_);
     inbox_.push_back(&op);
+    return false;
+}
+
+// Others may wait on the same request already: testing it completes it for them too, and no poll may test it meanwhile.
+bool polled_set::add_kept(operation &op) {
+    op.how = tending::kept;
+    std::scoped_lock guard(lock_);
+    if (looks_complete(op.request)) {
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
+        MPI_Request request = op.request;
+        if (test_one(request, status, error)) {
+            completed_by_user(op.request, status, error);
+            take(op, status, error);
+            return true;
+        }
+    }
+    size_.fetch_add(1, std::memory_order_relaxed);
+    kept_count_.fetch_add(1, std::memory_order_relaxed);
+    kept_.push(op);
     return false;
 }
 
 void polled_set::collect() noexcept {
     std::scoped_lock guard(inbox_lock_);
     for (operation *op : inbox_) {
-        (op->how == tending::kept ? kept_ : owned_).push(*op);
+        owned_.push(*op);
     }
     inbox_.clear();
 }

@@ -7,8 +7,8 @@
 //
 // Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
 // operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call
-// (owned) or not at all (kept), so each is reported once. Additions go to an inbox first: adding never waits for a
-// poll.
+// (owned) or not at all (kept), so each is reported once. Owned ones are added to an inbox first: that never waits for
+// a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -73,6 +73,7 @@ private:
         int find(const operation &op) const noexcept;
     };
 
+    bool add_kept(operation &op);
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;

@@ -34,6 +34,9 @@ template <class Function> void find(void *library, Function *&slot, const char *
 } // namespace
 
 void load_extensions() noexcept {
+    if (table.Initialized != &PMPI_Initialized) {
+        return; // not the MPI that is linked: whoever replaced the table has set what there is
+    }
     void *library = mpi_library();
 #if defined(OPEN_MPI)
     find(library, table.opal_progress, "opal_progress");

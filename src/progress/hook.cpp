@@ -26,7 +26,7 @@ std::atomic<unsigned> idle_calls_{0};
 std::atomic<bool> async_running_{false}; // MPICH still holds our async thing
 
 int on_opal_progress() {
-    return duties_.on_progress();
+    return duties_.on_progress(true);
 }
 
 // MPICH asks us whether we are done: that is how we unregister.
@@ -37,7 +37,7 @@ int on_async_progress(void *) {
         async_running_.store(false, std::memory_order_release);
         return done;
     }
-    duties_.on_progress();
+    duties_.on_progress(false);
     return no_progress;
 }
 
@@ -69,6 +69,10 @@ const char *hook_name() noexcept {
 
 bool has_hook() noexcept {
     return hook_ != hook_kind::none;
+}
+
+bool hook_runs() noexcept {
+    return hook_ == hook_kind::opal;
 }
 
 void hook_arm() noexcept {

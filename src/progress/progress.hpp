@@ -11,7 +11,8 @@
 namespace thence::progress {
 
 struct duties {
-    int (*on_progress)();  // run from MPI's hook: finds completions, runs what may run
+    // Run from MPI's hook: finds completions; where the hook `may_run`, also runs what may run.
+    int (*on_progress)(bool may_run);
     bool (*help)();        // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
     bool (*outstanding)(); // is anything registered?
 };
@@ -31,6 +32,10 @@ unsigned long long helper_wakeups() noexcept;
 // `opal_progress_register`, `MPIX_Async_start` or `none`.
 const char *hook_name() noexcept;
 bool has_hook() noexcept;
+// True if continuations run from the hook. MPICH holds a lock while it calls us, and a callback that makes progress
+// there would abort: its hook only finds completions, and they run where MPI is left: in interposed calls and in our
+// own.
+bool hook_runs() noexcept;
 
 // False while the hook is unregistered or the helper sleeps.
 extern std::atomic<bool> ready;

@@ -17,7 +17,7 @@ SMALL = ["--size", "48x40", "--block", "8", "--iterations", "6", "--progress", "
 
 def run(*args, ranks=1):
     command = [*(LAUNCH if ranks == 2 else []), HEAT, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=50)
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
 
 
 def variants():

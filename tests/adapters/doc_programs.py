@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: doc_programs.py --root DIR --launch COMMAND --runtimes HEADER=FLAGS... --compile COMMAND... --link ARGUMENT...
+
+Every C++ program in docs/guide/runtimes.md compiles without a warning and ends well on the ranks that COMMAND launches.
+A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter that
+docs/guide/your-own-runtime.md shows is the one in examples/own_runtime.cpp, word for word.
+"""
+
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
+MARK = "// [adapter]\n"
+
+
+def arguments(words):
+    result, current = {name: [] for name in OPTIONS}, None
+    for word in words:
+        if word in OPTIONS:
+            current = result[word]
+        elif current is None:
+            sys.exit(__doc__)
+        else:
+            current.append(word)
+    return result
+
+
+def blocks(page):
+    text = page.read_text()
+    for match in re.finditer(r"^```cpp\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        yield f"{page.name}:{text.count(chr(10), 0, match.start()) + 1}", match.group(1)
+
+
+def run(where, text, runtimes, options, folder):
+    """True if it ran, False if its runtime is missing."""
+    headers = re.findall(r"#include <thence/([a-z_.]+)>", text)
+    missing = [header for header in headers if header not in runtimes]
+    if missing:
+        print(f"{where}: skipped, no runtime for {' '.join(missing)}")
+        return False
+    print(where, *headers, flush=True)
+    source, program = Path(folder) / "program.cpp", Path(folder) / "program"
+    source.write_text(text)
+    flags = [flag for header in headers for flag in shlex.split(runtimes[header])]
+    subprocess.run([*options["--compile"], str(source), *options["--link"], *flags, "-o", str(program)], check=True)
+    subprocess.run([*shlex.split(" ".join(options["--launch"])), str(program)], check=True, timeout=60)
+    return True
+
+
+def main():
+    options = arguments(sys.argv[1:])
+    root = Path(options["--root"][0])
+    runtimes = dict(entry.split("=", 1) for entry in options["--runtimes"])
+    adapter = (root / "examples/own_runtime.cpp").read_text().split(MARK)
+    if len(adapter) != 3 or adapter[1] not in [text for _, text in blocks(root / "docs/guide/your-own-runtime.md")]:
+        sys.exit(f"docs/guide/your-own-runtime.md does not show what is between the marks {MARK.strip()!r} "
+                 "of examples/own_runtime.cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        programs = [(where, text) for where, text in blocks(root / "docs/guide/runtimes.md") if "int main(" in text]
+        ran = [run(where, text, runtimes, options, folder) for where, text in programs]
+    print(f"{sum(ran)} of {len(ran)} programs")
+    return 0 if any(ran) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

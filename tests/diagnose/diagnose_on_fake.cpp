@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report and the timeline for every way in which an MPI can tell of completions, and while many threads work: a
+// program that is observed runs as one that is not.
+#include "library.hpp"
+
+#include "diagnose/report.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <unistd.h>
+
+namespace {
+
+using namespace thence::fake;
+using thence::diagnose::describe_outstanding;
+
+// The settings stand before the library is set up and go after it was taken down.
+struct environment {
+    environment() {
+        setenv("THENCE_STALL", "10ms", 1);
+        setenv("THENCE_TRACE", file.c_str(), 1);
+    }
+    ~environment() {
+        unsetenv("THENCE_STALL");
+        unsetenv("THENCE_TRACE");
+    }
+    environment(const environment &) = delete;
+    environment &operator=(const environment &) = delete;
+
+    std::string file = ::testing::TempDir() + "thence_trace_" + std::to_string(getpid()) + "_%r.json";
+};
+
+std::string content(const std::string &file) {
+    std::ifstream in(file);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+int occurrences(const std::string &text, const std::string &what) {
+    int n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + what.size())) {
+        ++n;
+    }
+    return n;
+}
+
+bool has(const std::string &text, const std::string &what) {
+    return occurrences(text, what) != 0;
+}
+
+class report : public on_fake {};
+THENCE_RULES(report);
+
+TEST_P(report, counts_continuations_and_operations) {
+    cr all;
+    note pair;
+    note three;
+    std::vector<MPI_Request> two{world.start(), world.start()};
+    const ticket first = world.ticket_of(two[0]);
+    const ticket second = world.ticket_of(two[1]);
+    EXPECT_EQ(attach(two, pair, all), 0);
+    std::vector<ticket> singles;
+    for (int i = 0; i < 3; ++i) {
+        MPI_Request request = world.start();
+        singles.push_back(world.ticket_of(request));
+        int flag = -1;
+        EXPECT_EQ(thence_attach(1, &request, &note::run, &three, 0, MPI_STATUS_IGNORE, all, &flag), MPI_SUCCESS);
+    }
+    std::string text = describe_outstanding();
+    EXPECT_TRUE(has(text, "  1 continuation, attached at ")) << text; // nobody observed, so no age
+    EXPECT_TRUE(has(text, "    waiting for 2 of 2 operations: 2 ")) << text;
+    EXPECT_TRUE(has(text, "  3 continuations, attached at ")) << text;
+    EXPECT_TRUE(has(text, "    waiting for 3 of 3 operations: 3 ")) << text;
+    EXPECT_FALSE(has(text, "not run")) << text;
+
+    world.complete(first);
+    let_run();
+    text = describe_outstanding();
+    EXPECT_TRUE(has(text, "    waiting for 1 of 2 operations: 1 ")) << text;
+
+    world.complete(second);
+    for (const ticket &t : singles) {
+        world.complete(t);
+    }
+    EXPECT_TRUE(eventually([&] { return all.test(); }));
+    text = describe_outstanding();
+    EXPECT_FALSE(has(text, "continuation")) << text;
+    EXPECT_EQ(pair.runs + three.runs, 4);
+}
+
+TEST_P(report, tells_what_those_that_are_complete_wait_for) {
+    cr polled(THENCE_CR_POLL_ONLY);
+    cr unstarted(THENCE_CR_NEEDS_START);
+    note a;
+    note b;
+    MPI_Request first = world.start();
+    MPI_Request second = world.start();
+    const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
+    attach(first, a, polled);
+    attach(second, b, unstarted);
+    world.complete(tickets[0]);
+    world.complete(tickets[1]);
+    let_run();
+    const std::string text = describe_outstanding();
+    EXPECT_EQ(occurrences(text, "1 complete, not run: will run "), 2) << text;
+    EXPECT_TRUE(has(text, "is tested or waited for\n")) << text;
+    EXPECT_TRUE(has(text, "is started\n")) << text;
+    EXPECT_FALSE(has(text, "waiting for")) << text;
+    EXPECT_EQ(thence_start(&unstarted), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return polled.test() && unstarted.test(); }));
+}
+
+TEST_P(report, leaves_out_the_youngest_of_many_groups) {
+    std::vector<std::unique_ptr<cr>> crs;
+    std::vector<ticket> tickets;
+    note n;
+    for (int i = 0; i < 25; ++i) {
+        crs.push_back(std::make_unique<cr>());
+        MPI_Request request = world.start();
+        tickets.push_back(world.ticket_of(request));
+        attach(request, n, *crs.back());
+    }
+    const std::string text = describe_outstanding();
+    EXPECT_EQ(occurrences(text, "  1 continuation, attached at "), 20) << text;
+    EXPECT_TRUE(has(text, "  and 5 continuations in 5 younger groups\n")) << text;
+    for (const ticket &t : tickets) {
+        world.complete(t);
+    }
+    EXPECT_TRUE(eventually([&] { return n.runs == 25; }));
+}
+
+class observed : public ::testing::TestWithParam<variant> {
+protected:
+    environment environment_;
+    std::unique_ptr<library> library_ = std::make_unique<library>(GetParam());
+};
+THENCE_RULES(observed);
+
+// Four threads attach and complete while the watching thread reports whenever nothing happened for 10 ms.
+TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
+    constexpr int threads = 4;
+    constexpr int rounds = 300;
+    ::testing::internal::CaptureStderr();
+    std::atomic<int> ran{0};
+    std::atomic<int> at_once{0};
+    {
+        cr shared;
+        cr waits;
+        MPI_Request pending = world.start();
+        const ticket last = world.ticket_of(pending);
+        note late;
+        attach(pending, late, waits);
+        const auto count = [](int, MPI_Status *, void *data) {
+            static_cast<std::atomic<int> *>(data)->fetch_add(1);
+            return int{MPI_SUCCESS};
+        };
+        std::vector<std::thread> workers;
+        for (int t = 0; t < threads; ++t) {
+            workers.emplace_back([&] {
+                for (int i = 0; i < rounds; ++i) {
+                    MPI_Request request = world.start();
+                    const ticket operation = world.ticket_of(request);
+                    int flag = -1;
+                    if (i % 3 == 0) {
+                        world.complete(operation);
+                    }
+                    EXPECT_EQ(thence_attach(1, &request, count, &ran, 0, MPI_STATUS_IGNORE, shared, &flag),
+                              MPI_SUCCESS);
+                    at_once += flag;
+                    if (i % 3 != 0) {
+                        world.complete(operation);
+                    }
+                    let_run();
+                }
+            });
+        }
+        for (std::thread &worker : workers) {
+            worker.join();
+        }
+        EXPECT_TRUE(eventually([&] { return shared.test(); }));
+        std::this_thread::sleep_for(std::chrono::milliseconds(60)); // the watching thread has its say
+        world.complete(last);
+        EXPECT_TRUE(eventually([&] { return waits.test(); }));
+        EXPECT_EQ(late.runs, 1);
+    }
+    EXPECT_EQ(ran + at_once, threads * rounds);
+    library_.reset(); // writes the timeline
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(has(said, "stall: no continuation has completed for ")) << said;
+    EXPECT_TRUE(has(said, "  1 continuation for ")) << said;
+    EXPECT_FALSE(has(said, "MPI_Finalize")) << said;
+
+    const std::string name = environment_.file.substr(0, environment_.file.find("%r")) + "0.json";
+    const std::string timeline = content(name);
+    EXPECT_EQ(occurrences(timeline, "\"cat\":\"continuation\""), 2 * (ran + 1));
+    EXPECT_EQ(occurrences(timeline, "{\"ph\":\"X\""), ran + 1);
+    std::remove(name.c_str());
+}
+
+} // namespace

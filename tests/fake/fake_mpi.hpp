@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A scripted MPI in one process without communication: the test says which operation completes when, with what result,
+// and between which steps of MPI's own completion path. It replaces every entry of the library's call table.
+//
+// Operations that the test starts complete only when it says so. Only Irecv/Isend, which the library's own start-up
+// proofs call, match each other by themselves, at the next progress.
+// The fake takes no lock while it calls out (hooks, completion callbacks, steps), as MPI takes none there. Any thread
+// may call anything, except begin() and end().
+#pragma once
+
+#include "mpi/calls.hpp"
+#include "request.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace thence::fake {
+
+// What the MPI offers to the library.
+struct features {
+    bool opal_progress = false; // opal_progress_register and the layout behind the native engine
+    bool async_start = false;   // MPIX_Async_start and MPIX_Stream_progress
+    bool is_complete = false;   // MPIX_Request_is_complete
+    int thread_level = MPI_THREAD_MULTIPLE;
+    std::size_t rest = 4096; // see let_rest()
+};
+
+// How an operation ends.
+struct result {
+    int source = 0;
+    int tag = 0;
+    int bytes = 0;
+    int error = MPI_SUCCESS;
+    bool cancelled = false;
+};
+
+// One operation, also after its request was released and its memory used again.
+struct ticket {
+    request *q = nullptr;
+    std::uint64_t number = 0;
+};
+
+// Places in MPI's completion of a request.
+enum class step {
+    before_callback, // the callback slot was not read yet
+    saw_callback,    // it was read and held a callback, which was not called yet
+    saw_none,        // it was read and was empty; not marked complete yet
+    marked,          // marked complete; a wait-sync object in the way was not counted down yet
+};
+
+enum class on_cancel { complete_at_once, complete_in_progress, ignore };
+
+class mpi {
+public:
+    // Forgets everything and installs itself in the library's call table.
+    void begin(const features &what);
+    // Fails the test if requests or hooks are left.
+    void end();
+    // As MPI_Init and MPI_Finalize: the latter deletes the attributes of MPI_COMM_SELF first.
+    void initialize();
+    void finalize();
+
+    // An active operation that completes when the test says so.
+    MPI_Request start(kind what = kind::point_to_point);
+    MPI_Request persistent(kind what = kind::point_to_point); // inactive
+    ticket ticket_of(MPI_Request request);
+
+    // Completes an operation on this thread, as MPI's transport does. False if it was complete or cancelled already.
+    bool complete(ticket operation, const result &how = {});
+    bool complete(MPI_Request request, const result &how = {}) { return complete(ticket_of(request), how); }
+    // The same, by whoever makes progress next. Each call of progress takes at most `per_progress` of them.
+    void complete_in_progress(MPI_Request request, const result &how = {});
+    std::size_t per_progress = SIZE_MAX;
+    // As any MPI call that makes progress: messages and scripted completions, then the hooks.
+    void progress();
+
+    // Called at the steps of each completion, on its thread. Set while nothing completes.
+    std::function<void(step, MPI_Request)> at_step;
+    std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
+    // MPI_Test on an operation that failed says so, but not that it is complete.
+    bool failed_test_clears_flag = false;
+
+    MPI_Info info(std::map<std::string, std::string> keys);
+    // Codes given to the error handler of MPI_COMM_WORLD or met by an operation, since the last call.
+    std::vector<int> take_reported();
+
+    static bool is_cancelled(const MPI_Status &status);
+    static int bytes_of(const MPI_Status &status);
+
+    std::atomic<unsigned long long> progress_calls{0};
+    std::atomic<unsigned long long> completing_calls{0}; // MPI_Test, Testsome, Wait, ...: requests they looked at
+    std::atomic<unsigned long long> cancel_calls{0};
+    std::size_t hooks();
+
+    // What the table's entries do, in terms of requests.
+    request *checked(const char *call, MPI_Request handle);
+    MPI_Request receive(void *buffer, int bytes, int tag, MPI_Comm comm, bool is_persistent);
+    MPI_Request send(const void *buffer, int bytes, int tag, MPI_Comm comm);
+    void activate(request &q);
+    // The results of a complete request: to the user, and the request released or made inactive.
+    int take(request &q, MPI_Request *handle, MPI_Status *status);
+    void cancel(request &q);
+    void free_by_user(request &q);
+    void report(int code);
+    const std::string *look_up(MPI_Info info, const std::string &key);
+    int create_keyval(MPI_Comm_delete_attr_function *when_deleted);
+    void set_attribute(int keyval, void *value);
+    MPI_Comm new_communicator();
+    void add_hook(int (*hook)());
+    void remove_hook(int (*hook)());
+    void add_async(int (*poll)(void *), void *state);
+    const features &offers() const { return features_; }
+    bool is_initialized() const { return initialized_.load(); }
+    bool is_finalized() const { return finalized_.load(); }
+
+private:
+    struct message {
+        std::vector<char> content;
+        int tag;
+        MPI_Comm comm;
+    };
+    struct scripted {
+        ticket operation;
+        result how;
+    };
+    struct async_thing {
+        int (*poll)(void *);
+        void *state;
+    };
+
+    request &create(kind what, bool is_persistent);
+    void deliver();
+    void run_hooks();
+    void run_async();
+
+    features features_;
+    std::atomic<bool> initialized_{false};
+    std::atomic<bool> finalized_{false};
+    std::mutex mutex_; // guards what follows
+    std::vector<int (*)()> hooks_;
+    std::vector<async_thing> async_;
+    std::deque<scripted> scripted_;
+    std::deque<message> messages_;
+    std::vector<request *> receives_;
+    std::vector<std::map<std::string, std::string>> infos_;
+    std::vector<int> reported_;
+    std::vector<MPI_Comm_delete_attr_function *> delete_functions_;
+    std::vector<std::pair<int, void *>> attributes_;
+    std::uintptr_t communicators_ = 0;
+    std::size_t in_use_before_ = 0;
+};
+
+// There is one MPI in a process.
+extern mpi world;
+
+// Replaces the entries of the library's call table by the fake's.
+void install_calls(const features &what);
+
+inline bool is_done(const request &q) noexcept {
+    return q.complete.load(std::memory_order_acquire) == is_complete;
+}
+
+} // namespace thence::fake

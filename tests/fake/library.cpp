@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "library.hpp"
+
+#include "continuation/continuation.hpp"
+#include "continuation/interposing.hpp"
+#include "continuation/library.hpp"
+#include "continuation/request.hpp"
+#include "engine/engine.hpp"
+
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace thence::fake {
+
+std::ostream &operator<<(std::ostream &out, const variant &v) {
+    return out << v.name;
+}
+
+std::vector<variant> all_variants() {
+    features opal;
+    opal.opal_progress = true;
+    features async;
+    async.async_start = true;
+    async.is_complete = true;
+    features look;
+    look.is_complete = true;
+    return {
+#if defined(OPEN_MPI)
+        {"openmpi_native", "openmpi", opal, true},
+#endif
+            {"opal_hook", "testsome", opal, true}, {"mpich_async", "mpich", async, true},
+            {"mpich_no_hook", "mpich", look, false}, {"plain", "testsome", features{}, false},
+    };
+}
+
+std::string name_of(const ::testing::TestParamInfo<variant> &info) {
+    return info.param.name;
+}
+
+library::library(const variant &v) : before_(continuation::continuation_request::registered_in_all()) {
+    world.begin(v.offers);
+    // Which engine an MPI gets by itself depends on its header; here each runs with every header.
+    setenv("THENCE_ENGINE", std::strcmp(v.engine, "openmpi") == 0 ? "openmpi" : "testsome", 1);
+    unsetenv("THENCE_PROGRESS");
+    if (continuation::set_up() != MPI_SUCCESS) {
+        ADD_FAILURE() << "the library could not be set up";
+        return;
+    }
+    if (std::strcmp(v.engine, "mpich") == 0) {
+        const char *reason = "";
+        engine::reset();
+        engine::current = engine::make_mpich({&continuation::operation_complete, nullptr}, &reason);
+        if (engine::current == nullptr) {
+            hopeless("mpich engine", reason);
+        }
+    }
+    EXPECT_STREQ(engine::current->name(), v.engine) << engine::current->why();
+    good_ = true;
+}
+
+library::~library() {
+    if (!good_) {
+        return;
+    }
+    EXPECT_EQ(continuation::continuation_request::registered_in_all(), before_) << "continuations are left";
+    continuation::tear_down();
+    engine::reset();
+    continuation::attention.store(0);
+    world.end();
+}
+
+int note::run(int error, MPI_Status *statuses, void *data) {
+    note &n = *static_cast<note *>(data);
+    n.error = error;
+    n.statuses = statuses;
+    n.thread = std::this_thread::get_id();
+    if (n.inside) {
+        n.inside();
+    }
+    n.runs.fetch_add(1, std::memory_order_release);
+    return n.answer;
+}
+
+int attach(MPI_Request &request, note &n, MPI_Request cr, MPI_Status *status, unsigned flags) {
+    int flag = -1;
+    EXPECT_EQ(thence_attach(1, &request, &note::run, &n, flags, status, cr, &flag), MPI_SUCCESS);
+    return flag;
+}
+
+int attach(std::vector<MPI_Request> &requests, note &n, MPI_Request cr, MPI_Status *statuses, unsigned flags) {
+    int flag = -1;
+    EXPECT_EQ(
+        thence_attach(static_cast<int>(requests.size()), requests.data(), &note::run, &n, flags, statuses, cr, &flag),
+        MPI_SUCCESS);
+    return flag;
+}
+
+void let_run() {
+    EXPECT_EQ(thence_progress(), MPI_SUCCESS);
+}
+
+bool eventually(const std::function<bool()> &done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!done()) {
+        let_run();
+        std::this_thread::yield();
+        if (std::chrono::steady_clock::now() > end) {
+            return false;
+        }
+    }
+    return true;
+}
+
+thence_stats_t stats() {
+    thence_stats_t s{};
+    EXPECT_EQ(thence_stats(&s), MPI_SUCCESS);
+    return s;
+}
+
+} // namespace thence::fake

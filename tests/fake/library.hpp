@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library on the fake MPI, set up afresh for every test, once per way in which an MPI can tell of completions; and
+// the small things that rule tests are made of.
+#pragma once
+
+#include "fake_mpi.hpp"
+
+#include <thence/thence.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace thence::fake {
+
+struct variant {
+    const char *name;
+    const char *engine;
+    features offers;
+    bool hook; // MPI calls run our continuations by themselves
+};
+std::ostream &operator<<(std::ostream &out, const variant &v);
+
+// Every one that this MPI's types allow.
+std::vector<variant> all_variants();
+std::string name_of(const ::testing::TestParamInfo<variant> &info);
+
+// Sets the library up on a fake as `v` says, and at its end sees to it that nothing is left of either.
+class library {
+public:
+    explicit library(const variant &v);
+    ~library();
+    library(const library &) = delete;
+    library &operator=(const library &) = delete;
+
+private:
+    bool good_ = false;
+    long before_; // registered continuations that a failed test before this one has left
+};
+
+// The fixture of rule tests.
+class on_fake : public ::testing::TestWithParam<variant> {
+protected:
+    library library_{GetParam()};
+};
+
+#define THENCE_RULES(fixture)                                                                                          \
+    INSTANTIATE_TEST_SUITE_P(on, fixture, ::testing::ValuesIn(::thence::fake::all_variants()), ::thence::fake::name_of)
+
+// A continuation request for a scope.
+class cr {
+public:
+    explicit cr(unsigned flags = 0, int max_poll = -1, MPI_Info info = MPI_INFO_NULL) {
+        EXPECT_EQ(thence_cr_create(flags, max_poll, info, &handle), MPI_SUCCESS);
+    }
+    ~cr() {
+        if (handle != MPI_REQUEST_NULL) {
+            EXPECT_EQ(thence_free(&handle), MPI_SUCCESS);
+        }
+    }
+    cr(const cr &) = delete;
+    cr &operator=(const cr &) = delete;
+    operator MPI_Request() const { return handle; }
+    MPI_Request *operator&() { return &handle; }
+
+    bool test() {
+        int flag = -1;
+        EXPECT_EQ(thence_test(&handle, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        return flag == 1;
+    }
+    long registered() const {
+        thence_cr_info info{};
+        EXPECT_EQ(thence_cr_query(handle, &info), MPI_SUCCESS);
+        return info.registered;
+    }
+
+    MPI_Request handle = MPI_REQUEST_NULL;
+};
+
+// What a callback saw. Pass `&note::run` and the note itself.
+struct note {
+    static int run(int error, MPI_Status *statuses, void *data);
+
+    std::atomic<int> runs{0};
+    int error = -1;
+    MPI_Status *statuses = nullptr;
+    std::thread::id thread;
+    int answer = MPI_SUCCESS;     // what the callback returns
+    std::function<void()> inside; // what it does
+};
+
+// Attaches one callback to one operation and expects that it is accepted. Returns `flag`.
+int attach(MPI_Request &request, note &n, MPI_Request cr, MPI_Status *status = MPI_STATUS_IGNORE, unsigned flags = 0);
+int attach(std::vector<MPI_Request> &requests, note &n, MPI_Request cr, MPI_Status *statuses = MPI_STATUSES_IGNORE,
+           unsigned flags = 0);
+
+// Lets completions be found and continuations run, without testing any CR.
+void let_run();
+// The same until `done`, for at most some seconds.
+bool eventually(const std::function<bool()> &done);
+
+thence_stats_t stats();
+
+// The codes that met an error handler since the last look.
+inline std::vector<int> reported() {
+    return world.take_reported();
+}
+using codes = std::vector<int>;
+
+} // namespace thence::fake

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the interposed calls find below them in tests: the fake, under the names of pmpi_names.h.
+#include "pmpi_names.h"
+
+#include "fake_mpi.hpp"
+
+#include <chrono>
+#include <thread>
+
+using thence::fake::world;
+using thence::mpi::table;
+
+namespace {
+
+// A blocking form by its testing form, which makes progress.
+template <class Testing> int wait_by(const char *call, Testing &&test) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    for (;;) {
+        bool done = false;
+        const int code = test(done);
+        if (done || code != MPI_SUCCESS) {
+            return code;
+        }
+        std::this_thread::yield();
+        if (std::chrono::steady_clock::now() > end) {
+            thence::fake::hopeless(call, "would never return");
+        }
+    }
+}
+
+int persistent(MPI_Request *request) {
+    *request = world.persistent();
+    return MPI_SUCCESS;
+}
+
+} // namespace
+
+extern "C" {
+
+int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    return table.Test(request, flag, status);
+}
+int PMPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+    return table.Testall(count, requests, flag, statuses);
+}
+int PMPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    return table.Testany(count, requests, index, flag, status);
+}
+int PMPI_Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    return table.Testsome(count, requests, found, indices, statuses);
+}
+int PMPI_Wait(MPI_Request *request, MPI_Status *status) {
+    return table.Wait(request, status);
+}
+int PMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    return wait_by("MPI_Waitall", [&](bool &done) {
+        int flag = 0;
+        const int code = table.Testall(count, requests, &flag, statuses);
+        done = flag != 0;
+        return code;
+    });
+}
+int PMPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
+    return wait_by("MPI_Waitany", [&](bool &done) {
+        int flag = 0;
+        const int code = table.Testany(count, requests, index, &flag, status);
+        done = flag != 0;
+        return code;
+    });
+}
+int PMPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    return wait_by("MPI_Waitsome", [&](bool &done) {
+        const int code = table.Testsome(count, requests, found, indices, statuses);
+        done = *found != 0;
+        return code;
+    });
+}
+int PMPI_Start(MPI_Request *request) {
+    return table.Start(request);
+}
+int PMPI_Startall(int count, MPI_Request requests[]) {
+    for (int i = 0; i < count; ++i) {
+        table.Start(&requests[i]);
+    }
+    return MPI_SUCCESS;
+}
+int PMPI_Request_free(MPI_Request *request) {
+    return table.Request_free(request);
+}
+int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    return table.Request_get_status(request, flag, status);
+}
+int PMPI_Cancel(MPI_Request *request) {
+    return table.Cancel(request);
+}
+int PMPI_Comm_call_errhandler(MPI_Comm comm, int code) {
+    return table.Comm_call_errhandler(comm, code);
+}
+int PMPI_Send_init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    return persistent(request);
+}
+int PMPI_Bsend_init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    return persistent(request);
+}
+int PMPI_Ssend_init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    return persistent(request);
+}
+int PMPI_Rsend_init(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    return persistent(request);
+}
+int PMPI_Recv_init(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    return persistent(request);
+}
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+int PMPI_Psend_init(const void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *request) {
+    return persistent(request);
+}
+int PMPI_Precv_init(void *, int, MPI_Count, MPI_Datatype, int, int, MPI_Comm, MPI_Info, MPI_Request *request) {
+    return persistent(request);
+}
+#endif
+
+} // extern "C"

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Included before everything else where src/pmpi is compiled for tests: its PMPI_ calls reach the fake (pmpi.cpp). */
+#ifndef THENCE_FAKE_PMPI_NAMES_H
+#define THENCE_FAKE_PMPI_NAMES_H
+
+#define PMPI_Test thence_fake_Test
+#define PMPI_Testall thence_fake_Testall
+#define PMPI_Testany thence_fake_Testany
+#define PMPI_Testsome thence_fake_Testsome
+#define PMPI_Wait thence_fake_Wait
+#define PMPI_Waitall thence_fake_Waitall
+#define PMPI_Waitany thence_fake_Waitany
+#define PMPI_Waitsome thence_fake_Waitsome
+#define PMPI_Start thence_fake_Start
+#define PMPI_Startall thence_fake_Startall
+#define PMPI_Request_free thence_fake_Request_free
+#define PMPI_Request_get_status thence_fake_Request_get_status
+#define PMPI_Cancel thence_fake_Cancel
+#define PMPI_Comm_call_errhandler thence_fake_Comm_call_errhandler
+#define PMPI_Send_init thence_fake_Send_init
+#define PMPI_Bsend_init thence_fake_Bsend_init
+#define PMPI_Ssend_init thence_fake_Ssend_init
+#define PMPI_Rsend_init thence_fake_Rsend_init
+#define PMPI_Recv_init thence_fake_Recv_init
+#define PMPI_Psend_init thence_fake_Psend_init
+#define PMPI_Precv_init thence_fake_Precv_init
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The phases of one continuation: its runner, its attacher, and visitors (search, cancel, report) meet in one word.
+ * While a visitor looks at the operations they stay in place: nobody runs the continuation, and nobody else visits it.
+ *
+ * As in continuation.hpp (for_each_attached) and run.cpp (become_running): the runner exchanges `running` into the word
+ * whatever was there, and if that was not `attached` it waits until it is.
+ *
+ * Mutations, each of which must be found:
+ *   PLAIN_TAKE    the waiting runner takes the word with a load and a store instead of a compare-and-swap
+ *   PLAIN_VISIT   a visitor enters with a load and a store instead of a compare-and-swap
+ *   NO_WAIT       the runner runs whatever the exchange gave it
+ */
+
+#ifndef VISITORS
+#define VISITORS 2
+#endif
+
+mtype = { attaching, attached, visited, running, free };
+mtype word = attaching;
+bool queued;       /* the completion has put it into the ready queue */
+bool attach_done;
+byte visiting;
+bool in_run;
+byte ran;
+
+active proctype attacher() {
+    atomic { word = attached; attach_done = true }
+}
+
+/* The operation may complete while it is being attached. */
+active proctype completer() {
+    queued = true
+}
+
+active proctype runner() {
+    mtype seen;
+    queued;
+    atomic { seen = word; word = running };
+#ifndef NO_WAIT
+    if
+    :: seen == attached
+    :: else ->
+#ifndef PLAIN_TAKE
+        atomic { word == attached -> word = running }
+#else
+        word == attached;
+        word = running
+#endif
+    fi;
+#endif
+    in_run = true;
+    assert(attach_done); /* the attacher must not touch it any more */
+    assert(visiting == 0);
+    ran++;
+    in_run = false;
+    word = free
+}
+
+active [VISITORS] proctype visitor() {
+    byte round;
+    for (round : 1 .. 2) {
+        if
+        :: word == free || word == running
+#ifndef PLAIN_VISIT
+        :: atomic { word == attached -> word = visited };
+#else
+        :: word == attached -> word = visited;
+#endif
+           visiting++;
+           assert(visiting == 1 && !in_run);
+           assert(ran == 0);
+           visiting--;
+           word = attached
+        fi
+    }
+}
+
+active proctype observer() {
+    timeout -> assert(ran == 1 && word == free)
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/*
+ * The ready queue: what any thread pushes is popped exactly once, and by one popper in the order of its pushes.
+ *
+ * As in ready_queue.hpp: push swings `inbox` (newest first); pop takes the oldest of `outbox` under the lock, or, when
+ * that is empty, the whole inbox by one exchange, keeps the oldest and puts the rest behind what `outbox` holds by now.
+ *
+ * Mutations, each of which must be found:
+ *   PLAIN_PUSH    push writes the head without compare-and-swap
+ *   NO_LOCK       the outbox changes without the lock
+ *   OVERWRITE     what was taken replaces the outbox instead of going behind it
+ */
+
+#define ITEMS 4 /* 1 .. ITEMS; 0 is null */
+#ifndef POPPERS
+#define POPPERS 2
+#endif
+
+byte next[ITEMS + 1];
+byte inbox;
+byte outbox;
+bool lock;
+byte popped[ITEMS + 1];
+byte done;
+
+inline acquire() {
+#ifndef NO_LOCK
+    atomic { !lock -> lock = true }
+#else
+    skip
+#endif
+}
+
+proctype pusher(byte first; byte last) {
+    byte item;
+    byte head;
+    for (item : first .. last) {
+        head = inbox;
+retry:
+        next[item] = head;
+#ifndef PLAIN_PUSH
+        atomic {
+            if
+            :: inbox == head -> inbox = item
+            :: else -> head = inbox; goto retry
+            fi
+        }
+#else
+        inbox = item
+#endif
+    };
+    done++
+}
+
+proctype popper() {
+    byte item;
+    byte newest;
+    byte oldest;
+    byte link;
+    do
+    :: if
+       :: outbox == 0 ->
+           atomic { newest = inbox; inbox = 0 };
+           if
+           :: newest == 0 || next[newest] == 0 -> item = newest
+           :: else ->
+               oldest = 0;
+               do
+               :: newest != 0 -> link = next[newest]; next[newest] = oldest; oldest = newest; newest = link
+               :: else -> break
+               od;
+               acquire();
+#ifndef OVERWRITE
+               if
+               :: outbox == 0 -> outbox = next[oldest]
+               :: else ->
+                   link = outbox;
+                   do
+                   :: next[link] != 0 -> link = next[link]
+                   :: else -> break
+                   od;
+                   next[link] = oldest;
+                   oldest = outbox;
+                   outbox = next[oldest]
+               fi;
+#else
+               outbox = next[oldest];
+#endif
+               lock = false;
+               item = oldest
+           fi
+       :: else ->
+           acquire();
+           item = outbox;
+           if
+           :: item != 0 -> outbox = next[item]
+           :: else
+           fi;
+           lock = false
+       fi;
+       if
+       :: item != 0 -> popped[item]++; assert(popped[item] == 1); item = 0
+       :: else ->
+           if
+           :: done == 2 && inbox == 0 && outbox == 0 -> break
+           :: else
+           fi
+       fi
+    od
+}
+
+init {
+    byte i;
+    atomic {
+        run pusher(1, 2);
+        run pusher(3, ITEMS);
+        for (i : 1 .. POPPERS) {
+            run popper()
+        }
+    };
+    timeout ->
+    for (i : 1 .. ITEMS) {
+        assert(popped[i] == 1)
+    }
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A callback may call any MPI function, also one that blocks: it must end although the thread that runs the callback is
+// itself inside a blocking call. Rank 0 has the callback; rank 1 answers what it does.
+#include "support.hpp"
+
+namespace {
+
+constexpr int first_tag = 1; // completes the operation that has the continuation
+constexpr int inner_tag = 2; // what the callback does
+constexpr int outer_tag = 3; // what the outer call waits for
+
+enum class outer { wait, recv, wait_cr, waitall, test_loop };
+
+struct job {
+    MPI_Comm comm;
+    std::vector<char> big = std::vector<char>(1 << 20);
+    int got = 0;
+};
+
+using action = void (*)(job &);
+
+class blocking : public mpi_test {
+protected:
+    void nested(outer how, action inside, action answer) {
+        job mine{comm};
+        int first = 0, last = 0;
+        if (rank == 1) {
+            sleep_ms(30); // rank 0 blocks by now
+            int value = 42;
+            MPI_Send(&value, 1, MPI_INT, 0, first_tag, comm);
+            sleep_ms(20);
+            answer(mine);
+            MPI_Send(&value, 1, MPI_INT, 0, outer_tag, comm);
+            return;
+        }
+        struct call {
+            job *mine;
+            action inside;
+            std::atomic<int> calls{0};
+            static int back(int, MPI_Status *, void *data) {
+                auto &self = *static_cast<call *>(data);
+                self.inside(*self.mine);
+                ++self.calls;
+                return MPI_SUCCESS;
+            }
+        } callback{&mine, inside};
+        MPI_Request request = MPI_REQUEST_NULL;
+        int flag = 1;
+        MPI_Irecv(&first, 1, MPI_INT, 1, first_tag, comm, &request);
+        ASSERT_EQ(MPI_SUCCESS, thence_attach(1, &request, &call::back, &callback, 0, MPI_STATUS_IGNORE, cr, &flag));
+        ASSERT_EQ(0, flag);
+        MPI_Request waited = MPI_REQUEST_NULL;
+        if (how != outer::recv) {
+            MPI_Irecv(&last, 1, MPI_INT, 1, outer_tag, comm, &waited);
+        }
+        switch (how) {
+        case outer::recv:
+            MPI_Recv(&last, 1, MPI_INT, 1, outer_tag, comm, MPI_STATUS_IGNORE);
+            break;
+        case outer::wait:
+            MPI_Wait(&waited, MPI_STATUS_IGNORE);
+            break;
+        case outer::waitall:
+            MPI_Waitall(1, &waited, MPI_STATUSES_IGNORE);
+            break;
+        case outer::wait_cr:
+            MPI_Wait(&cr, MPI_STATUS_IGNORE);
+            MPI_Wait(&waited, MPI_STATUS_IGNORE);
+            break;
+        case outer::test_loop:
+            for (int done = 0; done == 0;) {
+                MPI_Test(&waited, &done, MPI_STATUS_IGNORE);
+            }
+        }
+        wait();
+        EXPECT_EQ(1, callback.calls.load());
+        EXPECT_EQ(42, first);
+        EXPECT_EQ(42, last);
+        EXPECT_EQ(42, mine.got);
+    }
+};
+
+void answer_recv(job &mine) {
+    const int value = 42;
+    MPI_Send(&value, 1, MPI_INT, 0, inner_tag, mine.comm);
+}
+void inside_recv(job &mine) {
+    MPI_Recv(&mine.got, 1, MPI_INT, 1, inner_tag, mine.comm, MPI_STATUS_IGNORE);
+}
+void inside_irecv_wait(job &mine) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&mine.got, 1, MPI_INT, 1, inner_tag, mine.comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+void inside_irecv_waitall(job &mine) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Irecv(&mine.got, 1, MPI_INT, 1, inner_tag, mine.comm, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+}
+void inside_probe(job &mine) {
+    MPI_Probe(1, inner_tag, mine.comm, MPI_STATUS_IGNORE);
+    inside_recv(mine);
+}
+void inside_big_send(job &mine) {
+    MPI_Send(mine.big.data(), static_cast<int>(mine.big.size()), MPI_CHAR, 1, inner_tag, mine.comm);
+    mine.got = 42;
+}
+void inside_ssend(job &mine) {
+    const int value = 1;
+    MPI_Ssend(&value, 1, MPI_INT, 1, inner_tag, mine.comm);
+    mine.got = 42;
+}
+void answer_big_send(job &mine) {
+    MPI_Recv(mine.big.data(), static_cast<int>(mine.big.size()), MPI_CHAR, 0, inner_tag, mine.comm, MPI_STATUS_IGNORE);
+}
+void answer_ssend(job &mine) {
+    int value = 0;
+    MPI_Recv(&value, 1, MPI_INT, 0, inner_tag, mine.comm, MPI_STATUS_IGNORE);
+}
+void both_sendrecv(job &mine) {
+    int rank = 0;
+    const int value = 42;
+    MPI_Comm_rank(mine.comm, &rank);
+    MPI_Sendrecv(&value, 1, MPI_INT, 1 - rank, inner_tag, &mine.got, 1, MPI_INT, 1 - rank, inner_tag, mine.comm,
+                 MPI_STATUS_IGNORE);
+}
+void both_barrier(job &mine) {
+    MPI_Barrier(mine.comm);
+    mine.got = 42;
+}
+void both_allreduce(job &mine) {
+    const int value = 42;
+    MPI_Allreduce(&value, &mine.got, 1, MPI_INT, MPI_MAX, mine.comm);
+}
+void both_big_bcast(job &mine) {
+    std::fill(mine.big.begin(), mine.big.end(), static_cast<char>(42));
+    MPI_Bcast(mine.big.data(), static_cast<int>(mine.big.size()), MPI_CHAR, 1, mine.comm);
+    mine.got = mine.big.back();
+}
+void both_comm_dup(job &mine) {
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Comm_dup(mine.comm, &copy);
+    MPI_Comm_free(&copy);
+    mine.got = 42;
+}
+void both_iallreduce_wait(job &mine) {
+    const int value = 42;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Iallreduce(&value, &mine.got, 1, MPI_INT, MPI_MAX, mine.comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+#define WITH_EVERY_OUTER(name, inside, answer)                                                                         \
+    TEST_F(blocking, name##_while_in_wait) {                                                                           \
+        nested(outer::wait, &inside, &answer);                                                                         \
+    }                                                                                                                  \
+    TEST_F(blocking, name##_while_in_recv) {                                                                           \
+        nested(outer::recv, &inside, &answer);                                                                         \
+    }                                                                                                                  \
+    TEST_F(blocking, name##_while_in_wait_of_its_cr) {                                                                 \
+        nested(outer::wait_cr, &inside, &answer);                                                                      \
+    }                                                                                                                  \
+    TEST_F(blocking, name##_while_in_waitall) {                                                                        \
+        nested(outer::waitall, &inside, &answer);                                                                      \
+    }                                                                                                                  \
+    TEST_F(blocking, name##_while_in_test_loop) {                                                                      \
+        nested(outer::test_loop, &inside, &answer);                                                                    \
+    }
+
+WITH_EVERY_OUTER(recv, inside_recv, answer_recv)
+WITH_EVERY_OUTER(irecv_and_wait, inside_irecv_wait, answer_recv)
+WITH_EVERY_OUTER(irecv_and_waitall, inside_irecv_waitall, answer_recv)
+WITH_EVERY_OUTER(probe, inside_probe, answer_recv)
+WITH_EVERY_OUTER(send_of_one_mebibyte, inside_big_send, answer_big_send)
+WITH_EVERY_OUTER(ssend, inside_ssend, answer_ssend)
+WITH_EVERY_OUTER(sendrecv, both_sendrecv, both_sendrecv)
+WITH_EVERY_OUTER(barrier, both_barrier, both_barrier)
+WITH_EVERY_OUTER(allreduce, both_allreduce, both_allreduce)
+WITH_EVERY_OUTER(bcast_of_one_mebibyte, both_big_bcast, both_big_bcast)
+WITH_EVERY_OUTER(comm_dup, both_comm_dup, both_comm_dup)
+WITH_EVERY_OUTER(iallreduce_and_wait, both_iallreduce_wait, both_iallreduce_wait)
+
+} // namespace

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Cancelled operations run their continuation, and MPI_Test_cancelled says so, however they were cancelled.
+#include "support.hpp"
+
+namespace {
+
+class cancelled : public mpi_test {
+protected:
+    int value = -1;
+    MPI_Request request = MPI_REQUEST_NULL;
+    outcome seen;
+
+    void receive() { MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request); }
+    void expect_cancelled() {
+        wait();
+        EXPECT_EQ(1, seen.ended());
+        EXPECT_EQ(MPI_SUCCESS, seen.error);
+        EXPECT_TRUE(seen.cancelled());
+        EXPECT_EQ(-1, value);
+    }
+    // A message that comes later must find another receive: the cancelled one is gone.
+    void expect_gone() {
+        int other = 0;
+        MPI_Request probe = MPI_REQUEST_NULL;
+        MPI_Irecv(&other, 1, MPI_INT, rank, 1, comm, &probe);
+        const int sent = 5;
+        MPI_Send(&sent, 1, MPI_INT, rank, 1, comm);
+        MPI_Wait(&probe, MPI_STATUS_IGNORE);
+        EXPECT_EQ(5, other);
+        EXPECT_EQ(-1, value);
+    }
+};
+
+TEST_F(cancelled, before_attach) {
+    receive();
+    MPI_Cancel(&request);
+    seen.attach(request, cr);
+    expect_cancelled();
+    expect_gone();
+}
+TEST_F(cancelled, by_thence_cancel_on_the_cr) {
+    receive();
+    seen.attach(request, cr);
+    EXPECT_EQ(0, seen.ended());
+    EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));
+    expect_cancelled();
+    expect_gone();
+}
+TEST_F(cancelled, by_mpi_cancel_on_the_cr) {
+    receive();
+    seen.attach(request, cr);
+    EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+    EXPECT_EQ(1, thence_is_cr(cr));
+    expect_cancelled();
+    expect_gone();
+}
+TEST_F(cancelled, by_mpi_cancel_on_the_persistent_receive) {
+    MPI_Recv_init(&value, 1, MPI_INT, rank, 1, comm, &request);
+    for (int turn = 0; turn < 3; ++turn) {
+        outcome each;
+        MPI_Start(&request);
+        each.attach(request, cr, THENCE_PERSISTENT);
+        EXPECT_EQ(0, each.ended());
+        EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&request));
+        wait();
+        EXPECT_EQ(1, each.ended());
+        EXPECT_TRUE(each.cancelled());
+        ASSERT_NE(MPI_REQUEST_NULL, request);
+    }
+    MPI_Start(&request); // it still receives
+    seen.attach(request, cr, THENCE_PERSISTENT);
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
+    wait();
+    EXPECT_EQ(1, seen.ended());
+    EXPECT_FALSE(seen.cancelled());
+    EXPECT_EQ(rank, value);
+    MPI_Request_free(&request);
+}
+TEST_F(cancelled, on_the_cr_cancels_a_persistent_receive) {
+    MPI_Recv_init(&value, 1, MPI_INT, rank, 1, comm, &request);
+    MPI_Start(&request);
+    seen.attach(request, cr, THENCE_PERSISTENT);
+    EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+    expect_cancelled();
+    EXPECT_NE(MPI_REQUEST_NULL, request);
+    MPI_Request_free(&request);
+}
+TEST_F(cancelled, in_a_group_only_the_pending_ones) {
+    int done = 0;
+    MPI_Request both[2] = {};
+    MPI_Irecv(&done, 1, MPI_INT, rank, 2, comm, &both[0]);
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &both[1]);
+    MPI_Send(&rank, 1, MPI_INT, rank, 2, comm);
+    for (int flag = 0; flag == 0;) {
+        MPI_Request_get_status(both[0], &flag, MPI_STATUS_IGNORE);
+    }
+    seen.attach(2, both, cr);
+    EXPECT_EQ(0, seen.ended());
+    EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+    wait();
+    EXPECT_EQ(1, seen.calls.load());
+    EXPECT_FALSE(seen.cancelled(0));
+    EXPECT_EQ(2, seen.statuses[0].MPI_TAG);
+    EXPECT_TRUE(seen.cancelled(1));
+}
+TEST_F(cancelled, many_each_end_once) {
+    constexpr std::size_t n = 200;
+    std::vector<outcome> each(n);
+    std::vector<int> values(n, -1);
+    for (std::size_t i = 0; i < n; ++i) {
+        MPI_Irecv(&values[i], 1, MPI_INT, rank, static_cast<int>(i), comm, &request);
+        each[i].attach(request, cr);
+    }
+    for (std::size_t i = 0; i < n; i += 3) { // these complete
+        MPI_Send(&rank, 1, MPI_INT, rank, static_cast<int>(i), comm);
+    }
+    EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+    wait();
+    for (std::size_t i = 0; i < n; ++i) {
+        ASSERT_EQ(1, each[i].ended());
+        if (i % 3 == 0) {
+            EXPECT_FALSE(each[i].cancelled()) << "its message had come";
+            EXPECT_EQ(rank, values[i]);
+        } else {
+            EXPECT_TRUE(each[i].cancelled());
+        }
+    }
+}
+TEST_F(cancelled, cr_without_operations) {
+    EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+    EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));
+}
+
+} // namespace

@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI's own calls on continuation requests, alone and mixed with ordinary requests, on one rank or more (messages go to
+// the rank itself).
+#include "support.hpp"
+
+namespace {
+
+class interposed : public mpi_test {
+protected:
+    MPI_Request receive(int &value, int tag) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&value, 1, MPI_INT, rank, tag, comm, &request);
+        return request;
+    }
+    void send(int tag) {
+        const int value = 100 + tag;
+        MPI_Send(&value, 1, MPI_INT, rank, tag, comm);
+    }
+    MPI_Request create(unsigned flags) {
+        MPI_Request result = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_SUCCESS, thence_cr_create(flags, -1, MPI_INFO_NULL, &result));
+        return result;
+    }
+    // A receive with a continuation on `to`, complete after send(tag).
+    struct pending {
+        int value = 0;
+        outcome seen;
+    };
+    void attach(pending &one, int tag, MPI_Request to) {
+        MPI_Request request = receive(one.value, tag);
+        one.seen.attach(request, to);
+        ASSERT_EQ(0, one.seen.ended());
+    }
+    static void expect_empty(const MPI_Status &status) {
+        EXPECT_EQ(MPI_ANY_SOURCE, status.MPI_SOURCE);
+        EXPECT_EQ(MPI_ANY_TAG, status.MPI_TAG);
+    }
+};
+
+TEST_F(interposed, test_and_wait_of_a_cr) {
+    pending one;
+    MPI_Status status;
+    int flag = 0;
+    ASSERT_EQ(MPI_SUCCESS, MPI_Test(&cr, &flag, &status));
+    EXPECT_EQ(1, flag) << "inactive";
+    expect_empty(status);
+    attach(one, 1, cr);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Test(&cr, &flag, &status));
+    EXPECT_EQ(0, flag);
+    send(1);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&cr, &status));
+    expect_empty(status);
+    EXPECT_EQ(1, one.seen.calls.load());
+    EXPECT_EQ(101, one.value);
+    EXPECT_EQ(1, thence_is_cr(cr)) << "it stays usable";
+}
+
+TEST_F(interposed, request_get_status_of_a_cr_changes_nothing) {
+    pending one;
+    int flag = 0;
+    MPI_Request poll_only = create(THENCE_CR_POLL_ONLY);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status(cr, &flag, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, flag);
+    attach(one, 1, cr);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status(cr, &flag, MPI_STATUS_IGNORE));
+    EXPECT_EQ(0, flag);
+    send(1);
+    while (flag == 0) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status(cr, &flag, MPI_STATUS_IGNORE));
+    }
+    EXPECT_EQ(1, one.seen.calls.load());
+    EXPECT_EQ(1, thence_is_cr(cr));
+    MPI_Request_free(&poll_only);
+}
+
+TEST_F(interposed, testall_and_waitall_mixed) {
+    pending one, two;
+    int plain = 0;
+    MPI_Request second = create(0);
+    attach(one, 1, cr);
+    attach(two, 2, second);
+    MPI_Request all[4] = {cr, receive(plain, 3), MPI_REQUEST_NULL, second};
+    MPI_Status statuses[4];
+    int flag = 1;
+    send(1);
+    send(3);
+    for (int i = 0; i < 20; ++i) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Testall(4, all, &flag, statuses));
+        ASSERT_EQ(0, flag);
+        ASSERT_NE(MPI_REQUEST_NULL, all[1]) << "Testall that says no completes nothing";
+    }
+    send(2);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitall(4, all, statuses));
+    EXPECT_EQ(1, one.seen.calls.load());
+    EXPECT_EQ(1, two.seen.calls.load());
+    EXPECT_EQ(103, plain);
+    EXPECT_EQ(3, statuses[1].MPI_TAG);
+    EXPECT_EQ(rank, statuses[1].MPI_SOURCE);
+    expect_empty(statuses[0]);
+    expect_empty(statuses[2]);
+    expect_empty(statuses[3]);
+    EXPECT_EQ(MPI_REQUEST_NULL, all[1]);
+    EXPECT_EQ(cr, all[0]);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testall(4, all, &flag, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(1, flag);
+    MPI_Request_free(&second);
+    EXPECT_EQ(MPI_REQUEST_NULL, second);
+}
+
+TEST_F(interposed, testany_and_waitany_mixed) {
+    pending one;
+    int plain = 0;
+    attach(one, 1, cr);
+    MPI_Request all[3] = {MPI_REQUEST_NULL, cr, receive(plain, 2)};
+    MPI_Status status;
+    int index = 99;
+    int flag = 1;
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testany(3, all, &index, &flag, &status));
+    EXPECT_EQ(0, flag);
+    EXPECT_EQ(MPI_UNDEFINED, index);
+    send(2);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitany(3, all, &index, &status));
+    EXPECT_EQ(2, index);
+    EXPECT_EQ(2, status.MPI_TAG);
+    EXPECT_EQ(102, plain);
+    EXPECT_EQ(MPI_REQUEST_NULL, all[2]);
+    EXPECT_EQ(0, one.seen.calls.load());
+    send(1);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitany(3, all, &index, &status));
+    EXPECT_EQ(1, index);
+    EXPECT_EQ(1, one.seen.calls.load());
+    expect_empty(status);
+}
+
+TEST_F(interposed, testany_of_nothing_active_is_undefined) {
+    // An idle CR without THENCE_CR_NEEDS_START can be registered with at any moment and counts as a request that is
+    // complete; one that must be started and is not is inactive.
+    MPI_Request not_started = create(THENCE_CR_NEEDS_START);
+    MPI_Request all[2] = {MPI_REQUEST_NULL, not_started};
+    int index = 7;
+    int flag = 0;
+    MPI_Status status;
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testany(2, all, &index, &flag, &status));
+    EXPECT_EQ(1, flag);
+    EXPECT_EQ(MPI_UNDEFINED, index);
+    expect_empty(status);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitany(2, all, &index, MPI_STATUS_IGNORE));
+    EXPECT_EQ(MPI_UNDEFINED, index);
+    int found = 0;
+    int indices[2];
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testsome(2, all, &found, indices, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(MPI_UNDEFINED, found);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitsome(2, all, &found, indices, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(MPI_UNDEFINED, found);
+    MPI_Request_free(&not_started);
+}
+
+TEST_F(interposed, any_and_some_ignore_inactive_persistent_requests) {
+    pending one;
+    int unused = 0;
+    MPI_Request all[2];
+    MPI_Recv_init(&unused, 1, MPI_INT, rank, 9, comm, &all[0]);
+    attach(one, 1, cr);
+    all[1] = cr;
+    int index = 99, flag = 1, found = 99;
+    int indices[2];
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testany(2, all, &index, &flag, MPI_STATUS_IGNORE));
+    EXPECT_EQ(0, flag);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testsome(2, all, &found, indices, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(0, found);
+    send(1);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitany(2, all, &index, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, index);
+    wait();
+    EXPECT_EQ(1, one.seen.calls.load());
+    MPI_Request_free(&all[0]);
+}
+
+TEST_F(interposed, testsome_and_waitsome_mixed) {
+    pending one;
+    int plain[2] = {};
+    attach(one, 1, cr);
+    MPI_Request all[4] = {receive(plain[0], 2), cr, MPI_REQUEST_NULL, receive(plain[1], 3)};
+    int found = 99;
+    int indices[4];
+    MPI_Status statuses[4];
+    ASSERT_EQ(MPI_SUCCESS, MPI_Testsome(4, all, &found, indices, statuses));
+    EXPECT_EQ(0, found);
+    send(3);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitsome(4, all, &found, indices, statuses));
+    EXPECT_EQ(1, found);
+    EXPECT_EQ(3, indices[0]);
+    EXPECT_EQ(3, statuses[0].MPI_TAG);
+    send(1);
+    send(2);
+    int done = 0;
+    for (bool of_cr = false; done < 2;) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Waitsome(4, all, &found, indices, statuses));
+        ASSERT_GE(found, 1);
+        for (int i = 0; i < found; ++i) {
+            ASSERT_TRUE(indices[i] == 0 || indices[i] == 1);
+            if (indices[i] == 0) {
+                EXPECT_EQ(2, statuses[i].MPI_TAG);
+                ++done;
+            } else if (!of_cr) {
+                of_cr = true;
+                expect_empty(statuses[i]);
+                ++done;
+            }
+        }
+    }
+    EXPECT_EQ(1, one.seen.calls.load());
+    EXPECT_EQ(102, plain[0]);
+}
+
+TEST_F(interposed, start_and_startall_of_crs_mixed_with_persistent_requests) {
+    MPI_Request both[2] = {create(THENCE_CR_NEEDS_START), MPI_REQUEST_NULL};
+    int value = 0;
+    MPI_Recv_init(&value, 1, MPI_INT, rank, 5, comm, &both[1]);
+    pending one;
+    MPI_Request request = receive(one.value, 4);
+    one.seen.attach(request, both[0]);
+    send(4);
+    for (int i = 0; i < 20; ++i) {
+        thence_progress();
+    }
+    EXPECT_EQ(0, one.seen.ended()) << "not started";
+    ASSERT_EQ(MPI_SUCCESS, MPI_Startall(2, both));
+    EXPECT_EQ(MPI_ERR_REQUEST, class_of(MPI_Start(&both[0]))) << "active already";
+    send(5);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Waitall(2, both, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(1, one.seen.calls.load());
+    EXPECT_EQ(105, value);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Start(&both[0]));
+    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&both[0], MPI_STATUS_IGNORE));
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+}
+
+TEST_F(interposed, freed_cr_goes_with_its_last_continuation) {
+    pending one;
+    MPI_Request freed = create(0);
+    MPI_Request copy = freed;
+    attach(one, 1, freed);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&freed));
+    EXPECT_EQ(MPI_REQUEST_NULL, freed);
+    EXPECT_EQ(0, thence_is_cr(copy));
+    EXPECT_EQ(MPI_ERR_REQUEST, class_of(MPI_Wait(&copy, MPI_STATUS_IGNORE)));
+    send(1);
+    while (one.seen.calls.load() == 0) {
+        thence_progress();
+    }
+    EXPECT_EQ(101, one.value);
+}
+
+TEST_F(interposed, waitany_over_several_poll_only_crs) {
+    constexpr int n = 4;
+    MPI_Request crs[n];
+    pending each[n];
+    for (int i = 0; i < n; ++i) {
+        crs[i] = create(THENCE_CR_POLL_ONLY);
+        attach(each[i], i, crs[i]);
+    }
+    for (const int expected : {2, 0, 3, 1}) {
+        send(expected);
+        int index = 99;
+        ASSERT_EQ(MPI_SUCCESS, MPI_Waitany(n, crs, &index, MPI_STATUS_IGNORE));
+        ASSERT_EQ(expected, index);
+        EXPECT_EQ(1, each[expected].seen.calls.load());
+        MPI_Request_free(&crs[index]);
+    }
+}
+
+TEST_F(interposed, poll_only_runs_only_when_its_cr_is_tested) {
+    pending one;
+    MPI_Request poll_only = create(THENCE_CR_POLL_ONLY);
+    attach(one, 1, poll_only);
+    send(1);
+    int unused = 0;
+    for (int i = 0; i < 50; ++i) {
+        int flag = 0;
+        MPI_Iprobe(rank, 77, comm, &flag, MPI_STATUS_IGNORE);
+        thence_progress();
+        MPI_Test(&cr, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Sendrecv(&rank, 1, MPI_INT, rank, 3, &unused, 1, MPI_INT, rank, 3, comm, MPI_STATUS_IGNORE);
+    EXPECT_EQ(0, one.seen.calls.load());
+    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&poll_only, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, one.seen.calls.load());
+    MPI_Request_free(&poll_only);
+}
+
+TEST_F(interposed, max_poll_bounds_one_test) {
+    constexpr int n = 10;
+    pending each[n];
+    MPI_Request bounded = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPI_SUCCESS, thence_cr_create(THENCE_CR_POLL_ONLY, 3, MPI_INFO_NULL, &bounded));
+    for (int i = 0; i < n; ++i) {
+        attach(each[i], i, bounded);
+    }
+    for (int i = 0; i < n; ++i) {
+        send(i);
+    }
+    const auto ran = [&] {
+        int sum = 0;
+        for (const pending &one : each) {
+            sum += one.seen.calls.load();
+        }
+        return sum;
+    };
+    for (int flag = 0; flag == 0;) {
+        const int before = ran();
+        ASSERT_EQ(MPI_SUCCESS, MPI_Test(&bounded, &flag, MPI_STATUS_IGNORE));
+        ASSERT_LE(ran() - before, 3);
+    }
+    EXPECT_EQ(n, ran());
+    MPI_Request_free(&bounded);
+}
+
+// A blocking call on one request lets the continuations of others run, on every MPI, also where nothing of ours is
+// called by MPI's own progress: `release` is what the blocked call waits for and only a continuation sends it.
+class blocked : public interposed {
+protected:
+    static constexpr int trigger = 1;
+    static constexpr int release = 2;
+    struct sender {
+        MPI_Comm comm;
+        int rank;
+        int value = 7;
+        static int callback(int, MPI_Status *, void *data) {
+            auto &self = *static_cast<sender *>(data);
+            return MPI_Send(&self.value, 1, MPI_INT, self.rank, release, self.comm);
+        }
+    } sending{};
+    int triggered = 0;
+    int released = 0;
+    std::thread later;
+
+    void SetUp() override {
+        interposed::SetUp();
+        sending = {comm, rank};
+        MPI_Request request = receive(triggered, trigger);
+        int flag = 1;
+        thence_attach(1, &request, &sender::callback, &sending, 0, MPI_STATUS_IGNORE, cr, &flag);
+        ASSERT_EQ(0, flag);
+    }
+    void trigger_later() {
+        later = std::thread([this] {
+            sleep_ms(30);
+            send(trigger);
+        });
+    }
+    void TearDown() override {
+        later.join();
+        EXPECT_EQ(7, released);
+        wait();
+        interposed::TearDown();
+    }
+};
+
+TEST_F(blocked, in_wait_runs_continuations_of_others) {
+    MPI_Request request = receive(released, release);
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Wait(&request, MPI_STATUS_IGNORE));
+}
+TEST_F(blocked, in_recv_runs_continuations_of_others) {
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Recv(&released, 1, MPI_INT, rank, release, comm, MPI_STATUS_IGNORE));
+}
+TEST_F(blocked, in_waitall_runs_continuations_of_others) {
+    MPI_Request requests[2] = {receive(released, release), MPI_REQUEST_NULL};
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Waitall(2, requests, MPI_STATUSES_IGNORE));
+}
+TEST_F(blocked, in_waitany_runs_continuations_of_others) {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, receive(released, release)};
+    int index = 0;
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, index);
+}
+TEST_F(blocked, in_probe_runs_continuations_of_others) {
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Probe(rank, release, comm, MPI_STATUS_IGNORE));
+    MPI_Recv(&released, 1, MPI_INT, rank, release, comm, MPI_STATUS_IGNORE);
+}
+TEST_F(blocked, in_sendrecv_runs_continuations_of_others) {
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS,
+              MPI_Sendrecv(&rank, 1, MPI_INT, rank, 50, &released, 1, MPI_INT, rank, release, comm, MPI_STATUS_IGNORE));
+    int unused = 0;
+    MPI_Recv(&unused, 1, MPI_INT, rank, 50, comm, MPI_STATUS_IGNORE);
+}
+TEST_F(blocked, in_wait_of_another_cr_runs_continuations_of_others) {
+    MPI_Request other = create(0);
+    MPI_Request request = receive(released, release);
+    outcome seen;
+    seen.attach(request, other);
+    trigger_later();
+    EXPECT_EQ(MPI_SUCCESS, MPI_Wait(&other, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, seen.calls.load());
+    MPI_Request_free(&other);
+}
+TEST_F(blocked, in_a_test_loop_runs_continuations_of_others) {
+    MPI_Request request = receive(released, release);
+    trigger_later();
+    for (int flag = 0; flag == 0;) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Test(&request, &flag, MPI_STATUS_IGNORE));
+    }
+}
+
+} // namespace

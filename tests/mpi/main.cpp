@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GoogleTest on every rank of an MPI program. Rank 0 reports everything, other ranks only what fails; a test that does
+// not end is named by every rank that hangs in it. All ranks fail when one does.
+//
+//   --level=single|funneled|serialized|multiple   what to ask of MPI_Init_thread (default: multiple)
+//   --progress=thread                             as THENCE_PROGRESS=thread in the environment
+#include "support.hpp"
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+constexpr unsigned patience_s = 40; // of one test, on a loaded machine with more ranks than cores
+
+int world_rank = 0;
+char current_test[256];
+
+void give_up(int) {
+    char text[400];
+    const int n =
+        std::snprintf(text, sizeof text, "rank %d: %s did not end within %u s\n", world_rank, current_test, patience_s);
+    if (write(STDERR_FILENO, text, static_cast<std::size_t>(n)) != n) {
+        _exit(4);
+    }
+    _exit(3);
+}
+
+// No rank starts a test before the others have ended the one before.
+class keep_together : public testing::EmptyTestEventListener {
+    void OnTestStart(const testing::TestInfo &info) override {
+        std::snprintf(current_test, sizeof current_test, "%s.%s", info.test_suite_name(), info.name());
+        alarm(patience_s);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    void OnTestEnd(const testing::TestInfo &) override { MPI_Barrier(MPI_COMM_WORLD); }
+};
+
+class failures_only : public testing::EmptyTestEventListener {
+    void OnTestPartResult(const testing::TestPartResult &result) override {
+        if (result.failed()) {
+            std::cerr << "rank " << world_rank << ": " << current_test << ": "
+                      << (result.file_name() == nullptr ? "?" : result.file_name()) << ':' << result.line_number()
+                      << ": " << result.message() << std::endl;
+        }
+    }
+};
+
+std::string option(int argc, char **argv, const std::string &name) {
+    for (int i = 1; i < argc; ++i) {
+        if (std::string(argv[i]).rfind(name, 0) == 0) {
+            return argv[i] + name.size();
+        }
+    }
+    return "";
+}
+
+} // namespace
+
+int asked_level = MPI_THREAD_MULTIPLE;
+
+int main(int argc, char **argv) {
+    const std::string level = option(argc, argv, "--level=");
+    asked_level = level == "single"       ? MPI_THREAD_SINGLE
+                  : level == "funneled"   ? MPI_THREAD_FUNNELED
+                  : level == "serialized" ? MPI_THREAD_SERIALIZED
+                                          : MPI_THREAD_MULTIPLE;
+    if (const std::string progress = option(argc, argv, "--progress="); !progress.empty()) {
+        setenv("THENCE_PROGRESS", progress.c_str(), 1);
+    }
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, asked_level, &provided);
+    if (provided < asked_level) {
+        std::cerr << "this MPI does not give the thread level that these tests need\n";
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    std::signal(SIGALRM, give_up);
+
+    testing::InitGoogleTest(&argc, argv);
+    testing::TestEventListeners &listeners = testing::UnitTest::GetInstance()->listeners();
+    if (world_rank != 0) {
+        delete listeners.Release(listeners.default_result_printer());
+        listeners.Append(new failures_only);
+    }
+    listeners.Append(new keep_together);
+    int mine = RUN_ALL_TESTS();
+    int worst = mine;
+    MPI_Allreduce(&mine, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return worst;
+}

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Continuations on the requests that are neither messages nor collectives: windows, files, generalized requests,
+// partitioned communication. Runs on any number of ranks.
+#include "support.hpp"
+
+#include <cstdio>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+class other_kind : public mpi_test {
+protected:
+    void complete(int code, MPI_Request &request) {
+        ASSERT_EQ(MPI_SUCCESS, code);
+        outcome seen;
+        seen.attach(request, cr);
+        wait();
+        EXPECT_EQ(1, seen.ended());
+        EXPECT_EQ(MPI_SUCCESS, seen.error);
+        EXPECT_EQ(MPI_REQUEST_NULL, request);
+    }
+};
+
+class window : public other_kind {
+protected:
+    static constexpr int n = 5000;
+    MPI_Win win = MPI_WIN_NULL;
+    int *memory = nullptr;
+    int peer = 0;
+    std::vector<int> mine = std::vector<int>(n);
+    MPI_Request request = MPI_REQUEST_NULL;
+
+    void SetUp() override {
+        mpi_test::SetUp();
+        peer = (rank + 1) % size;
+        MPI_Win_allocate(n * sizeof(int), sizeof(int), MPI_INFO_NULL, comm, static_cast<void *>(&memory), &win);
+        std::fill_n(memory, n, rank);
+        std::fill(mine.begin(), mine.end(), 100 + rank);
+        MPI_Barrier(comm);
+        MPI_Win_lock_all(0, win);
+    }
+    void TearDown() override {
+        MPI_Win_unlock_all(win);
+        MPI_Win_free(&win);
+        mpi_test::TearDown();
+    }
+    void flush() {
+        MPI_Win_flush(peer, win);
+        MPI_Barrier(comm);
+        MPI_Win_sync(win);
+    }
+    int before() const { return (rank + size - 1) % size; }
+};
+
+TEST_F(window, rput) {
+    complete(MPI_Rput(mine.data(), n, MPI_INT, peer, 0, n, MPI_INT, win, &request), request);
+    flush();
+    EXPECT_EQ(100 + before(), memory[0]);
+    EXPECT_EQ(100 + before(), memory[n - 1]);
+}
+TEST_F(window, rget) {
+    complete(MPI_Rget(mine.data(), n, MPI_INT, peer, 0, n, MPI_INT, win, &request), request);
+    EXPECT_EQ(peer, mine[0]);
+    EXPECT_EQ(peer, mine[n - 1]);
+}
+TEST_F(window, raccumulate) {
+    complete(MPI_Raccumulate(mine.data(), n, MPI_INT, peer, 0, n, MPI_INT, MPI_SUM, win, &request), request);
+    flush();
+    EXPECT_EQ(rank + 100 + before(), memory[n - 1]);
+}
+TEST_F(window, rget_accumulate) {
+    std::vector<int> old(n, -1);
+    complete(MPI_Rget_accumulate(mine.data(), n, MPI_INT, old.data(), n, MPI_INT, peer, 0, n, MPI_INT, MPI_SUM, win,
+                                 &request),
+             request);
+    EXPECT_EQ(peer, old[0]);
+    EXPECT_EQ(peer, old[n - 1]);
+    flush();
+    EXPECT_EQ(rank + 100 + before(), memory[n - 1]);
+}
+
+class file : public other_kind {
+protected:
+    MPI_File handle = MPI_FILE_NULL;
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::string name;
+    std::vector<int> data = std::vector<int>(4096);
+
+    // Every rank has a file of its own.
+    void SetUp() override {
+        mpi_test::SetUp();
+        char path[] = "/tmp/thence_file_XXXXXX";
+        const int fd = mkstemp(path);
+        ASSERT_GE(fd, 0);
+        close(fd);
+        name = path;
+        ASSERT_EQ(MPI_SUCCESS,
+                  MPI_File_open(MPI_COMM_SELF, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &handle));
+    }
+    void TearDown() override {
+        MPI_File_close(&handle);
+        std::remove(name.c_str());
+        mpi_test::TearDown();
+    }
+    int n() const { return static_cast<int>(data.size()); }
+};
+
+TEST_F(file, iwrite_and_iread) {
+    std::fill(data.begin(), data.end(), 7 + rank);
+    complete(MPI_File_iwrite(handle, data.data(), n(), MPI_INT, &request), request);
+    std::fill(data.begin(), data.end(), 0);
+    MPI_File_seek(handle, 0, MPI_SEEK_SET);
+    complete(MPI_File_iread(handle, data.data(), n(), MPI_INT, &request), request);
+    EXPECT_EQ(7 + rank, data.front());
+    EXPECT_EQ(7 + rank, data.back());
+}
+TEST_F(file, iwrite_at_and_iread_at_tell_the_count) {
+    std::fill(data.begin(), data.end(), 9 + rank);
+    complete(MPI_File_iwrite_at(handle, 400, data.data(), n(), MPI_INT, &request), request);
+    std::fill(data.begin(), data.end(), 0);
+    ASSERT_EQ(MPI_SUCCESS, MPI_File_iread_at(handle, 400, data.data(), n(), MPI_INT, &request));
+    outcome seen;
+    seen.attach(request, cr);
+    wait();
+    EXPECT_EQ(1, seen.ended());
+    EXPECT_EQ(n(), seen.count());
+    EXPECT_EQ(9 + rank, data.back());
+}
+TEST_F(file, iwrite_all) {
+    std::fill(data.begin(), data.end(), 3);
+    complete(MPI_File_iwrite_at_all(handle, 0, data.data(), n(), MPI_INT, &request), request);
+    std::fill(data.begin(), data.end(), 0);
+    MPI_File_read_at(handle, 0, data.data(), n(), MPI_INT, MPI_STATUS_IGNORE);
+    EXPECT_EQ(3, data.back());
+}
+
+class generalized : public mpi_test {
+protected:
+    struct state {
+        std::atomic<int> queried{0}, freed{0}, cancelled{0};
+        int bytes = 12;
+        int error = MPI_SUCCESS;
+    } own;
+    MPI_Request request = MPI_REQUEST_NULL; // the user's, which attaching takes
+    MPI_Request handle = MPI_REQUEST_NULL;  // kept for MPI_Grequest_complete
+
+    static int query(void *extra, MPI_Status *status) {
+        auto &s = *static_cast<state *>(extra);
+        ++s.queried;
+        MPI_Status_set_elements(status, MPI_BYTE, s.bytes);
+        MPI_Status_set_cancelled(status, s.cancelled.load() != 0);
+        status->MPI_SOURCE = 3;
+        status->MPI_TAG = 4;
+        return s.error;
+    }
+    static int release(void *extra) {
+        ++static_cast<state *>(extra)->freed;
+        return MPI_SUCCESS;
+    }
+    static int cancel(void *extra, int complete) {
+        static_cast<state *>(extra)->cancelled = complete != 0 ? 0 : 1;
+        return MPI_SUCCESS;
+    }
+    void SetUp() override {
+        mpi_test::SetUp();
+        ASSERT_EQ(MPI_SUCCESS, MPI_Grequest_start(&query, &release, &cancel, &own, &request));
+        handle = request;
+    }
+    void check(const outcome &seen) {
+        EXPECT_EQ(1, seen.ended());
+        EXPECT_EQ(12, seen.count(0, MPI_BYTE));
+        EXPECT_EQ(3, seen.statuses[0].MPI_SOURCE);
+        EXPECT_EQ(4, seen.statuses[0].MPI_TAG);
+        EXPECT_GE(own.queried.load(), 1);
+        EXPECT_EQ(1, own.freed.load());
+    }
+};
+
+TEST_F(generalized, completed_before_attach) {
+    outcome seen;
+    MPI_Grequest_complete(handle);
+    seen.attach(request, cr);
+    EXPECT_EQ(1, seen.at_once);
+    wait();
+    check(seen);
+}
+TEST_F(generalized, completed_after_attach) {
+    outcome seen;
+    seen.attach(request, cr);
+    EXPECT_EQ(0, seen.ended());
+    int flag = 1;
+    thence_test(&cr, &flag, MPI_STATUS_IGNORE);
+    EXPECT_EQ(0, flag);
+    MPI_Grequest_complete(handle);
+    wait();
+    EXPECT_EQ(1, seen.calls.load());
+    check(seen);
+}
+TEST_F(generalized, completed_by_another_thread) {
+    outcome seen;
+    seen.attach(request, cr);
+    std::thread completer([&] {
+        sleep_ms(20);
+        MPI_Grequest_complete(handle);
+    });
+    wait();
+    completer.join();
+    check(seen);
+}
+TEST_F(generalized, completed_inside_a_callback) {
+    outcome seen;
+    seen.attach(request, cr);
+    MPI_Request other = MPI_REQUEST_NULL;
+    int value = 0;
+    int flag = 0;
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &other);
+    thence_attach(
+        1, &other,
+        [](int, MPI_Status *, void *data) { return MPI_Grequest_complete(*static_cast<MPI_Request *>(data)); }, &handle,
+        0, MPI_STATUS_IGNORE, cr, &flag);
+    ASSERT_EQ(0, flag);
+    MPI_Send(&value, 1, MPI_INT, rank, 1, comm);
+    wait();
+    check(seen);
+}
+TEST_F(generalized, in_a_group_with_a_message) {
+    outcome seen;
+    int value = 0;
+    MPI_Request both[2] = {request, MPI_REQUEST_NULL};
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &both[1]);
+    seen.attach(2, both, cr);
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
+    EXPECT_EQ(0, seen.ended());
+    MPI_Grequest_complete(handle);
+    wait();
+    check(seen);
+    EXPECT_EQ(rank, value);
+}
+
+#if MPI_VERSION >= 4 || (defined(OMPI_MAJOR_VERSION) && OMPI_MAJOR_VERSION >= 5)
+TEST_F(other_kind, partitioned_send_and_receive) {
+    if (size < 2) {
+        GTEST_SKIP() << "needs two ranks";
+    }
+    constexpr int partitions = 4;
+    constexpr int each = 500;
+    std::vector<int> data(partitions * each, -1);
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == 0) {
+        MPI_Precv_init(data.data(), partitions, each, MPI_INT, 1, 8, comm, MPI_INFO_NULL, &request);
+    } else if (rank == 1) {
+        MPI_Psend_init(data.data(), partitions, each, MPI_INT, 0, 8, comm, MPI_INFO_NULL, &request);
+    }
+    for (int turn = 0; turn < 3 && rank < 2; ++turn) {
+        outcome seen;
+        std::fill(data.begin(), data.end(), rank == 1 ? turn : -1);
+        ASSERT_EQ(MPI_SUCCESS, MPI_Start(&request));
+        seen.attach(request, cr, THENCE_PERSISTENT);
+        EXPECT_NE(MPI_REQUEST_NULL, request) << "a partitioned request is persistent";
+        if (rank == 1) {
+            EXPECT_EQ(0, seen.ended()) << "no partition is ready";
+            for (int p = 0; p < partitions; ++p) {
+                MPI_Pready(p, request);
+            }
+        }
+        wait();
+        EXPECT_EQ(1, seen.ended());
+        EXPECT_EQ(turn, data.front());
+        EXPECT_EQ(turn, data.back());
+    }
+    if (rank < 2) {
+        MPI_Request_free(&request);
+    }
+}
+#endif
+
+} // namespace

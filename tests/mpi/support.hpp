@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the tests on the real MPI share: a communicator and a continuation request of their own, and a record of what
+// happened to one continuation.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <thence/thence.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+extern int asked_level; // what main() asked of MPI_Init_thread
+
+inline int class_of(int code) {
+    int result = MPI_SUCCESS;
+    MPI_Error_class(code, &result);
+    return result;
+}
+
+inline void sleep_ms(int ms) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+}
+
+// What became of one continuation. `calls` and `at_once` say how often, and how, it ended.
+struct outcome {
+    std::atomic<int> calls{0};
+    int at_once = 0;
+    int error = MPI_SUCCESS;
+    int code = MPI_SUCCESS;           // what the attaching call returned
+    int result = MPI_SUCCESS;         // what the callback returns
+    std::vector<MPI_Status> statuses; // one per operation
+
+    int ended() const { return calls.load() + at_once; }
+
+    static int callback(int error, MPI_Status *, void *data) {
+        auto &self = *static_cast<outcome *>(data);
+        self.error = error;
+        self.calls.fetch_add(1);
+        return self.result;
+    }
+
+    void attach(int count, MPI_Request requests[], MPI_Request cr, unsigned flags = 0) {
+        statuses.resize(static_cast<std::size_t>(count));
+        for (MPI_Status &status : statuses) {
+            status.MPI_SOURCE = status.MPI_TAG = status.MPI_ERROR = -7777;
+        }
+        code = thence_attach(count, requests, &callback, this, flags, statuses.data(), cr, &at_once);
+        if (at_once != 0) {
+            error = code;
+        }
+    }
+    void attach(MPI_Request &request, MPI_Request cr, unsigned flags = 0) { attach(1, &request, cr, flags); }
+
+    int count(int i = 0, MPI_Datatype type = MPI_INT) const {
+        int n = -1;
+        MPI_Get_count(&statuses[static_cast<std::size_t>(i)], type, &n);
+        return n;
+    }
+    bool cancelled(int i = 0) const {
+        int flag = 0;
+        MPI_Test_cancelled(&statuses[static_cast<std::size_t>(i)], &flag);
+        return flag != 0;
+    }
+};
+
+// A communicator where errors return, and a CR without options.
+class mpi_test : public testing::Test {
+protected:
+    void SetUp() override {
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
+    }
+    void TearDown() override {
+        EXPECT_EQ(0, registered(cr)) << "the test left continuations behind";
+        EXPECT_EQ(MPI_SUCCESS, thence_free(&cr));
+        EXPECT_EQ(MPI_REQUEST_NULL, cr);
+        MPI_Comm_free(&comm);
+    }
+
+    static long registered(MPI_Request request) {
+        thence_cr_info info{};
+        EXPECT_EQ(MPI_SUCCESS, thence_cr_query(request, &info));
+        return info.registered;
+    }
+    // Waits on the CR by what works with and without interposition.
+    void wait() { EXPECT_EQ(MPI_SUCCESS, thence_wait(&cr, MPI_STATUS_IGNORE)); }
+
+    // A message of nothing: `to` may go on from await() when `from` has called tell().
+    void tell(int to) const { MPI_Send(nullptr, 0, MPI_INT, to, signal_tag, comm); }
+    void await(int from) const { MPI_Recv(nullptr, 0, MPI_INT, from, signal_tag, comm, MPI_STATUS_IGNORE); }
+
+    static constexpr int signal_tag = 30000;
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Request cr = MPI_REQUEST_NULL;
+    int rank = 0;
+    int size = 0;
+};

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What thence_stats() and thence_cr_query() say.
+#include "library.hpp"
+
+namespace {
+
+using namespace thence::fake;
+
+class counting : public on_fake {
+protected:
+    thence_stats_t before_ = stats();
+};
+
+TEST_P(counting, stats_add_up) {
+    cr c;
+    note n;
+    std::vector<ticket> tickets;
+    for (int i = 0; i < 10; ++i) {
+        MPI_Request r = world.start();
+        tickets.push_back(world.ticket_of(r));
+        attach(r, n, c);
+    }
+    for (int i = 0; i < 3; ++i) {
+        MPI_Request r = world.start();
+        world.complete(r);
+        EXPECT_EQ(attach(r, n, c), 1);
+    }
+    thence_stats_t s = stats();
+    EXPECT_EQ(s.attached - before_.attached, 10U);
+    EXPECT_EQ(s.immediate - before_.immediate, 3U);
+    EXPECT_EQ(s.completed - before_.completed, 0U);
+    EXPECT_EQ(s.outstanding - before_.outstanding, 10U);
+    for (int i = 0; i < 4; ++i) {
+        world.complete(tickets[static_cast<std::size_t>(i)], {0, 0, 0, i == 0 ? MPI_ERR_OTHER : MPI_SUCCESS});
+    }
+    EXPECT_TRUE(eventually([&] { return n.runs == 4; }));
+    s = stats();
+    EXPECT_EQ(s.completed - before_.completed, 4U);
+    EXPECT_EQ(s.failed - before_.failed, 1U);
+    EXPECT_EQ(s.outstanding - before_.outstanding, 6U);
+    for (const ticket &t : tickets) {
+        world.complete(t);
+    }
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    s = stats();
+    EXPECT_EQ(s.attached - before_.attached, s.completed - before_.completed);
+    EXPECT_EQ(s.outstanding, before_.outstanding);
+    reported();
+}
+
+TEST_P(counting, every_way_of_attaching_is_counted) {
+    cr plain;
+    cr always(THENCE_CR_ENQUEUE_COMPLETE);
+    note n;
+    const auto done = [] {
+        MPI_Request r = world.start();
+        world.complete(r);
+        return r;
+    };
+    MPI_Request a = done();
+    attach(a, n, plain, MPI_STATUS_IGNORE, THENCE_MAY_RUN);
+    MPI_Request b = done();
+    attach(b, n, always);
+    std::vector<MPI_Request> group{world.start(), done(), world.start()};
+    const ticket t[] = {world.ticket_of(group[0]), world.ticket_of(group[2])};
+    attach(group, n, plain);
+    MPI_Request handle = plain;
+    attach(handle, n, always);
+    world.complete(t[0]);
+    world.complete(t[1]);
+    EXPECT_TRUE(eventually([&] { return n.runs == 4; }));
+    EXPECT_EQ(thence_wait(&always, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    const thence_stats_t s = stats();
+    EXPECT_EQ(s.attached - before_.attached, 4U);
+    EXPECT_EQ(s.completed - before_.completed, 4U);
+    EXPECT_EQ(s.outstanding, before_.outstanding);
+}
+
+TEST_P(counting, threads_that_ended_still_count) {
+    cr c;
+    note n;
+    for (int i = 0; i < 4; ++i) {
+        std::thread([&] {
+            MPI_Request r = world.start();
+            const ticket t = world.ticket_of(r);
+            attach(r, n, c);
+            world.complete(t);
+            MPI_Request q = world.start();
+            world.complete(q);
+            attach(q, n, c);
+        }).join();
+    }
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    const thence_stats_t s = stats();
+    EXPECT_EQ(s.attached - before_.attached, 4U);
+    EXPECT_EQ(s.immediate - before_.immediate, 4U);
+    EXPECT_EQ(s.completed - before_.completed, 4U);
+}
+
+TEST_P(counting, only_polling_engines_poll) {
+    cr c;
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    const unsigned long long looks = world.completing_calls;
+    for (int i = 0; i < 10; ++i) {
+        let_run();
+    }
+    const unsigned long long polls = stats().polls - before_.polls;
+    if (std::string(GetParam().engine) == "openmpi") {
+        EXPECT_EQ(polls, 0U) << "completion is pushed";
+        EXPECT_EQ(world.completing_calls, looks);
+    } else {
+        EXPECT_GE(polls, 10U);
+    }
+    world.complete(t);
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+TEST_P(counting, query_says_what_is_in_force) {
+    cr c(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE, 9);
+    thence_cr_info info{};
+    EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+    EXPECT_EQ(info.flags, THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE);
+    EXPECT_EQ(info.max_poll, 9);
+    EXPECT_EQ(info.registered, 0);
+    EXPECT_EQ(info.detects_persistent, std::string(GetParam().engine) == "openmpi" ? 1 : 0);
+    EXPECT_STREQ(info.engine, GetParam().engine);
+    EXPECT_NE(std::string(info.engine_why), "");
+}
+
+THENCE_RULES(counting);
+
+} // namespace

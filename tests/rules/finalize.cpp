@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Finalize with continuations outstanding: reported, not lost silently, and nothing of ours is left in MPI. Each
+// test runs in a process of its own, since nothing can be done with the library afterwards.
+#include "library.hpp"
+
+#include "continuation/library.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+using namespace thence::fake;
+
+// Fails the process with what is wrong, so that the parent sees it.
+void require(bool good, const char *what) {
+    if (!good) {
+        std::fprintf(stderr, "REQUIRED: %s\n", what);
+        std::_Exit(1);
+    }
+}
+
+// One continuation on two operations, one of them complete; then MPI_Finalize, and only then the rest completes.
+[[noreturn]] void outstanding_at_finalize(const variant &v) {
+    library l(v);
+    MPI_Request c = MPI_REQUEST_NULL;
+    thence_cr_create(0, -1, MPI_INFO_NULL, &c);
+    note n;
+    std::vector<MPI_Request> group{world.start(), world.start()};
+    const ticket t[] = {world.ticket_of(group[0]), world.ticket_of(group[1])};
+    MPI_Request single = world.start();
+    const ticket s = world.ticket_of(single);
+    require(attach(group, n, c) == 0 && attach(single, n, c) == 0, "attached");
+    world.complete(t[0]);
+    world.finalize();
+    world.progress();
+    world.progress();
+    require(world.hooks() == 0, "no hook is left");
+    // MPI's own business with these requests goes on: it must not meet us.
+    require(world.complete(t[1]) && world.complete(s), "the operations were MPI's again");
+    require(t[1].q->callback.load() == nullptr, "no callback is left");
+    require(n.runs == 0, "no callback runs after MPI_Finalize");
+    MPI_Request other = MPI_REQUEST_NULL;
+    require(thence_cr_create(0, -1, MPI_INFO_NULL, &other) == MPI_ERR_OTHER, "nothing works afterwards");
+    std::_Exit(0);
+}
+
+class finalizing : public ::testing::TestWithParam<variant> {};
+
+TEST_P(finalizing, finalize_reports_outstanding) {
+    // Where it was attached is told in the report's own tests; here: how many, and that it says so at all.
+    EXPECT_EXIT(outstanding_at_finalize(GetParam()), ::testing::ExitedWithCode(0), "MPI_Finalize");
+}
+
+[[noreturn]] void nothing_outstanding(const variant &v) {
+    {
+        library l(v);
+        note n;
+        cr c;
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        attach(r, n, c);
+        world.complete(t);
+        require(thence_wait(&c, MPI_STATUS_IGNORE) == MPI_SUCCESS && n.runs == 1, "it ran");
+        thence_free(&c);
+        std::fprintf(stderr, "before\n");
+        world.finalize();
+        world.progress();
+        require(world.hooks() == 0, "no hook is left");
+        std::fprintf(stderr, "after\n");
+    }
+    std::_Exit(::testing::Test::HasFailure() ? 1 : 0);
+}
+
+TEST_P(finalizing, finalize_is_silent_when_nothing_is_outstanding) {
+    EXPECT_EXIT(nothing_outstanding(GetParam()), ::testing::ExitedWithCode(0), "before\nafter\n");
+}
+
+[[noreturn]] void with_helper(const variant &v) {
+    library l(v);
+    MPI_Request c = MPI_REQUEST_NULL;
+    thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c);
+    note n;
+    MPI_Request r = world.start();
+    attach(r, n, c);
+    world.finalize();
+    const unsigned long long calls = world.progress_calls;
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    require(world.progress_calls == calls, "the helper thread is gone");
+    std::_Exit(0);
+}
+
+TEST_P(finalizing, finalize_ends_the_helper_thread) {
+    EXPECT_EXIT(with_helper(GetParam()), ::testing::ExitedWithCode(0), "");
+}
+
+THENCE_RULES(finalizing);
+
+} // namespace

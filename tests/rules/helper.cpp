@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library's own thread: whose continuations it runs, and when it rests.
+#include "library.hpp"
+
+#include <chrono>
+#include <fstream>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+
+class helper : public on_fake {
+protected:
+    // Without any MPI call of this thread.
+    static bool soon(const std::function<bool()> &done) {
+        const auto end = std::chrono::steady_clock::now() + 20s;
+        while (!done()) {
+            std::this_thread::sleep_for(1ms);
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+        }
+        return true;
+    }
+    ticket pending(note &n, MPI_Request c) {
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        EXPECT_EQ(attach(r, n, c), 0);
+        return t;
+    }
+};
+
+TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
+    cr c(THENCE_CR_ANY_THREAD);
+    for (int round = 1; round <= 5; ++round) {
+        note n;
+        const ticket t = pending(n, c);
+        world.complete(t);
+        EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+        EXPECT_NE(n.thread, std::this_thread::get_id());
+        EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
+    }
+}
+
+TEST_P(helper, helper_thread_runs_only_any_thread_crs) {
+    cr any(THENCE_CR_ANY_THREAD);
+    cr application;
+    cr polled(THENCE_CR_ANY_THREAD | THENCE_CR_POLL_ONLY);
+    note a;
+    note b;
+    note p;
+    const ticket second = pending(b, application);
+    const ticket third = pending(p, polled);
+    const ticket first = pending(a, any);
+    world.complete(second);
+    world.complete(third);
+    world.complete(first);
+    EXPECT_TRUE(soon([&] { return a.runs == 1; }));
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(b.runs, 0);
+    EXPECT_EQ(p.runs, 0);
+    let_run();
+    EXPECT_EQ(b.runs, 1);
+    EXPECT_EQ(b.thread, std::this_thread::get_id());
+    EXPECT_EQ(p.runs, 0);
+    EXPECT_TRUE(polled.test());
+    EXPECT_EQ(p.thread, std::this_thread::get_id());
+}
+
+TEST_P(helper, application_threads_may_run_any_thread_crs_too) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    for (int i = 0; i < 200; ++i) {
+        world.complete(pending(n, c));
+        let_run();
+    }
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 200);
+}
+
+TEST_P(helper, helper_sleeps_when_idle) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    world.complete(pending(n, c));
+    ASSERT_TRUE(soon([&] { return n.runs == 1 && c.registered() == 0; }));
+    // It notices on its next turn, and then makes no MPI call and wakes for nothing.
+    std::this_thread::sleep_for(100ms);
+    const unsigned long long calls = world.progress_calls;
+    const unsigned long long woken = stats().helper_wakeups;
+    std::this_thread::sleep_for(100ms);
+    EXPECT_EQ(world.progress_calls, calls);
+    EXPECT_EQ(stats().helper_wakeups, woken);
+    world.complete(pending(n, c));
+    EXPECT_TRUE(soon([&] { return n.runs == 2; })) << "and it wakes for the next";
+    EXPECT_GT(stats().helper_wakeups, woken);
+}
+
+TEST_P(helper, the_wakeup_is_never_lost) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    for (int i = 1; i <= 300; ++i) {
+        world.complete(pending(n, c));
+        ASSERT_TRUE(soon([&] { return n.runs == i; })) << "round " << i;
+        if (i % 3 == 0) {
+            std::this_thread::sleep_for(200us); // long enough to fall asleep, or nearly
+        }
+    }
+}
+
+TEST_P(helper, there_is_none_unless_asked_for) {
+    cr c;
+    note n;
+    const unsigned long long woken = stats().helper_wakeups;
+    world.complete(pending(n, c));
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(n.runs, 0);
+    EXPECT_EQ(stats().helper_wakeups, woken);
+    int threads = 0;
+    std::ifstream status("/proc/self/status");
+    for (std::string word; status >> word;) {
+        if (word == "Threads:") {
+            status >> threads;
+        }
+    }
+    let_run();
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // which have a thread of their own
+    EXPECT_EQ(threads, 1);
+#endif
+}
+
+TEST_P(helper, the_hook_unregisters_itself_when_nothing_is_outstanding) {
+    if (!GetParam().hook) {
+        GTEST_SKIP() << "this MPI has no hook";
+    }
+    cr c;
+    EXPECT_EQ(world.hooks(), 0U) << "nothing was attached yet";
+    note n;
+    for (int round = 1; round <= 2; ++round) {
+        const ticket t = pending(n, c);
+        EXPECT_EQ(world.hooks(), 1U);
+        for (int i = 0; i < 5000; ++i) {
+            world.progress();
+        }
+        EXPECT_EQ(world.hooks(), 1U) << "something is outstanding";
+        world.complete(t);
+        world.progress();
+        EXPECT_EQ(n.runs, round);
+        for (int i = 0; i < 5000; ++i) {
+            world.progress();
+        }
+        EXPECT_EQ(world.hooks(), 0U);
+    }
+}
+
+THENCE_RULES(helper);
+
+// Where MPI allows one thread only, the library starts none, and application threads run such continuations.
+TEST(single_threaded_mpi, has_no_helper) {
+    variant v = all_variants().back();
+    v.offers.thread_level = MPI_THREAD_SERIALIZED;
+    library l(v);
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    world.complete(t);
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(n.runs, 0);
+    let_run();
+    EXPECT_EQ(n.runs, 1);
+    EXPECT_EQ(n.thread, std::this_thread::get_id());
+}
+
+} // namespace

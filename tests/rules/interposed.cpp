@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Test, MPI_Wait and their any, some and all forms on continuation requests, alone and mixed with ordinary ones.
+#include "library.hpp"
+
+#include <thence/mpix_continue.h>
+
+namespace {
+
+using namespace thence::fake;
+
+class interposed : public on_fake {
+protected:
+    ticket pending(note &n, MPI_Request c) {
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        EXPECT_EQ(attach(r, n, c), 0);
+        return t;
+    }
+    static MPI_Request done(int source = 0) {
+        MPI_Request r = world.start();
+        world.complete(r, {source});
+        return r;
+    }
+};
+
+TEST_P(interposed, test_wait_and_free_take_crs) {
+    MPI_Request c = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPIX_Continue_init(&c, MPI_INFO_NULL), MPI_SUCCESS);
+    note n;
+    const ticket t = pending(n, c);
+    int flag = -1;
+    EXPECT_EQ(MPI_Test(&c, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    EXPECT_EQ(MPI_Request_get_status(c, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(t);
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Wait(&c, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT_EQ(n.runs, 1);
+    EXPECT_EQ(MPI_Request_get_status(c, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_NE(c, MPI_REQUEST_NULL);
+    EXPECT_EQ(MPI_Request_free(&c), MPI_SUCCESS);
+    EXPECT_EQ(c, MPI_REQUEST_NULL);
+}
+
+TEST_P(interposed, ordinary_requests_are_as_ever) {
+    MPI_Request r = world.start();
+    int flag = -1;
+    EXPECT_EQ(MPI_Test(&r, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(r, {4});
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 4);
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
+}
+
+TEST_P(interposed, waitall_of_crs_and_others) {
+    cr c;
+    cr d(THENCE_CR_POLL_ONLY);
+    note n;
+    note m;
+    const ticket a = pending(n, c);
+    const ticket b = pending(m, d);
+    MPI_Request all[] = {c, done(3), MPI_REQUEST_NULL, d};
+    world.complete(a);
+    world.complete(b);
+    MPI_Status statuses[4];
+    EXPECT_EQ(MPI_Waitall(4, all, statuses), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+    EXPECT_EQ(m.runs, 1);
+    EXPECT_EQ(all[0], c.handle);
+    EXPECT_EQ(all[1], MPI_REQUEST_NULL);
+    EXPECT_EQ(all[3], d.handle);
+    EXPECT_EQ(statuses[0].MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT_EQ(statuses[1].MPI_SOURCE, 3);
+}
+
+TEST_P(interposed, testall_takes_nothing_until_all_are_complete) {
+    cr c;
+    note n;
+    const ticket t = pending(n, c);
+    MPI_Request ordinary = done(3);
+    const MPI_Request before = ordinary;
+    MPI_Request all[] = {ordinary, c};
+    MPI_Status statuses[2];
+    int flag = -1;
+    EXPECT_EQ(MPI_Testall(2, all, &flag, statuses), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    EXPECT_EQ(all[0], before);
+    world.complete(t);
+    for (int i = 0; i < 100 && flag == 0; ++i) {
+        EXPECT_EQ(MPI_Testall(2, all, &flag, statuses), MPI_SUCCESS);
+    }
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(all[0], MPI_REQUEST_NULL);
+    EXPECT_EQ(statuses[0].MPI_SOURCE, 3);
+}
+
+TEST_P(interposed, waitany_over_poll_only_crs) {
+    cr a(THENCE_CR_POLL_ONLY);
+    cr b(THENCE_CR_POLL_ONLY);
+    note n;
+    note m;
+    const ticket first = pending(n, a);
+    const ticket second = pending(m, b);
+    MPI_Request both[] = {a, b};
+    int index = -1;
+    world.complete(second);
+    EXPECT_EQ(MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(index, 1);
+    EXPECT_EQ(m.runs, 1);
+    EXPECT_EQ(n.runs, 0);
+    world.complete(first);
+    EXPECT_EQ(MPI_Wait(&both[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+TEST_P(interposed, waitany_and_testany_of_a_cr_and_an_ordinary_request) {
+    cr c;
+    note n;
+    const ticket t = pending(n, c);
+    MPI_Request mixed[] = {c, done(5)};
+    int index = -1;
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Waitany(2, mixed, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 1);
+    EXPECT_EQ(status.MPI_SOURCE, 5);
+    int flag = -1;
+    EXPECT_EQ(MPI_Testany(2, mixed, &index, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(t);
+    EXPECT_EQ(MPI_Waitany(2, mixed, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 0);
+    MPI_Request none[] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    EXPECT_EQ(MPI_Testany(2, none, &index, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(index, MPI_UNDEFINED);
+}
+
+TEST_P(interposed, waitsome_and_testsome_of_a_cr_and_ordinary_requests) {
+    cr c;
+    note n;
+    const ticket t = pending(n, c);
+    MPI_Request mixed[] = {c, done(5), MPI_REQUEST_NULL, world.start()};
+    const ticket last = world.ticket_of(mixed[3]);
+    int found = -1;
+    int indices[4];
+    MPI_Status statuses[4];
+    EXPECT_EQ(MPI_Waitsome(4, mixed, &found, indices, statuses), MPI_SUCCESS);
+    ASSERT_EQ(found, 1);
+    EXPECT_EQ(indices[0], 1);
+    EXPECT_EQ(statuses[0].MPI_SOURCE, 5);
+    EXPECT_EQ(MPI_Testsome(4, mixed, &found, indices, statuses), MPI_SUCCESS);
+    EXPECT_EQ(found, 0);
+    world.complete(last, {6});
+    world.complete(t);
+    EXPECT_EQ(MPI_Wait(&mixed[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+    EXPECT_EQ(MPI_Wait(&mixed[3], MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+TEST_P(interposed, an_inactive_cr_is_ignored_by_the_any_and_some_forms) {
+    cr started(THENCE_CR_NEEDS_START);
+    MPI_Request mixed[] = {started, world.start()};
+    world.complete(mixed[1], {7});
+    int index = -1;
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Waitany(2, mixed, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 1);
+    int found = -1;
+    int indices[2];
+    EXPECT_EQ(MPI_Waitsome(2, mixed, &found, indices, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(found, MPI_UNDEFINED);
+}
+
+TEST_P(interposed, errors_of_mixed_arrays_are_in_their_statuses) {
+    cr c;
+    MPI_Request failed = world.start();
+    world.complete(failed, {0, 0, 0, MPI_ERR_TRUNCATE});
+    MPI_Request all[] = {c, failed, done(2)};
+    MPI_Status statuses[3];
+    EXPECT_EQ(MPI_Waitall(3, all, statuses), MPI_ERR_IN_STATUS);
+    EXPECT_EQ(statuses[0].MPI_ERROR, MPI_SUCCESS);
+    EXPECT_EQ(statuses[1].MPI_ERROR, MPI_ERR_TRUNCATE);
+    EXPECT_EQ(statuses[2].MPI_ERROR, MPI_SUCCESS);
+    EXPECT_EQ(statuses[2].MPI_SOURCE, 2);
+    reported();
+}
+
+TEST_P(interposed, start_and_cancel_take_crs) {
+    cr c(THENCE_CR_NEEDS_START);
+    MPI_Request handles[] = {c};
+    EXPECT_EQ(MPI_Startall(1, handles), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Start(&handles[0]), MPI_ERR_REQUEST);
+    note n;
+    MPI_Request r = world.start();
+    MPI_Status status{};
+    attach(r, n, c, &status);
+    EXPECT_EQ(MPI_Cancel(&handles[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Wait(&handles[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(mpi::is_cancelled(status));
+    reported();
+}
+
+TEST_P(interposed, a_blocked_wait_runs_continuations_with_or_without_a_hook) {
+    cr c;
+    note n;
+    const ticket t = pending(n, c);
+    MPI_Request r = world.start();
+    const ticket own = world.ticket_of(r);
+    n.inside = [&] { world.complete(own); }; // the wait ends only if the callback runs inside it
+    world.complete(t);
+    EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+}
+
+TEST_P(interposed, a_callback_may_wait_for_ordinary_requests) {
+    cr c;
+    note n;
+    n.inside = [&] {
+        MPI_Request r = world.start();
+        world.complete_in_progress(r);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    };
+    world.complete(pending(n, c));
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+TEST_P(interposed, the_papers_names) {
+    static int calls;
+    calls = 0;
+    MPI_Request c = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPIX_Continue_init(&c, MPI_INFO_NULL), MPI_SUCCESS);
+    const auto callback = [](MPI_Status *statuses, void *data) {
+        ++calls;
+        EXPECT_EQ(statuses, data);
+        EXPECT_EQ(statuses[0].MPI_SOURCE, 1);
+    };
+    MPI_Status statuses[2];
+    MPI_Request one = world.start();
+    const ticket a = world.ticket_of(one);
+    int flag = -1;
+    EXPECT_EQ(MPIX_Continue(&one, &flag, callback, statuses, statuses, c), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(a, {1});
+    EXPECT_EQ(MPI_Wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(calls, 1);
+    MPI_Request two[] = {world.start(), world.start()};
+    const ticket b[] = {world.ticket_of(two[0]), world.ticket_of(two[1])};
+    EXPECT_EQ(MPIX_Continueall(2, two, &flag, callback, statuses, statuses, c), MPI_SUCCESS);
+    world.complete(b[1], {2});
+    world.complete(b[0], {1});
+    EXPECT_EQ(MPI_Wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(calls, 2);
+    MPI_Request_free(&c);
+}
+
+THENCE_RULES(interposed);
+
+} // namespace

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Persistent requests stay the user's: usable, restartable, cancellable, and with several continuations.
+#include "library.hpp"
+
+namespace {
+
+using namespace thence::fake;
+using thence::mpi::table;
+
+class persistent : public on_fake {
+protected:
+    // Made through the interposed call, so every engine knows what it is.
+    MPI_Request make() {
+        MPI_Request r = MPI_REQUEST_NULL;
+        MPI_Recv_init(nullptr, 0, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r);
+        return r;
+    }
+};
+
+TEST_P(persistent, persistent_request_stays_usable) {
+    cr c;
+    MPI_Request r = make();
+    const MPI_Request handle = r;
+    for (int round = 0; round < 5; ++round) {
+        note n;
+        MPI_Status status{};
+        EXPECT_EQ(MPI_Start(&r), MPI_SUCCESS);
+        EXPECT_EQ(attach(r, n, c, &status), 0);
+        EXPECT_EQ(r, handle);
+        let_run();
+        EXPECT_EQ(n.runs, 0);
+        world.complete(r, {round});
+        EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+        EXPECT_EQ(status.MPI_SOURCE, round);
+        EXPECT_TRUE(c.test());
+        int flag = 0;
+        EXPECT_EQ(MPI_Test(&r, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(flag, 1) << "inactive again";
+    }
+    EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+}
+
+TEST_P(persistent, the_flag_tells_what_cannot_be_detected) {
+    cr c;
+    note n;
+    MPI_Request r = world.persistent(); // not through an interposed call
+    table.Start(&r);
+    EXPECT_EQ(attach(r, n, c, MPI_STATUS_IGNORE, THENCE_PERSISTENT), 0);
+    EXPECT_NE(r, MPI_REQUEST_NULL);
+    world.complete(r);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    table.Start(&r);
+    world.complete(r);
+    int flag = 0;
+    table.Test(&r, &flag, MPI_STATUS_IGNORE);
+    EXPECT_EQ(flag, 1);
+    table.Request_free(&r);
+}
+
+TEST_P(persistent, a_complete_one_is_complete_at_once_and_inactive) {
+    cr c;
+    note n;
+    MPI_Request r = make();
+    MPI_Start(&r);
+    world.complete(r, {3});
+    MPI_Status status{};
+    EXPECT_EQ(attach(r, n, c, &status), 1);
+    EXPECT_EQ(status.MPI_SOURCE, 3);
+    EXPECT_NE(r, MPI_REQUEST_NULL);
+    EXPECT_EQ(MPI_Start(&r), MPI_SUCCESS) << "it is inactive";
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Request_free(&r);
+}
+
+TEST_P(persistent, null_and_inactive_requests_are_complete_with_an_empty_status) {
+    cr c;
+    note n;
+    std::vector<MPI_Request> group{MPI_REQUEST_NULL, make()};
+    MPI_Status statuses[2];
+    statuses[0].MPI_SOURCE = statuses[1].MPI_SOURCE = 77;
+    EXPECT_EQ(attach(group, n, c, statuses), 1);
+    for (const MPI_Status &s : statuses) {
+        EXPECT_EQ(s.MPI_SOURCE, MPI_ANY_SOURCE);
+        EXPECT_EQ(s.MPI_TAG, MPI_ANY_TAG);
+        EXPECT_EQ(s.MPI_ERROR, MPI_SUCCESS);
+    }
+    MPI_Request null = MPI_REQUEST_NULL;
+    EXPECT_EQ(attach(null, n, c), 1);
+    EXPECT_EQ(n.runs, 0);
+    MPI_Request_free(&group[1]);
+}
+
+TEST_P(persistent, several_continuations_on_one_persistent_request) {
+    cr c;
+    cr d;
+    note n[3];
+    MPI_Status status[3] = {};
+    MPI_Request r = make();
+    MPI_Start(&r);
+    EXPECT_EQ(attach(r, n[0], c, &status[0]), 0);
+    EXPECT_EQ(attach(r, n[1], c, &status[1]), 0);
+    EXPECT_EQ(attach(r, n[2], d, &status[2]), 0);
+    world.complete(r, {8});
+    EXPECT_TRUE(eventually([&] { return n[0].runs + n[1].runs + n[2].runs == 3; }));
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(n[i].runs, 1);
+        EXPECT_EQ(status[i].MPI_SOURCE, 8);
+    }
+    MPI_Request_free(&r);
+}
+
+TEST_P(persistent, one_attached_after_completion_takes_nothing_from_those_before) {
+    cr c;
+    note first;
+    note second;
+    MPI_Status before{};
+    MPI_Status after{};
+    MPI_Request r = make();
+    MPI_Start(&r);
+    EXPECT_EQ(attach(r, first, c, &before), 0);
+    world.complete(r, {8});
+    const int flag = attach(r, second, c, &after);
+    EXPECT_TRUE(eventually([&] { return first.runs == 1 && second.runs == 1 - flag; }));
+    EXPECT_EQ(before.MPI_SOURCE, 8) << "the status of the operation";
+    EXPECT_TRUE(after.MPI_SOURCE == 8 || after.MPI_SOURCE == MPI_ANY_SOURCE) << "complete, or inactive already";
+    MPI_Request_free(&r);
+}
+
+TEST_P(persistent, the_users_own_wait_completes_it_for_its_continuations_too) {
+    cr c;
+    note n;
+    MPI_Status ours{};
+    MPI_Status theirs{};
+    MPI_Request r = make();
+    for (int round = 1; round <= 3; ++round) {
+        MPI_Start(&r);
+        EXPECT_EQ(attach(r, n, c, &ours), 0);
+        world.complete(r, {round});
+        EXPECT_EQ(MPI_Wait(&r, &theirs), MPI_SUCCESS);
+        EXPECT_TRUE(eventually([&] { return n.runs == round; }));
+        EXPECT_EQ(ours.MPI_SOURCE, round);
+    }
+    EXPECT_TRUE(c.test());
+    MPI_Request_free(&r);
+}
+
+TEST_P(persistent, freed_while_continued_it_goes_after_its_continuation) {
+    cr c;
+    note n;
+    MPI_Request r = make();
+    MPI_Start(&r);
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+    let_run();
+    EXPECT_EQ(n.runs, 0);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+TEST_P(persistent, it_can_be_cancelled_by_its_user) {
+    cr c;
+    note n;
+    MPI_Status status{};
+    MPI_Request r = make();
+    MPI_Start(&r);
+    attach(r, n, c, &status);
+    EXPECT_EQ(MPI_Cancel(&r), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_TRUE(mpi::is_cancelled(status));
+    MPI_Start(&r);
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    MPI_Request_free(&r);
+}
+
+TEST_P(persistent, a_group_of_persistent_and_other_requests) {
+    cr c;
+    note n;
+    MPI_Request kept = make();
+    MPI_Start(&kept);
+    std::vector<MPI_Request> group{kept, world.start()};
+    const ticket other = world.ticket_of(group[1]);
+    EXPECT_EQ(attach(group, n, c), 0);
+    EXPECT_EQ(group[0], kept);
+    EXPECT_EQ(group[1], MPI_REQUEST_NULL);
+    world.complete(kept);
+    let_run();
+    let_run();
+    EXPECT_EQ(n.runs, 0);
+    world.complete(other);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    MPI_Request_free(&kept);
+}
+
+TEST_P(persistent, a_callback_may_restart_and_continue_it) {
+    cr c;
+    note n;
+    MPI_Request r = make();
+    constexpr int rounds = 50;
+    n.inside = [&] {
+        if (n.runs < rounds - 1) {
+            EXPECT_EQ(MPI_Start(&r), MPI_SUCCESS);
+            EXPECT_EQ(attach(r, n, c), 0);
+            world.complete(r);
+        }
+    };
+    MPI_Start(&r);
+    EXPECT_EQ(attach(r, n, c), 0);
+    world.complete(r);
+    EXPECT_TRUE(eventually([&] { return n.runs == rounds; }));
+    MPI_Request_free(&r);
+}
+
+THENCE_RULES(persistent);
+
+} // namespace
