@@ -2,6 +2,7 @@
 // `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_cr_query.
 #include "command/info.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -41,14 +42,10 @@ const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to
                             {"THENCE_STALL", "no stall report"},
                             {"THENCE_TRACE", "no timeline"}};
 
-// MPI's text may hold line ends and a closing one.
-std::string one_line(std::string text) {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
-        text.pop_back();
-    }
-    for (char &c : text) {
-        c = c == '\n' || c == '\t' ? ' ' : c;
-    }
+// Some MPIs tell their whole build configuration; the first line says which MPI it is.
+std::string first_line(std::string text) {
+    text = text.substr(0, text.find('\n'));
+    std::replace(text.begin(), text.end(), '\t', ' ');
     return text;
 }
 
@@ -59,7 +56,8 @@ nlohmann::ordered_json mpi_facts(int asked, int provided) {
     int major = 0;
     int minor = 0;
     MPI_Get_version(&major, &minor);
-    return {{"library", one_line(text)},
+    return {{"library", first_line(text)},
+            {"library_version_string", text},
             {"standard", std::to_string(major) + "." + std::to_string(minor)},
             {"thread_level", name_of(provided)},
             {"thread_level_asked", name_of(asked)}};
