@@ -22,7 +22,7 @@ struct variant {
     const char *name;
     const char *engine;
     features offers;
-    bool hook; // MPI calls run our continuations by themselves
+    bool hook; // MPI's own calls run our continuations
 };
 std::ostream &operator<<(std::ostream &out, const variant &v);
 

@@ -88,7 +88,8 @@ void mpi::begin(const features &what) {
     attributes_.clear();
 #if defined(OPEN_MPI)
     // Open MPI makes its null request look complete in MPI_Init.
-    from_object(MPI_REQUEST_NULL)->complete = is_complete;
+    void *const done = is_complete;
+    std::memcpy(reinterpret_cast<char *>(MPI_REQUEST_NULL) + offsetof(request, complete), &done, sizeof done);
 #endif
     let_rest(what.rest);
     in_use_before_ = requests_in_use();

@@ -130,7 +130,7 @@ TEST_P(helper, there_is_none_unless_asked_for) {
 }
 
 TEST_P(helper, the_hook_unregisters_itself_when_nothing_is_outstanding) {
-    if (!GetParam().hook) {
+    if (!GetParam().offers.opal_progress && !GetParam().offers.async_start) {
         GTEST_SKIP() << "this MPI has no hook";
     }
     cr c;
@@ -145,6 +145,9 @@ TEST_P(helper, the_hook_unregisters_itself_when_nothing_is_outstanding) {
         EXPECT_EQ(world.hooks(), 1U) << "something is outstanding";
         world.complete(t);
         world.progress();
+        if (!GetParam().hook) {
+            let_run();
+        }
         EXPECT_EQ(n.runs, round);
         for (int i = 0; i < 5000; ++i) {
             world.progress();

@@ -126,7 +126,7 @@ TEST_P(where_callbacks_run, statuses_may_be_ignored) {
 
 TEST_P(where_callbacks_run, any_mpi_call_of_any_thread_runs_it) {
     if (!GetParam().hook) {
-        GTEST_SKIP() << "this MPI has no hook";
+        GTEST_SKIP() << "no hook of this MPI runs continuations";
     }
     cr c;
     note n;
@@ -143,6 +143,24 @@ TEST_P(where_callbacks_run, any_mpi_call_of_any_thread_runs_it) {
         EXPECT_EQ(n.thread, std::this_thread::get_id());
     });
     other.join();
+}
+
+TEST_P(where_callbacks_run, none_runs_where_mpi_holds_a_lock) {
+    if (!GetParam().offers.async_start) {
+        GTEST_SKIP() << "only MPICH's hook runs under a lock";
+    }
+    cr c;
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    world.complete(t);
+    for (int i = 0; i < 5; ++i) {
+        world.progress();
+    }
+    EXPECT_EQ(n.runs, 0);
+    let_run();
+    EXPECT_EQ(n.runs, 1);
 }
 
 TEST_P(where_callbacks_run, no_callback_inside_attach) {
