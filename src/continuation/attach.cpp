@@ -133,7 +133,11 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
         enlist_this_thread(); // a thread without a stock comes here, so this sees every thread
     }
     continuation *c = continuations.take(this_thread.stock);
-    if (c == nullptr || (count > 1 && !c->reserve(count))) [[unlikely]] {
+    if (c == nullptr) [[unlikely]] {
+        return {0, MPI_ERR_NO_MEM};
+    }
+    if (count > 1 && !c->reserve(count)) [[unlikely]] {
+        continuations.give(this_thread.stock, c);
         return {0, MPI_ERR_NO_MEM};
     }
     c->callback = what.callback;

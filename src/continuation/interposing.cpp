@@ -43,7 +43,29 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     });
 }
 
+// Without a hook nobody but us looks at what is polled and runs what is ready.
+bool something_to_do() noexcept {
+    return engine::current != nullptr &&
+           (!engine::current->quiet() || !application_queue.empty() || !any_thread_queue.empty());
+}
+
 } // namespace
+
+bool is_special(MPI_Request request) noexcept {
+    if (is_cr_handle(request)) {
+        return true;
+    }
+    if (!kept_somewhere()) {
+        return false;
+    }
+    busy_scope looking;
+    bool kept = false;
+    engine::current->polled.exclusively([&] {
+        kept = engine::current->polled.is_kept(request);
+        return int{MPI_SUCCESS};
+    });
+    return kept;
+}
 
 bool plain(int count, const MPI_Request requests[]) noexcept {
     if (attention.load(std::memory_order_relaxed) != 0) {
@@ -89,8 +111,7 @@ bool is_ready(MPI_Request request) noexcept {
 
 bool must_test() noexcept {
     return this_thread.current != nullptr || kept_somewhere() ||
-           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
-            progress::ready.load(std::memory_order_relaxed));
+           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && something_to_do());
 }
 
 void take_turn(unsigned turns) noexcept {
@@ -112,8 +133,7 @@ void take_turn(unsigned turns) noexcept {
 }
 
 void catch_up() noexcept {
-    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
-        progress::ready.load(std::memory_order_relaxed)) {
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && something_to_do()) {
         take_turn(0);
     }
 }

@@ -41,6 +41,9 @@ THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status
 // True for null and for a CR that is inactive: the any and some forms ignore such entries.
 THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
+// True for a CR, and for a persistent request with continuations: such an entry of an array is tested by test_one().
+THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
+
 // True if test_one() would complete it now. Completes nothing; lets a CR's continuations run.
 THENCE_INTERNAL bool is_ready(MPI_Request request) noexcept;
 

@@ -26,7 +26,7 @@ const observer *observing = nullptr;
 namespace {
 
 std::mutex mutex;
-bool is_set_up = false;
+std::atomic<bool> is_set_up{false}; // changes under mutex
 int keyval = MPI_KEYVAL_INVALID;
 
 bool outstanding() noexcept {
@@ -44,6 +44,8 @@ bool help() noexcept {
 int request_complete([[maybe_unused]] void *object) noexcept {
 #if defined(OPEN_MPI)
     const engine::openmpi::request_view request(object);
+    // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
+    std::atomic_thread_fence(std::memory_order_acquire);
     char *data = static_cast<char *>(request.callback_data().load(std::memory_order_relaxed));
     // Marked before it is reported: whoever runs the continuation may release the request at once.
     request.complete().store(engine::openmpi::completed, std::memory_order_release);
@@ -83,6 +85,9 @@ bool wants_helper() noexcept {
 } // namespace
 
 int set_up() {
+    if (is_set_up.load(std::memory_order_acquire)) {
+        return MPI_SUCCESS;
+    }
     std::scoped_lock guard(mutex);
     if (is_set_up) {
         return MPI_SUCCESS;
@@ -112,12 +117,14 @@ int set_up() {
 }
 
 void tear_down() noexcept {
+    busy_scope tearing_down;
+    if (is_set_up.load(std::memory_order_acquire)) {
+        progress::tear_down(); // joins the helper, whose callbacks may call set_up(): not under the mutex
+    }
     std::scoped_lock guard(mutex);
     if (!is_set_up) {
         return;
     }
-    busy_scope tearing_down;
-    progress::tear_down();
     if (outstanding() && report_outstanding != nullptr) {
         report_outstanding("MPI_Finalize");
     }

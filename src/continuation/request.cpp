@@ -105,13 +105,12 @@ base::ready_queue<continuation> *continuation_request::queue_while_active() noex
 
 // Takes what was parked to the queue it may run from, if there is another one by now.
 void continuation_request::move_on() noexcept {
-    base::ready_queue<continuation> *queue = queue_.load(std::memory_order_seq_cst);
-    while (queue != &own_) {
+    while (queue_.load(std::memory_order_seq_cst) != &own_ && !own_.empty()) {
         continuation *parked = own_.pop();
         if (parked == nullptr) {
             break;
         }
-        queue->push(parked);
+        queue_.load(std::memory_order_seq_cst)->push(parked);
     }
 }
 

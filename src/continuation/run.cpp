@@ -169,11 +169,13 @@ public:
     bool lasts(const continuation_request &cr) noexcept {
         const std::uint32_t now = base::coarse_milliseconds();
         const unsigned long long done = total(&counters::completed);
-        if (cr_ != &cr || done != done_) {
+        // A look after a pause is a new wait: the callback did other work meanwhile.
+        if (cr_ != &cr || done != done_ || now - seen_ > pause_ms) {
             cr_ = &cr;
             done_ = done;
             since_ = now;
         }
+        seen_ = now;
         const bool ready = !application_queue.empty() || !any_thread_queue.empty() ||
                            !const_cast<continuation_request &>(cr).own_queue().empty();
         // Only this callback's own continuation is left in `cr`, or what is left is ready and finds no thread.
@@ -183,9 +185,11 @@ public:
 
 private:
     static constexpr std::uint32_t patience_ms = 1000;
+    static constexpr std::uint32_t pause_ms = 200;
     const continuation_request *cr_ = nullptr;
     unsigned long long done_ = 0;
     std::uint32_t since_ = 0;
+    std::uint32_t seen_ = 0;
 };
 
 thread_local constinit standstill waiting_inside;
@@ -208,7 +212,7 @@ void run(continuation &c) noexcept {
     running_scope running;
     continuation_request &cr = *c.cr;
     this_thread.current = &cr;
-    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_relaxed);
+    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
     run_one(c);
     this_thread.counts.completed.add();
     cr.release();
@@ -232,7 +236,7 @@ int on_progress(bool may_run) noexcept {
     if (this_thread.busy != 0) {
         return 0;
     }
-    if (!engine::current->quiet()) {
+    if (!engine::current->quiet() && (may_run || !engine::current->poll_progresses())) {
         busy_scope polling;
         engine::current->poll();
     }
@@ -309,6 +313,7 @@ test_result wait(continuation_request &cr) noexcept {
         if (result.complete || result.error != MPI_SUCCESS) {
             return result;
         }
+        run_ready(LONG_MAX); // a wait is no single test: max_poll does not bound it
     }
 }
 

@@ -28,6 +28,9 @@ public:
     // Finds completions without entering MPI's progress, where that is possible. May be called from a progress hook.
     virtual void poll() noexcept = 0;
 
+    // True if poll() enters MPI's progress: then it must not be called from a hook that MPI calls under a lock.
+    virtual bool poll_progresses() const noexcept { return false; }
+
     // Lets MPI make progress and finds completions.
     virtual void progress() noexcept = 0;
 

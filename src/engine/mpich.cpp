@@ -28,6 +28,10 @@ public:
     void finish(operation &) noexcept override {}
     void poll() noexcept override { polled.poll(); }
     void progress() noexcept override {
+        if (!polled.empty()) {
+            polled.poll(true);
+            return;
+        }
         // 0x3c000000 is MPIX_STREAM_NULL: the default stream's progress.
         constexpr int stream_null = 0x3c000000;
         if (table.stream_progress != nullptr) {
@@ -36,7 +40,6 @@ public:
             int flag = 0;
             table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         }
-        polled.poll();
     }
     bool quiet() const noexcept override { return polled.empty(); }
     void cancel(operation &op) noexcept override { polled.cancel(op); }

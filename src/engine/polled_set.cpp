@@ -98,7 +98,7 @@ void polled_set::collect() noexcept {
     inbox_.clear();
 }
 
-void polled_set::poll() noexcept {
+void polled_set::poll(bool insist) noexcept {
     if (empty() || !lock_.try_lock()) {
         return;
     }
@@ -112,7 +112,25 @@ void polled_set::poll() noexcept {
         }
     });
     poll_list(kept_, [this](int first, int count) { look_kept(first, count); });
+    if (insist) {
+        test_next();
+    }
     lock_.unlock();
+}
+
+void polled_set::test_next() noexcept {
+    if (owned_.size() == 0) {
+        return;
+    }
+    const int i = next_to_test_++ % owned_.size();
+    next_to_test_ %= owned_.size();
+    MPI_Status status = mpi::empty_status();
+    int error = MPI_SUCCESS;
+    if (test_one(owned_.requests[i], status, error)) {
+        operation &op = *owned_.ops[i];
+        owned_.drop(i);
+        report(op, status, error);
+    }
 }
 
 template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {

@@ -36,7 +36,9 @@ public:
     bool add(operation &op, bool keep);
 
     // Looks at the next windows. A poll that finds another thread at it returns at once.
-    void poll() noexcept;
+    // `insist`: tests one operation by MPI itself, in turn, whatever a look at it says: that makes MPI progress, and
+    // some requests (of ROMIO on MPICH) complete only when they are tested.
+    void poll(bool insist = false) noexcept;
 
     bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
     bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
@@ -79,6 +81,7 @@ private:
     void look_owned_testsome(int first, int count) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;
     void look_kept(int first, int count) noexcept;
+    void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
 
@@ -86,6 +89,7 @@ private:
     peek_function peek_ = nullptr;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;
+    int next_to_test_ = 0;
     std::vector<operation *> inbox_;
     list owned_;
     list kept_;

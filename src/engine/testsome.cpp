@@ -18,6 +18,7 @@ public:
     }
     void finish(operation &) noexcept override {} // results were taken when it was found
     void poll() noexcept override { polled.poll(); }
+    bool poll_progresses() const noexcept override { return true; }
     void progress() noexcept override {
         if (polled.empty()) {
             int flag = 0;

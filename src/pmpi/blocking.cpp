@@ -88,6 +88,15 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     }
 }
 
+// Not blocking, but where MPI makes progress, and so where continuations run.
+THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+    const int code = PMPI_Iprobe(source, tag, comm, flag, status);
+    if (attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+        catch_up();
+    }
+    return code;
+}
+
 THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
     if (!by_testing()) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);

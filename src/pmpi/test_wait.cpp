@@ -7,6 +7,8 @@
 
 #include <thence/thence.h>
 
+#include <vector>
+
 using namespace thence::continuation;
 
 namespace {
@@ -37,10 +39,21 @@ struct any_result {
     int code = MPI_SUCCESS;
 };
 
+// A copy of the array in which MPI sees only its own: special entries are null. They are found by test_one(), all
+// others by MPI's own call on the copy, so that inactive requests and errors are what MPI says they are.
+std::vector<MPI_Request> without_special(int count, const MPI_Request requests[]) {
+    std::vector<MPI_Request> own(requests, requests + count);
+    for (MPI_Request &request : own) {
+        request = is_special(request) ? MPI_REQUEST_NULL : request;
+    }
+    return own;
+}
+
 any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
+    std::vector<MPI_Request> own = without_special(count, requests);
     any_result result;
     for (int i = 0; i < count; ++i) {
-        if (is_ignored(requests[i])) {
+        if (own[i] != MPI_REQUEST_NULL || is_ignored(requests[i])) {
             continue;
         }
         result.live = true;
@@ -49,8 +62,18 @@ any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
         if (flag != 0 || result.code != MPI_SUCCESS) {
             result.found = true;
             result.index = i;
-            break;
+            return result;
         }
+    }
+    int index = MPI_UNDEFINED;
+    int flag = 0;
+    result.code = PMPI_Testany(count, own.data(), &index, &flag, status);
+    result.live = result.live || flag == 0;
+    if (index >= 0 && index < count && (flag != 0 || result.code != MPI_SUCCESS)) {
+        result.live = true;
+        result.found = true;
+        result.index = index;
+        requests[index] = own[index];
     }
     return result;
 }
@@ -62,9 +85,10 @@ struct some_result {
 };
 
 some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Status statuses[]) {
+    std::vector<MPI_Request> own = without_special(count, requests);
     some_result result;
     for (int i = 0; i < count; ++i) {
-        if (is_ignored(requests[i])) {
+        if (own[i] != MPI_REQUEST_NULL || is_ignored(requests[i])) {
             continue;
         }
         result.live = true;
@@ -77,6 +101,21 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
             result.code = code == MPI_SUCCESS ? result.code : MPI_ERR_IN_STATUS;
         }
     }
+    int found = 0;
+    std::vector<MPI_Status> found_statuses(static_cast<std::size_t>(count));
+    const int code =
+        PMPI_Testsome(count, own.data(), &found, indices + result.found, count != 0 ? found_statuses.data() : nullptr);
+    result.live = result.live || found != MPI_UNDEFINED;
+    for (int i = 0; found != MPI_UNDEFINED && i < found; ++i) {
+        const int index = indices[result.found];
+        requests[index] = own[index];
+        if (MPI_Status *status = slot(statuses, result.found); status != MPI_STATUS_IGNORE) {
+            *status = found_statuses[i];
+            status->MPI_ERROR = code == MPI_SUCCESS ? int{MPI_SUCCESS} : found_statuses[i].MPI_ERROR;
+        }
+        ++result.found;
+    }
+    result.code = code == MPI_SUCCESS ? result.code : code;
     return result;
 }
 
@@ -124,7 +163,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
     if (plain(*request)) [[likely]] {
         return PMPI_Test(request, flag, status);
     }
-    return test_one(request, flag, status);
+    const int code = test_one(request, flag, status);
+    catch_up();
+    return code;
 }
 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
@@ -144,6 +185,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (!result.live) {
         set_empty(status);
     }
+    catch_up();
     return result.code;
 }
 
@@ -171,6 +213,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     }
     const some_result result = find_some(count, requests, indices, statuses);
     *found = result.live ? result.found : MPI_UNDEFINED;
+    catch_up();
     return result.code;
 }
 
@@ -197,7 +240,8 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     for (int i = 0; i < count && *flag != 0; ++i) {
         *flag = is_ready(requests[i]) ? 1 : 0;
     }
-    return *flag != 0 ? wait_for_all(count, requests, statuses) : MPI_SUCCESS;
+    catch_up();
+    return *flag != 0 ? wait_for_all(count, requests, statuses) : int{MPI_SUCCESS};
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
