@@ -17,25 +17,12 @@ namespace thence::progress {
 namespace {
 
 std::mutex mutex_; // guards starting and stopping
+// Never destroyed: a process that exits without MPI_Finalize leaves it running.
+std::thread &thread_ = *new std::thread;
 std::atomic<bool> running_{false};
 std::atomic<bool> stop_{false};
 std::atomic<unsigned> epoch_{0}; // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
-
-// A program that exits without MPI_Finalize leaves the thread running: it is asked to stop, and not waited for, since
-// it may be in a callback that does not return.
-struct helper_thread {
-    ~helper_thread() {
-        if (handle.joinable()) {
-            stop_.store(true, std::memory_order_seq_cst);
-            epoch_.fetch_add(1, std::memory_order_seq_cst);
-            epoch_.notify_one();
-            handle.detach();
-        }
-    }
-    std::thread handle;
-};
-helper_thread thread_;
 
 // How long to keep away from MPI after `misses` polls without a find.
 class back_off {
@@ -101,7 +88,7 @@ bool require_helper() {
         return false;
     }
     stop_.store(false);
-    thread_.handle = std::thread(&run);
+    thread_ = std::thread(&run);
     running_.store(true, std::memory_order_release);
     return true;
 }
@@ -129,7 +116,7 @@ void helper_tear_down() noexcept {
     stop_.store(true, std::memory_order_seq_cst);
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_one();
-    thread_.handle.join();
+    thread_.join();
     running_.store(false, std::memory_order_release);
 }
 
