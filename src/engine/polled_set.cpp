@@ -119,14 +119,20 @@ void polled_set::poll(bool insist) noexcept {
 }
 
 void polled_set::test_next() noexcept {
-    if (owned_.size() == 0) {
+    const int all = owned_.size() + kept_.size();
+    if (all == 0) {
         return;
     }
-    const int i = next_to_test_++ % owned_.size();
-    next_to_test_ %= owned_.size();
+    const int i = next_to_test_++ % all;
+    next_to_test_ %= all;
     MPI_Status status = mpi::empty_status();
     int error = MPI_SUCCESS;
-    if (test_one(owned_.requests[i], status, error)) {
+    if (i >= owned_.size()) {
+        MPI_Request request = kept_.requests[i - owned_.size()];
+        if (test_one(request, status, error)) {
+            completed_by_user(kept_.requests[i - owned_.size()], status, error);
+        }
+    } else if (test_one(owned_.requests[i], status, error)) {
         operation &op = *owned_.ops[i];
         owned_.drop(i);
         report(op, status, error);
