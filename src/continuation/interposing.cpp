@@ -111,7 +111,8 @@ bool is_ready(MPI_Request request) noexcept {
 
 bool must_test() noexcept {
     return this_thread.current != nullptr || kept_somewhere() ||
-           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && something_to_do());
+           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
+            progress::ready.load(std::memory_order_relaxed)); // another thread may attach while we are blocked
 }
 
 void take_turn(unsigned turns) noexcept {
