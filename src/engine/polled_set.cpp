@@ -171,7 +171,6 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     }
     // Highest first: drop() moves the last element into the gap, and that one was looked at or lies beyond the window.
     int order[window];
-    std::copy_n(indices, completed, order);
     for (int i = 0; i < completed; ++i) {
         order[i] = i;
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Test, MPI_Wait and their any, some and all forms on any mix of continuation requests and MPI's own.
 //
-// A mixed array is handled one request at a time, by test_one(): what MPI says of one request is what it says of it in
-// an array. The any and all forms take nothing until they can keep their promise: `all` looks at everything first.
+// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array; the all forms
+// go through the entries in turn, and Testall looks at everything before it completes anything.
 #include "continuation/interposing.hpp"
 
 #include <thence/thence.h>

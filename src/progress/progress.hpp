@@ -17,8 +17,6 @@ struct duties {
     bool (*outstanding)(); // is anything registered?
 };
 
-enum class helper_mode { off, on };
-
 // Called once, MPI being initialized. Chooses the hook.
 void set_up(const duties &what);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
