@@ -175,7 +175,7 @@ protected:
         self->compute(*one);
         for (MPI_Request sent : self->send(*p, *one)) {
             thence_attach(
-                1, &sent, [](int, MPI_Status *, void *) { return MPI_SUCCESS; }, nullptr, THENCE_MAY_RUN,
+                1, &sent, [](int, MPI_Status *, void *) -> int { return MPI_SUCCESS; }, nullptr, THENCE_MAY_RUN,
                 MPI_STATUS_IGNORE, self->cr, nullptr);
         }
         return MPI_SUCCESS;

@@ -143,7 +143,7 @@ TEST_F(group, statuses_may_be_ignored) {
     int flag = 0;
     ASSERT_EQ(MPI_SUCCESS, thence_attach(
                                4, requests,
-                               [](int, MPI_Status *, void *data) {
+                               [](int, MPI_Status *, void *data) -> int {
                                    ++*static_cast<std::atomic<int> *>(data);
                                    return MPI_SUCCESS;
                                },
@@ -188,7 +188,7 @@ TEST_F(group, chain_of_continuation_requests_runs_in_order) {
     int value = 0;
     MPI_Request request = MPI_REQUEST_NULL;
     static int numbers[n];
-    const auto note = [](int, MPI_Status *, void *data) {
+    const auto note = [](int, MPI_Status *, void *data) -> int {
         order.push_back(*static_cast<int *>(data));
         return MPI_SUCCESS;
     };

@@ -217,7 +217,7 @@ TEST_F(generalized, completed_inside_a_callback) {
     MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &other);
     thence_attach(
         1, &other,
-        [](int, MPI_Status *, void *data) { return MPI_Grequest_complete(*static_cast<MPI_Request *>(data)); }, &handle,
+        [](int, MPI_Status *, void *data) -> int { return MPI_Grequest_complete(*static_cast<MPI_Request *>(data)); }, &handle,
         0, MPI_STATUS_IGNORE, cr, &flag);
     ASSERT_EQ(0, flag);
     MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);

@@ -47,7 +47,7 @@ TEST_F(level, helper_is_refused_gracefully) {
     MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request);
     thence_attach(
         1, &request,
-        [](int, MPI_Status *, void *) {
+        [](int, MPI_Status *, void *) -> int {
             ran_on = std::this_thread::get_id();
             return MPI_SUCCESS;
         },

@@ -235,7 +235,7 @@ TEST_F(helper, leaves_callbacks_of_thread_application_alone) {
     MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request);
     thence_attach(
         1, &request,
-        [](int, MPI_Status *, void *d) {
+        [](int, MPI_Status *, void *d) -> int {
             auto &self = *static_cast<where *>(d);
             self.id = std::this_thread::get_id();
             ++self.calls;
