@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# What this MPI's mpi.h declares and its library exports, beyond MPI 3.1: asked of the MPI, not read off its version,
+# What this MPI's mpi.h declares and its library exports of what not every MPI has: asked of the MPI, not read off its version,
 # since Open MPI 5 has parts of MPI 4 under version 3.1. The target thence_mpi_features defines what is there.
 include(CheckSymbolExists)
 
@@ -12,6 +12,7 @@ function(thence_mpi_feature name symbol)
   endif()
 endfunction()
 
+thence_mpi_feature(THENCE_MPI_FILES PMPI_File_write_ordered_end)
 thence_mpi_feature(THENCE_MPI_PARTITIONED PMPI_Precv_init)
 thence_mpi_feature(THENCE_MPI_PERSISTENT_COLLECTIVES PMPI_Neighbor_alltoallw_init)
 thence_mpi_feature(THENCE_MPI_LARGE_COUNTS PMPI_Neighbor_alltoallw_init_c)

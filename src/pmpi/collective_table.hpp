@@ -5,8 +5,6 @@
 
 #include <mpi.h>
 
-#define THENCE_UNPACK(...) __VA_ARGS__
-
 #define THENCE_SEND(count_t) const void *sendbuf, count_t sendcount, MPI_Datatype sendtype
 #define THENCE_RECV(count_t) void *recvbuf, count_t recvcount, MPI_Datatype recvtype
 #define THENCE_SENDV(count_t, displ_t)                                                                                 \

@@ -5,6 +5,8 @@
 
 #include <thence/thence.h>
 
+#define THENCE_UNPACK(...) __VA_ARGS__
+
 using namespace thence::continuation;
 
 namespace {
