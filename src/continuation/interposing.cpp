@@ -170,17 +170,16 @@ void set_empty(MPI_Status *status) noexcept {
     }
 }
 
-void created_persistent(MPI_Request request) noexcept {
+void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     // A native engine reads it from the request itself. One that is chosen later may not.
     if (engine::current == nullptr || !engine::current->detects_persistent()) {
-        mpi::note_persistent(request);
+        mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }
 }
 
 void restarted(MPI_Request before, MPI_Request after) noexcept {
     if (before != after && mpi::noted_persistent(before)) {
-        mpi::forget_persistent(before);
-        mpi::note_persistent(after);
+        mpi::rename_persistent(before, after);
     }
 }
 

@@ -23,6 +23,7 @@
 #include "engine/push.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/cancel.hpp"
 
 namespace thence::engine {
 namespace {
@@ -41,7 +42,7 @@ bool peek(MPI_Request request) noexcept {
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete) {
-        polled.configure(to.complete, &peek);
+        polled.configure(to.complete, {&peek, &openmpi::may_cancel});
         push = {true, to.pushed, &lost_};
     }
     ~openmpi_engine() override { push.enabled = false; }
@@ -102,9 +103,8 @@ public:
     void cancel(operation &op) noexcept override {
         if (op.how != tending::pushed) {
             polled.cancel(op);
-        } else if (!peek(op.request)) {
-            MPI_Request request = op.request;
-            table.Cancel(&request);
+        } else if (!peek(op.request) && openmpi::may_cancel(op.request, false)) {
+            mpi::cancel(op.request);
         }
     }
 

@@ -24,13 +24,21 @@ class polled_set {
 public:
     static constexpr int window = 32;
 
-    // Looks at one request without entering MPI's progress; null where the MPI has no such look.
-    using peek_function = bool (*)(MPI_Request);
+    // What differs between MPIs.
+    struct methods {
+        // Looks at one request without entering MPI's progress; null where the MPI has no such look.
+        bool (*peek)(MPI_Request) = nullptr;
+        // May MPI be asked to cancel it? `keep` as in add().
+        bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
+    };
 
-    void configure(void (*sink)(operation &), peek_function peek) noexcept {
+    void configure(void (*sink)(operation &), const methods &how) noexcept {
         sink_ = sink;
-        peek_ = peek;
+        how_ = how;
     }
+
+    // Anything but persistent requests that are not noted as cancellable.
+    static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
 
     // Returns true if the operation was complete at once (results taken); else it is in the set.
     bool add(operation &op, bool keep);
@@ -83,10 +91,10 @@ private:
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
+    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request); }
 
     void (*sink_)(operation &) = nullptr;
-    peek_function peek_ = nullptr;
+    methods how_;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;

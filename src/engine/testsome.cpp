@@ -2,14 +2,28 @@
 // The engine for any MPI: MPI_Testsome over bounded windows. Testing is also how MPI makes progress here.
 #include "engine/engine.hpp"
 
+#if defined(OPEN_MPI)
+#include "engine/openmpi_layout.hpp"
+#endif
 #include "mpi/calls.hpp"
 
 namespace thence::engine {
 namespace {
 
+// On Open MPI the kind of a request can be read, where the layout is as known.
+polled_set::methods methods_here() noexcept {
+    polled_set::methods how;
+#if defined(OPEN_MPI)
+    if (openmpi::prove_fields() == nullptr) {
+        how.may_cancel = &openmpi::may_cancel;
+    }
+#endif
+    return how;
+}
+
 class testsome final : public engine {
 public:
-    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, nullptr); }
+    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, methods_here()); }
     const char *name() const noexcept override { return "testsome"; }
     const char *why() const noexcept override { return why_; }
 

@@ -11,9 +11,9 @@ using namespace thence::continuation;
 
 namespace {
 
-int note(int code, const MPI_Request *request) {
+int note(int code, const MPI_Request *request, bool can_be_cancelled) {
     if (code == MPI_SUCCESS) {
-        created_persistent(*request);
+        created_persistent(*request, can_be_cancelled);
     }
     return code;
 }
@@ -25,7 +25,7 @@ extern "C" {
 #define POINT_TO_POINT(name, buffer, count_t)                                                                          \
     THENCE_EXPORT int MPI_##name(buffer buf, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
                                  MPI_Request *request) {                                                               \
-        return note(PMPI_##name(buf, count, type, peer, tag, comm, request), request);                                 \
+        return note(PMPI_##name(buf, count, type, peer, tag, comm, request), request, true);                           \
     }
 POINT_TO_POINT(Send_init, const void *, int)
 POINT_TO_POINT(Bsend_init, const void *, int)
@@ -44,7 +44,7 @@ POINT_TO_POINT(Recv_init_c, void *, MPI_Count)
 #define PARTITIONED(name, buffer)                                                                                      \
     THENCE_EXPORT int MPI_##name(buffer buf, int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,    \
                                  MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                 \
-        return note(PMPI_##name(buf, partitions, count, type, peer, tag, comm, info, request), request);               \
+        return note(PMPI_##name(buf, partitions, count, type, peer, tag, comm, info, request), request, false);        \
     }
 PARTITIONED(Psend_init, const void *)
 PARTITIONED(Precv_init, void *)
@@ -52,7 +52,7 @@ PARTITIONED(Precv_init, void *)
 
 #define COLLECTIVE(name, parameters, arguments)                                                                        \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Info info, MPI_Request *request) {                      \
-        return note(PMPI_##name(THENCE_UNPACK arguments, info, request), request);                                     \
+        return note(PMPI_##name(THENCE_UNPACK arguments, info, request), request, false);                              \
     }
 #if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)
 #define WITH_INTS(name, parameters, arguments) COLLECTIVE(name##_init, parameters, arguments)

@@ -83,6 +83,8 @@ public:
     // Called at the steps of each completion, on its thread. Set while nothing completes.
     std::function<void(step, MPI_Request)> at_step;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
+    // Of MPI_COMM_WORLD.
+    std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
     // MPI_Test on an operation that failed says so, but not that it is complete.
     bool failed_test_clears_flag = false;
 
@@ -105,7 +107,7 @@ public:
     void activate(request &q);
     // The results of a complete request: to the user, and the request released or made inactive.
     int take(request &q, MPI_Request *handle, MPI_Status *status);
-    void cancel(request &q);
+    int cancel(request &q);
     void free_by_user(request &q);
     void report(int code);
     const std::string *look_up(MPI_Info info, const std::string &key);

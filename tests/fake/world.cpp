@@ -73,6 +73,7 @@ void mpi::begin(const features &what) {
     per_progress = SIZE_MAX;
     at_step = nullptr;
     cancelling = on_cancel::complete_at_once;
+    handler = MPI_ERRORS_ARE_FATAL;
     failed_test_clears_flag = false;
     progress_calls = completing_calls = cancel_calls = 0;
     initialized_ = true;
