@@ -147,7 +147,7 @@ typedef struct thence_cr_info {
     int detects_persistent; /**< 1 if persistent requests are recognized by themselves */
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
-    const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` or `none` */
+    const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
 } thence_cr_info;
 
 /** @brief Say what is in force. @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */

@@ -79,6 +79,8 @@ THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
 
+// Set before main() where finalizing() will be called.
+THENCE_INTERNAL extern bool finalize_is_interposed;
 // MPI_Finalize is about to be called.
 THENCE_INTERNAL void finalizing() noexcept;
 

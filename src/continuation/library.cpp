@@ -18,6 +18,7 @@
 namespace thence::continuation {
 
 std::atomic<std::uint32_t> attention{0};
+bool finalize_is_interposed = false;
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
 void (*observer_tear_down)() = nullptr;
@@ -100,7 +101,7 @@ int set_up() {
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
     engine::choose({&operation_complete, &request_complete});
-    progress::set_up({&on_progress, &help, &outstanding});
+    progress::set_up({&on_progress, &help, &outstanding}, finalize_is_interposed);
     if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }

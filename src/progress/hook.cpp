@@ -47,11 +47,11 @@ const duties &current_duties() noexcept {
     return duties_;
 }
 
-void hook_set_up() {
+void hook_set_up(bool told_first) {
     hook_ = hook_kind::none;
     if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
         hook_ = hook_kind::opal;
-    } else if (mpi::table.async_start != nullptr) {
+    } else if (mpi::table.async_start != nullptr && told_first) {
         hook_ = hook_kind::async;
     }
 }
@@ -118,9 +118,9 @@ void hook_found_nothing() noexcept {
     }
 }
 
-void set_up(const duties &what) {
+void set_up(const duties &what, bool told_first) {
     duties_ = what;
-    hook_set_up();
+    hook_set_up(told_first);
     ready.store(false);
 }
 

@@ -17,8 +17,10 @@ struct duties {
     bool (*outstanding)(); // is anything registered?
 };
 
-// Called once, MPI being initialized. Chooses the hook.
-void set_up(const duties &what);
+// Called once, MPI being initialized. Chooses the hook. `told_first`: tear_down() will be called before MPI_Finalize
+// begins. MPICH's first waits for what MPIX_Async_start started, and would wait for ever for a hook that nobody told:
+// so without this that hook is not used.
+void set_up(const duties &what, bool told_first);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
 void tear_down() noexcept;
 
@@ -51,7 +53,7 @@ void hook_found_nothing() noexcept;
 
 // Internal to this folder.
 const duties &current_duties() noexcept;
-void hook_set_up();
+void hook_set_up(bool told_first);
 void hook_tear_down() noexcept;
 void hook_arm() noexcept;
 void helper_tear_down() noexcept;

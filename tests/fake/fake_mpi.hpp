@@ -99,6 +99,7 @@ public:
     std::atomic<unsigned long long> completing_calls{0}; // MPI_Test, Testsome, Wait, ...: requests they looked at
     std::atomic<unsigned long long> cancel_calls{0};
     std::size_t hooks();
+    std::size_t running_async();
 
     // What the table's entries do, in terms of requests.
     request *checked(const char *call, MPI_Request handle);

@@ -146,6 +146,11 @@ std::size_t mpi::hooks() {
     return hooks_.size() + async_.size();
 }
 
+std::size_t mpi::running_async() {
+    std::scoped_lock guard(mutex_);
+    return async_.size();
+}
+
 // Open MPI enters a hook again when the hook makes progress.
 void mpi::run_hooks() {
     std::vector<int (*)()> now;
