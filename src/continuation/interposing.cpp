@@ -2,6 +2,7 @@
 #include "continuation/interposing.hpp"
 
 #include "continuation/info.hpp"
+#include "continuation/library.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -110,9 +111,15 @@ bool is_ready(MPI_Request request) noexcept {
 }
 
 bool must_test() noexcept {
-    return this_thread.current != nullptr || kept_somewhere() ||
-           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
-            progress::ready.load(std::memory_order_relaxed)); // another thread may attach while we are blocked
+    if (this_thread.current != nullptr || kept_somewhere()) {
+        return true;
+    }
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||
+        !progress::ready.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    // Another thread may attach while we are blocked, if there may be another.
+    return others_may_attach.load(std::memory_order_relaxed) || continuation_request::any_registered();
 }
 
 void take_turn(unsigned turns) noexcept {

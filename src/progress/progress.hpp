@@ -3,7 +3,8 @@
 //
 // Protocol of resting (hook and helper alike): clear `ready`, then look whether anything is outstanding; attaching
 // registers first, then looks at `ready`. Both are sequentially consistent, so at least one of the two sides sees the
-// other: nothing is ever outstanding with everyone at rest.
+// other: nothing is ever outstanding with everyone at rest. `ready` speaks for both, so whoever sets it wakes both.
+// Where there is neither, nobody rests, and `ready` says since the first continuation that something may be attached.
 #pragma once
 
 #include <atomic>
@@ -24,7 +25,7 @@ void set_up(const duties &what, bool told_first);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
 void tear_down() noexcept;
 
-// Starts the helper thread if it is not running. False if the MPI's thread level forbids it.
+// Starts the helper thread if it is not running. False if the MPI's thread level forbids it, or the system.
 bool require_helper();
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
