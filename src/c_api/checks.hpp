@@ -2,8 +2,10 @@
 // What the library's own API and its facades share: checked entry points that report errors as MPI does.
 #pragma once
 
+#include "base/peek.hpp"
 #include "continuation/attach.hpp"
 #include "mpi/calls.hpp"
+#include "progress/progress.hpp"
 
 namespace thence::c_api {
 
@@ -12,37 +14,64 @@ inline int fail(int code) noexcept {
 }
 
 int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
-// Everything else, with all checks. `refused`: attach_single() was, just before.
+// Anything, with all checks.
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag, bool refused = false) noexcept;
+           MPI_Request cr, int *flag) noexcept;
+// The end of attach_one() when MPI refused to push the operation.
+int attach_refused(MPI_Request *request, int *flag) noexcept;
 int wake_up() noexcept;
 
-// Good arguments and one operation that MPI can push, inline. Else `otherwise` is called with all that is needed to do
-// the work from the start; it is the last thing that happens here, so nothing need be saved for it.
+// One operation: the way for engines that look, inline, or the general way.
+[[gnu::always_inline]] inline int attach_otherwise(MPI_Request *request, const continuation::attachment &what,
+                                                   MPI_Status *status, MPI_Request cr, int *flag) noexcept {
+    using continuation::continuation_request;
+    continuation_request *object = continuation_request::from(cr);
+    if (object == nullptr || object->ways() != continuation_request::way::poll || request == nullptr ||
+        what.callback == nullptr || flag == nullptr || !continuation::is_common(*request) ||
+        continuation::this_thread.stock.head == nullptr) [[unlikely]] {
+        return attach(1, request, what, status, cr, flag);
+    }
+    const continuation::attach_result result = continuation::attach_polled(*request, what, status, *object);
+    *flag = result.flag;
+    if (!progress::ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+        progress::wake();
+    }
+    return result.error;
+}
+
+// One operation that MPI can push, inline, if the arguments are good. Else `otherwise` is called with all that is
+// needed to do the work from the start; it is the last thing that happens here, so nothing need be saved for it.
 template <class Otherwise>
 [[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
                                              MPI_Status *status, MPI_Request cr, int *flag,
                                              Otherwise otherwise) noexcept {
+    using continuation::continuation_request;
     using continuation::single_result;
-    continuation::continuation_request *object = continuation::continuation_request::pushing_from(cr);
-    if (object == nullptr) [[unlikely]] {
-        return otherwise(false);
+    if (!continuation::names_object(cr)) [[unlikely]] {
+        return otherwise();
+    }
+    continuation_request &object = *continuation::object_of(cr);
+    if (!object.pushes()) [[unlikely]] {
+        return otherwise();
     }
     if (request == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
     if (what.callback == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
     if (flag == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
-    const single_result result = continuation::attach_single(*request, what, status, *object);
-    if (result != single_result::attached) [[unlikely]] {
-        return otherwise(result == single_result::refused);
+    const single_result result = continuation::attach_pushed(*request, what, status, object);
+    if (result == single_result::not_tried) [[unlikely]] {
+        return otherwise();
+    }
+    if (result == single_result::refused) [[unlikely]] {
+        return attach_refused(request, flag);
     }
     *flag = 0;
-    if (!progress::ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
         return wake_up();
     }
     return MPI_SUCCESS;

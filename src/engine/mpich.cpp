@@ -23,7 +23,7 @@ public:
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {}
     void poll() noexcept override { polled.poll(); }

@@ -4,6 +4,7 @@
 #include "mpi/calls.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace thence::engine {
 
@@ -20,13 +21,22 @@ bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept {
 }
 
 void take(operation &op, const MPI_Status &status, int error) noexcept {
-    if (op.status != nullptr) {
+    if (wanted(op.status)) {
         *op.status = status;
         op.status->MPI_ERROR = error;
     }
     op.error = error;
     op.request = MPI_REQUEST_NULL;
-    std::atomic_ref(op.how).store(tending::done, std::memory_order_relaxed);
+    set_how(op, tending::done);
+}
+
+__attribute__((noinline)) void sort_together(int indices[], MPI_Status statuses[], int count) noexcept {
+    for (int i = 1; i < count; ++i) { // at most a window, and almost sorted
+        for (int j = i; j > 0 && indices[j - 1] > indices[j]; --j) {
+            std::swap(indices[j - 1], indices[j]);
+            std::swap(statuses[j - 1], statuses[j]);
+        }
+    }
 }
 
 int error_class(int code) noexcept {
@@ -49,25 +59,42 @@ int polled_set::list::find(const operation &op) const noexcept {
     return place == ops.end() ? -1 : static_cast<int>(place - ops.begin());
 }
 
-bool polled_set::add(operation &op, bool keep) {
-    if (keep) {
-        return add_kept(op);
-    }
+bool polled_set::add(operation &op) noexcept {
     op.how = tending::polled;
+    op.error = MPI_SUCCESS;
     if (looks_complete(op.request)) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
+        int flag = 0;
         MPI_Request request = op.request;
-        if (test_one(request, status, error)) {
-            take(op, status, error);
+        MPI_Status *status = wanted(op.status) ? op.status : MPI_STATUS_IGNORE;
+        const int error = table.Test(&request, &flag, status);
+        if (flag != 0 || error != MPI_SUCCESS) [[unlikely]] {
+            if (status != MPI_STATUS_IGNORE) {
+                if (flag == 0) {
+                    *status = mpi::empty_status(); // the call failed and said nothing of the operation
+                }
+                status->MPI_ERROR = error;
+            }
+            op.error = error;
+            op.request = MPI_REQUEST_NULL;
+            op.how = tending::done;
             return true;
         }
     }
     // Counted before it can be found complete, so the count never goes below zero.
     size_.fetch_add(1, std::memory_order_relaxed);
+    if (lock_.try_lock()) [[likely]] {
+        owned_.push(op);
+        lock_.unlock();
+    } else {
+        add_to_inbox(op);
+    }
+    return false;
+}
+
+__attribute__((noinline)) void polled_set::add_to_inbox(operation &op) noexcept {
     std::scoped_lock guard(inbox_lock_);
     inbox_.push_back(&op);
-    return false;
+    inbox_used_.store(true, std::memory_order_relaxed);
 }
 
 // Others may wait on the same request already: testing it completes it for them too, and no poll may test it meanwhile.
@@ -91,7 +118,11 @@ bool polled_set::add_kept(operation &op) {
 }
 
 void polled_set::collect() noexcept {
+    if (!inbox_used_.load(std::memory_order_relaxed)) {
+        return;
+    }
     std::scoped_lock guard(inbox_lock_);
+    inbox_used_.store(false, std::memory_order_relaxed);
     for (operation *op : inbox_) {
         owned_.push(*op);
     }
@@ -169,18 +200,19 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     if (completed == MPI_UNDEFINED || completed <= 0) {
         return;
     }
-    // Highest first: drop() moves the last element into the gap, and that one was looked at or lies beyond the window.
-    int order[window];
-    for (int i = 0; i < completed; ++i) {
-        order[i] = i;
+    // MPIs name them in the order of the array, though they need not.
+    if (!std::is_sorted(indices, indices + completed)) {
+        sort_together(indices, statuses, completed);
     }
-    std::sort(order, order + completed, [&](int a, int b) { return indices[a] > indices[b]; });
+    size_.fetch_sub(completed, std::memory_order_relaxed);
+    operation **const looked_at = owned_.ops.data() + first;
     for (int i = 0; i < completed; ++i) {
-        const int at = first + indices[order[i]];
-        const MPI_Status &status = statuses[order[i]];
-        operation &op = *owned_.ops[at];
-        owned_.drop(at);
-        report(op, status, code == MPI_SUCCESS ? MPI_SUCCESS : status.MPI_ERROR);
+        hand_over(*looked_at[indices[i]], statuses[i], code == MPI_SUCCESS ? MPI_SUCCESS : statuses[i].MPI_ERROR);
+    }
+    // Highest first: drop() moves the last element into the gap, and that one is pending or lies beyond the window.
+    // Whoever runs the operations' continuations meanwhile cannot get at the set before we unlock it.
+    for (int i = completed - 1; i >= 0; --i) {
+        owned_.drop(first + indices[i]);
     }
 }
 
@@ -209,6 +241,10 @@ void polled_set::look_kept(int first, int count) noexcept {
 
 void polled_set::report(operation &op, const MPI_Status &status, int error) noexcept {
     size_.fetch_sub(1, std::memory_order_relaxed);
+    hand_over(op, status, error);
+}
+
+inline void polled_set::hand_over(operation &op, const MPI_Status &status, int error) noexcept {
     take(op, status, error);
     sink_(op);
 }

@@ -5,10 +5,10 @@
 // and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
 // operation waits for more than ceil(n / window) + 1 polls to be looked at.
 //
-// Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
-// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call
-// (owned) or not at all (kept), so each is reported once. Owned ones are added to an inbox first: that never waits for
-// a poll.
+// Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
+// operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own completion call
+// (owned) or not at all (kept), so each is reported once. Owned ones that come during a poll are added to an inbox: no
+// one waits for a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -33,7 +33,9 @@ public:
     }
 
     // Returns true if the operation was complete at once (results taken); else it is in the set.
-    bool add(operation &op, bool keep);
+    bool add(operation &op) noexcept;
+    // The same for a persistent request, which stays the user's.
+    bool add_kept(operation &op);
 
     // Looks at the next windows. A poll that finds another thread at it returns at once.
     // `insist`: tests one operation by MPI itself, in turn, whatever a look at it says: that makes MPI progress, and
@@ -75,7 +77,7 @@ private:
         int find(const operation &op) const noexcept;
     };
 
-    bool add_kept(operation &op);
+    void add_to_inbox(operation &op) noexcept;
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
@@ -83,6 +85,7 @@ private:
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
+    void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
     bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
 
     void (*sink_)(operation &) = nullptr;
@@ -91,6 +94,7 @@ private:
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;
     std::vector<operation *> inbox_;
+    std::atomic<bool> inbox_used_{false};
     list owned_;
     list kept_;
     std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done

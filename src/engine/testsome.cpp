@@ -14,7 +14,7 @@ public:
     const char *why() const noexcept override { return why_; }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {} // results were taken when it was found
     void poll() noexcept override { polled.poll(); }
