@@ -21,38 +21,50 @@ int attach(int count, MPI_Request requests[], const continuation::attachment &wh
 int attach_refused(MPI_Request *request, int *flag) noexcept;
 int wake_up() noexcept;
 
-// One operation: the way for engines that look, inline, or the general way.
-[[gnu::always_inline]] inline int attach_otherwise(MPI_Request *request, const continuation::attachment &what,
-                                                   MPI_Status *status, MPI_Request cr, int *flag) noexcept {
-    using continuation::continuation_request;
-    continuation_request *object = continuation_request::from(cr);
-    if (object == nullptr || object->ways() != continuation_request::way::poll || request == nullptr ||
-        what.callback == nullptr || flag == nullptr || !continuation::is_common(*request) ||
-        continuation::this_thread.stock.head == nullptr) [[unlikely]] {
-        return attach(1, request, what, status, cr, flag);
+// One operation, if the arguments are good and it is a common one: the ways for an engine that MPI pushes to and for one
+// that looks, inline in the functions that the user calls. Else these call `otherwise`, with all that is needed to do
+// the work from the start. It is the last thing that happens then, so nothing need be saved for it.
+template <class Otherwise>
+[[gnu::always_inline]] inline int attach_polled(MPI_Request *request, const continuation::attachment &what,
+                                                MPI_Status *status, MPI_Request cr, int *flag,
+                                                Otherwise otherwise) noexcept {
+    continuation::continuation_request &object = *continuation::object_of(cr);
+    if (!object.polls()) [[unlikely]] {
+        return otherwise();
     }
-    const continuation::attach_result result = continuation::attach_polled(*request, what, status, *object);
-    *flag = result.flag;
-    if (!progress::ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (request == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    if (what.callback == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    if (flag == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    continuation::attach_result result;
+    if (continuation::attach_polled(*request, what, status, object, result) !=
+        continuation::single_result::attached) [[unlikely]] {
+        return otherwise();
+    }
+    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
         progress::wake();
     }
+    *flag = result.flag;
     return result.error;
 }
 
-// One operation that MPI can push, inline, if the arguments are good. Else `otherwise` is called with all that is
-// needed to do the work from the start; it is the last thing that happens here, so nothing need be saved for it.
-template <class Otherwise>
+// `polled`: calls the above, if `cr` has the form of a CR.
+template <class Polled, class Otherwise>
 [[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
-                                             MPI_Status *status, MPI_Request cr, int *flag,
+                                             MPI_Status *status, MPI_Request cr, int *flag, Polled polled,
                                              Otherwise otherwise) noexcept {
-    using continuation::continuation_request;
     using continuation::single_result;
     if (!continuation::names_object(cr)) [[unlikely]] {
         return otherwise();
     }
-    continuation_request &object = *continuation::object_of(cr);
+    continuation::continuation_request &object = *continuation::object_of(cr);
     if (!object.pushes()) [[unlikely]] {
-        return otherwise();
+        return polled();
     }
     if (request == nullptr) [[unlikely]] {
         return otherwise();

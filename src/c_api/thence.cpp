@@ -127,8 +127,10 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
     if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) {
         return c_api::attach(count, requests, what, statuses, cr, flag);
     }
-    return c_api::attach_one(requests, what, statuses, cr, flag,
-                             [&] { return c_api::attach_otherwise(requests, what, statuses, cr, flag); });
+    const auto otherwise = [&] { return c_api::attach(1, requests, what, statuses, cr, flag); };
+    return c_api::attach_one(
+        requests, what, statuses, cr, flag,
+        [&] { return c_api::attach_polled(requests, what, statuses, cr, flag, otherwise); }, otherwise);
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {

@@ -148,10 +148,9 @@ bool attaching_only() noexcept {
 }
 } // namespace
 
-attach_result complete_at_once(continuation &c, const attachment &what) noexcept {
+attach_result complete_at_once(continuation &c, bool may_run) noexcept {
     attach_result result;
     continuation_request &cr = *c.cr;
-    const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
     const control_word kind = c.control();
     if (observing != nullptr) [[unlikely]] {
@@ -197,12 +196,13 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     c->cr = &cr;
     c->where = what.where;
     c->first.status = statuses;
+    const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     const control_word kind = control_of(phase::attached, what, single ? control_word::single : 0U);
     c->set_control(kind.with(phase::attaching), std::memory_order_relaxed);
     if (single) {
         c->first.error = MPI_SUCCESS;
         cr.acquire();
-        return watch(c->first, requests[0], what.flags) == outcome::complete ? complete_at_once(*c, what)
+        return watch(c->first, requests[0], what.flags) == outcome::complete ? complete_at_once(*c, may_run)
                                                                             : attached(*c, kind);
     }
     c->first.link = g;
@@ -222,7 +222,7 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
         complete += watch(op, requests[i], what.flags) == outcome::complete ? 1 : 0;
     }
     if (g->remaining.fetch_sub(complete, std::memory_order_acq_rel) == complete) {
-        return complete_at_once(*c, what);
+        return complete_at_once(*c, may_run);
     }
     return attached(*c, kind);
 }

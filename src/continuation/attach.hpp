@@ -32,8 +32,8 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
 int single_complete(void *object) noexcept;
 int request_complete(void *object) noexcept;
 
-// `c` and its operations, if any, turned out to be complete while attaching.
-attach_result complete_at_once(continuation &c, const attachment &what) noexcept;
+// All operations of `c` turned out to be complete while attaching. `may_run`: THENCE_MAY_RUN was given.
+attach_result complete_at_once(continuation &c, bool may_run) noexcept;
 
 constexpr control_word control_of(phase at, const attachment &what, unsigned kind) noexcept {
     return {at, what.form, kind | ((what.flags & THENCE_INVOKE_FAILED) != 0 ? control_word::invoke_failed : 0U)};
@@ -42,6 +42,10 @@ constexpr control_word control_of(phase at, const attachment &what, unsigned kin
 // A common operation of MPI's: neither null, nor a CR, nor persistent.
 inline bool is_common(MPI_Request request) noexcept {
     return !is_cr_handle(request) && request != MPI_REQUEST_NULL && !mpi::noted_persistent(request);
+}
+// The same at a glance: false also if there is any persistent request.
+inline bool is_clearly_common(MPI_Request request) noexcept {
+    return !is_cr_handle(request) && request != MPI_REQUEST_NULL && base::peek(mpi::persistent_count) == 0;
 }
 
 enum class single_result { attached, not_tried, refused };
@@ -89,28 +93,33 @@ struct withdrawn {
 // After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
 withdrawn withdraw(MPI_Request &request) noexcept;
 
-// One common operation on an engine that looks. This thread's stock is not empty.
-[[gnu::always_inline]] inline attach_result attach_polled(MPI_Request &request, const attachment &what,
-                                                          MPI_Status *status, continuation_request &cr) noexcept {
-    busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
+// One common operation on an engine that looks. `attached` may mean complete at once here, as `result` says.
+[[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
+                                                          MPI_Status *status, continuation_request &cr,
+                                                          attach_result &result) noexcept {
     continuation *c = this_thread.stock.head;
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
+    if (c == nullptr || !is_clearly_common(request)) [[unlikely]] {
+        return single_result::not_tried;
+    }
     c->callback = what.callback;
     c->data = what.data;
-    c->cr = &cr;
-    c->where = what.where;
-    c->first.request = request;
     c->first.status = status;
+    c->cr = &cr;
     const control_word attached = control_of(phase::attached, what, control_word::single);
     c->set_control(attached.with(phase::attaching), std::memory_order_relaxed);
     cr.acquire();
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
+    c->where = __builtin_return_address(0); // inlined into the function that the user called
+    c->first.request = request;
     request = MPI_REQUEST_NULL;
+    busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
     if (engine::current->polled.add(c->first)) [[unlikely]] {
-        return complete_at_once(*c, what);
+        result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);
+    } else {
+        c->set_control(attached, std::memory_order_release);
     }
-    c->set_control(attached, std::memory_order_release);
-    return {};
+    return single_result::attached;
 }
 
 } // namespace thence::continuation

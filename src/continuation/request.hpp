@@ -41,6 +41,7 @@ public:
     way ways() const noexcept { return way_.load(std::memory_order_acquire); }
     // For who registers with the CR next, which is a read-modify-write.
     bool pushes() const noexcept { return base::peek(way_) == way::push; }
+    bool polls() const noexcept { return base::peek(way_) == way::poll; }
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
     template <class Visitor> static void for_each(Visitor &&visit);

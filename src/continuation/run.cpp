@@ -98,7 +98,11 @@ constexpr control_word pushed_single(signature form) noexcept {
     return {phase::attached, form, control_word::single | control_word::pushed};
 }
 
-// Everything but the most common kind. `kind` is what begin_run() found.
+constexpr control_word polled_single(signature form) noexcept {
+    return {phase::attached, form, control_word::single};
+}
+
+// Everything but the most common kinds. `kind` is what begin_run() found.
 __attribute__((noinline)) void run_other(continuation &c, control_word kind) noexcept {
     if (kind.at() != phase::attached) [[unlikely]] {
         kind = wait_until_attached(c);
@@ -120,6 +124,9 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
 [[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
     const control_word kind = begin_run(c);
     if (kind == pushed_single(signature::paper) && engine::try_finish(c.first.request, c.first.status)) [[likely]] {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
+    } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
+               c.first.error == MPI_SUCCESS) {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
     } else {
         run_other(c, kind);
@@ -277,10 +284,9 @@ long run_ready(long limit) noexcept {
     return ran;
 }
 
-int on_progress(bool may_run) noexcept {
-    if (!free_to_run()) {
-        return 0;
-    }
+namespace {
+
+__attribute__((noinline)) int on_progress_free(bool may_run) noexcept {
     if (!engine::current->quiet() && (may_run || !engine::current->poll_progresses())) {
         busy_scope polling;
         engine::current->poll();
@@ -290,6 +296,12 @@ int on_progress(bool may_run) noexcept {
         progress::hook_found_nothing();
     }
     return static_cast<int>(ran);
+}
+
+} // namespace
+
+int on_progress(bool may_run) noexcept {
+    return free_to_run() ? on_progress_free(may_run) : 0;
 }
 
 long progress() noexcept {

@@ -41,7 +41,7 @@ bool peek(MPI_Request request) noexcept {
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled.configure(to.complete, &peek);
+        polled.configure(to.complete, &peek, &peek);
         push_enabled = true;
     }
     ~openmpi_engine() override { push_enabled = false; }

@@ -27,13 +27,30 @@ public:
     // Looks at one request without entering MPI's progress; null where the MPI has no such look.
     using peek_function = bool (*)(MPI_Request);
 
-    void configure(void (*sink)(operation &), peek_function peek) noexcept {
+    // `look`: how to find out that a request which is added is complete, where MPI_Test is not the cheapest way.
+    void configure(void (*sink)(operation &), peek_function peek, peek_function look) noexcept {
         sink_ = sink;
         peek_ = peek;
+        look_ = look;
     }
 
     // Returns true if the operation was complete at once (results taken); else it is in the set.
-    bool add(operation &op) noexcept;
+    [[gnu::always_inline]] inline bool add(operation &op) {
+        op.how = tending::polled;
+        op.error = MPI_SUCCESS;
+        if ((look_ == nullptr || look_(op.request)) && complete_now(op)) [[unlikely]] {
+            return true;
+        }
+        // Counted before it can be found complete, so the count never goes below zero.
+        size_.fetch_add(1, std::memory_order_relaxed);
+        if (lock_.try_lock_at_once()) [[likely]] {
+            owned_.push(op);
+            lock_.unlock();
+        } else {
+            add_to_inbox(op);
+        }
+        return false;
+    }
     // The same for a persistent request, which stays the user's.
     bool add_kept(operation &op);
 
@@ -64,20 +81,36 @@ public:
     void release_after(MPI_Request request) { release_.push_back(request); }
 
 private:
+    // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
     struct list {
-        std::vector<MPI_Request> requests;
-        std::vector<operation *> ops;
+        MPI_Request *requests = nullptr;
+        operation **ops = nullptr;
+        int count = 0;
+        int capacity = 0;
         int cursor = 0;
-        int size() const noexcept { return static_cast<int>(ops.size()); }
+        list() = default;
+        list(const list &) = delete;
+        list &operator=(const list &) = delete;
+        ~list();
         void push(operation &op) {
-            requests.push_back(op.request);
-            ops.push_back(&op);
+            if (count == capacity) [[unlikely]] {
+                grow();
+            }
+            requests[count] = op.request;
+            ops[count] = &op;
+            ++count;
         }
-        void drop(int i) noexcept;
+        void drop(int i) noexcept {
+            --count;
+            requests[i] = requests[count];
+            ops[i] = ops[count];
+        }
         int find(const operation &op) const noexcept;
+        void grow();
     };
 
-    void add_to_inbox(operation &op) noexcept;
+    bool complete_now(operation &op) noexcept;
+    void add_to_inbox(operation &op);
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
@@ -90,6 +123,7 @@ private:
 
     void (*sink_)(operation &) = nullptr;
     peek_function peek_ = nullptr;
+    peek_function look_ = nullptr;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;
