@@ -72,7 +72,16 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
     if (attention.load(std::memory_order_relaxed) != 0) {
         return false;
     }
-    for (int i = 0; i < count; ++i) {
+    int i = 0;
+    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+        for (; i + 4 <= count; i += 4) { // four tags at a time
+            if (((bits(requests[i]) | bits(requests[i + 1]) | bits(requests[i + 2]) | bits(requests[i + 3])) & 1) !=
+                0) {
+                return false;
+            }
+        }
+    }
+    for (; i < count; ++i) {
         if (is_cr_handle(requests[i])) {
             return false;
         }
@@ -111,7 +120,7 @@ bool is_ready(MPI_Request request) noexcept {
 }
 
 bool must_test() noexcept {
-    if (this_thread.current != nullptr || kept_somewhere()) {
+    if (this_thread.in_callback() || kept_somewhere()) {
         return true;
     }
     if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||
@@ -158,7 +167,7 @@ struct assistance::helper {
 };
 
 assistance::assistance() noexcept {
-    if (this_thread.current != nullptr && table.opal_progress != nullptr && mpi::thread_multiple()) {
+    if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::thread_multiple()) {
         helper_ = new helper;
     }
 }
