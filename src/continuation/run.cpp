@@ -223,7 +223,7 @@ void discard(continuation &c) noexcept {
         groups.give(this_thread.group_stock, &c.of_group());
     }
     continuations.give(this_thread.stock, &c);
-    cr.release();
+    cr.unregister();
 }
 
 void run(continuation &c) noexcept {
@@ -293,18 +293,20 @@ namespace {
 
 // The state after what could run has run.
 inline test_result conclude(continuation_request &cr) noexcept {
-    test_result result;
-    if (cr.idle()) {
-        result.complete = true;
-        if (cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED)) [[unlikely]] {
-            cr.deactivate();
-            result.error = cr.take_error();
-        }
-    }
-    return result;
+    return cr.idle() ? report_complete(cr) : test_result{};
 }
 
 } // namespace
+
+test_result report_complete(continuation_request &cr) noexcept {
+    cr.set_reported(true);
+    test_result result{true, MPI_SUCCESS};
+    if (!cr.waits_simply()) [[unlikely]] {
+        cr.deactivate();
+        result.error = cr.take_error();
+    }
+    return result;
+}
 
 static thread_local constinit standstill waiting_inside;
 
@@ -345,6 +347,7 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
         running_scope running;
         run_alone(*c, its);
         its = this_thread.current; // loaded again: cheaper than a register kept across the callback
+        its->set_reported(its == object_of(*cr));
         last = its->release_last();
         this_thread.counts.completed.add();
     }
