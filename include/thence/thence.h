@@ -155,9 +155,11 @@ THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
 
 /** Counters since the first use of the library, summed over all threads. */
 typedef struct thence_stats_t {
-    unsigned long long attached;  /**< continuations attached, immediate completions not counted */
+    unsigned long long attached;  /**< continuations attached, immediate completions not counted; at least `completed`
+                                       plus `outstanding`, and never less than at an earlier call */
     unsigned long long immediate; /**< thence_attach() calls that returned `flag == 1` */
-    unsigned long long completed; /**< continuations whose callback has returned */
+    unsigned long long completed; /**< continuations whose callback has returned; those that a thread runs in a row are
+                                       counted together, after the last */
     unsigned long long failed;    /**< continuations with a failed operation or a callback that returned an error */
     unsigned long long polls;     /**< engine polls */
     unsigned long long recovered; /**< completions that the native engine recovered by its scan */

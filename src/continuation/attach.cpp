@@ -236,7 +236,7 @@ withdrawn withdraw(MPI_Request &request) noexcept {
     request = c.first.request;
     c.set_control(phase::free, std::memory_order_relaxed);
     ++this_thread.stock.count;
-    c.cr->release();
+    c.cr->unregister();
     return result;
 }
 

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <sched.h>
 #include <thread>
+#include <vector>
 
 namespace thence::continuation {
 
@@ -111,22 +112,54 @@ bool is_ignored(MPI_Request request) noexcept {
         return true;
     }
     const continuation_request *cr = is_cr_handle(request) ? continuation_request::from(request) : nullptr;
-    return cr != nullptr && !cr->active();
+    if (cr == nullptr) {
+        return false;
+    }
+    // A start alone makes a CR active that needs one; others become active with a registration.
+    return cr->has(THENCE_CR_NEEDS_START) ? !cr->active() : cr->idle() && cr->reported();
 }
 
-bool is_ready(MPI_Request request) noexcept {
-    int flag = 1;
-    if (is_cr_handle(request)) {
-        continuation_request *cr = continuation_request::from(request);
-        if (cr != nullptr && cr->active() && !cr->idle()) {
-            progress();
-            run_own(*cr);
-            flag = cr->idle() ? 1 : 0;
-        }
-    } else if (request != MPI_REQUEST_NULL) {
-        table.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+bool cr_is_ready(MPI_Request request) noexcept {
+    continuation_request *cr = continuation_request::from(request);
+    if (cr == nullptr || !cr->active() || cr->idle()) {
+        return true;
     }
-    return flag != 0;
+    progress();
+    run_own(*cr);
+    return cr->idle();
+}
+
+int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
+    continuation_request *cr = continuation_request::from(request);
+    set_empty(status);
+    const int code = cr == nullptr  ? int{MPI_ERR_REQUEST}
+                     : cr->active() ? report_complete(*cr).error
+                                    : int{MPI_SUCCESS};
+    return mpi::report(code);
+}
+
+int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
+    if (!kept_somewhere()) {
+        return table.Testall(count, requests, flag, statuses);
+    }
+    busy_scope testing;
+    return engine::current->polled.exclusively([&] {
+        const std::vector<MPI_Request> before(requests, requests + count);
+        std::vector<MPI_Status> results(static_cast<std::size_t>(count), mpi::empty_status());
+        const int code = table.Testall(count, requests, flag, results.data());
+        for (int i = 0; i < count && (*flag != 0 || code != MPI_SUCCESS); ++i) {
+            MPI_Status &result = results[static_cast<std::size_t>(i)];
+            result.MPI_ERROR = code == MPI_SUCCESS ? int{MPI_SUCCESS} : result.MPI_ERROR;
+            if (result.MPI_ERROR != MPI_ERR_PENDING) {
+                engine::current->polled.completed_by_user(before[static_cast<std::size_t>(i)], result,
+                                                          result.MPI_ERROR);
+            }
+            if (statuses != MPI_STATUSES_IGNORE) {
+                statuses[i] = result;
+            }
+        }
+        return code;
+    });
 }
 
 bool must_test() noexcept {

@@ -39,15 +39,20 @@ THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
 // Tests one request of any kind once, as MPI_Test does.
 THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
 
-// True for null and for a CR that is inactive: the any and some forms ignore such entries.
+// True for null and for a CR that is inactive: the any and some forms ignore such entries. A CR that is idle counts as
+// active until a completion call has reported it complete.
 THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
 // True for a CR, and for a persistent request with continuations: such an entry of an array is tested by test_one().
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
 THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
 
-// True if test_one() would complete it now. Completes nothing; lets a CR's continuations run.
-THENCE_INTERNAL bool is_ready(MPI_Request request) noexcept;
+// For Testall, which completes all or none. CRs first: true if nothing is registered with it any more; runs what may
+// run, reports nothing. Then all other requests in one call, CRs being null: as MPI_Testall, also of persistent
+// requests with continuations. If that says so, each CR is reported as it was seen: this neither waits nor looks again.
+THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
+THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept;
+THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
 // True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback.
 THENCE_INTERNAL bool must_test() noexcept;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Test, MPI_Wait and their any, some and all forms on any mix of continuation requests and MPI's own.
 //
-// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array; the all forms
-// go through the entries in turn, and Testall looks at everything before it completes anything.
+// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array. Waitall goes
+// through the entries in turn. Testall looks at the continuation requests first and completes the rest in one call of
+// MPI's: to look at ordinary requests one by one without completing them is not to be had everywhere (MPICH releases
+// some requests of files when MPI_Request_get_status looks at them, or never finds them complete).
 #include "continuation/interposing.hpp"
 
 #include <thence/thence.h>
@@ -236,12 +238,33 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
-    *flag = 1;
-    for (int i = 0; i < count && *flag != 0; ++i) {
-        *flag = is_ready(requests[i]) ? 1 : 0;
+    *flag = 0;
+    std::vector<MPI_Request> own(requests, requests + count);
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            continue;
+        }
+        if (thence_is_cr(requests[i]) == 0) {
+            return thence_test(&requests[i], flag, MPI_STATUS_IGNORE); // which reports the error
+        }
+        if (!cr_is_ready(requests[i])) {
+            return MPI_SUCCESS;
+        }
+        own[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+    }
+    int code = test_all(count, own.data(), flag, statuses);
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            requests[i] = own[static_cast<std::size_t>(i)];
+        } else if (*flag != 0) {
+            MPI_Status *status = slot(statuses, i);
+            const int error = report_cr_complete(requests[i], status);
+            set_error(status, error);
+            code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
+        }
     }
     catch_up();
-    return *flag != 0 ? wait_for_all(count, requests, statuses) : int{MPI_SUCCESS};
+    return code;
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {

@@ -82,6 +82,8 @@ public:
 
     // Called at the steps of each completion, on its thread. Set while nothing completes.
     std::function<void(step, MPI_Request)> at_step;
+    // Called once, by the next Testall, before it looks at anything.
+    std::function<void()> at_test;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
     // Of MPI_COMM_WORLD.
     std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};

@@ -72,6 +72,7 @@ void mpi::begin(const features &what) {
     features_ = what;
     per_progress = SIZE_MAX;
     at_step = nullptr;
+    at_test = nullptr;
     cancelling = on_cancel::complete_at_once;
     handler = MPI_ERRORS_ARE_FATAL;
     failed_test_clears_flag = false;
