@@ -133,7 +133,10 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
     const auto otherwise = [&] { return c_api::attach(1, requests, what, statuses, cr, flag); };
     return c_api::attach_one(
         requests, what, statuses, cr, flag,
-        [&] { return c_api::attach_polled(requests, what, statuses, cr, flag, otherwise); }, otherwise);
+        [&](continuation::continuation_request &object) {
+            return c_api::attach_polled(requests, what, statuses, object, flag, otherwise);
+        },
+        otherwise);
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {

@@ -2,7 +2,8 @@
 // The continuation request (CR): a set of continuations with one state.
 //
 // `references_` holds the whole state: 1 for the handle while it is not freed, 2 per registered continuation.
-//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ for nobody but thence_start()
+//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ for nobody but
+//   thence_start()
 //      and the any and some forms of MPI's completion calls, which ignore a CR that is not active
 //   3 and more: Active Referenced        even: freed, goes with its last continuation
 // Invariant: the object is recycled by whoever takes `references_` to zero, and by nobody else. A continuation that is
@@ -62,7 +63,8 @@ public:
     void unregister() noexcept { drop(2); }
     // A wait has nothing more to do once the CR is idle.
     bool waits_simply() const noexcept { return !has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED); }
-    // Releases one, after set_reported(). True if that made the CR idle, its handle is not freed, and nobody waits to be told.
+    // Releases one, after set_reported(). True if that made the CR idle, its handle is not freed, and nobody waits to
+    // be told.
     [[gnu::always_inline]] inline bool release_last() noexcept {
         const long before = references_.fetch_sub(2, std::memory_order_seq_cst);
         if (before != 3 || base::peek(has_waiters_)) [[unlikely]] { // after the read-modify-write

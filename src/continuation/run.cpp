@@ -160,7 +160,8 @@ private:
 
 namespace {
 
-template <bool bounded> [[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
+template <bool bounded>
+[[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
     reference_holder holder;
     do {
         continuation *c = queue.pop();

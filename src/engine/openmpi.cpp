@@ -46,7 +46,7 @@ int look(MPI_Request request) noexcept {
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled.configure(to.complete, {&peek, &look, &openmpi::may_cancel});
+        polled.configure(to.complete, {&look, &look, &openmpi::may_cancel});
         push_enabled = true;
     }
     ~openmpi_engine() override { push_enabled = false; }

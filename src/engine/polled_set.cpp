@@ -165,40 +165,47 @@ void polled_set::test_next() noexcept {
     }
     const int i = next_to_test_++ % all;
     next_to_test_ %= all;
-    MPI_Status status = mpi::empty_status();
-    int error = MPI_SUCCESS;
     if (i >= owned_.count) {
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
         MPI_Request request = kept_.requests[i - owned_.count];
         if (test_one(request, status, error)) {
             completed_by_user(kept_.requests[i - owned_.count], status, error);
         }
-    } else if (test_one(owned_.requests[i], status, error)) {
-        operation &op = *owned_.ops[i];
-        owned_.drop(i);
-        report(op, status, error);
+    } else {
+        test_owned(i);
     }
 }
 
 template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
-    const int newest = std::min(which.count, window);
-    if (newest != 0) {
-        look(which.count - newest, newest);
-    }
-    const int rest = which.count - window;
-    if (rest > 0) {
-        if (which.cursor >= rest) {
-            which.cursor = 0;
+    const int most = how_.peek != nullptr ? most_peeked : most_tested;
+    if (which.count <= most) {
+        which.grown = false;
+        if (which.count != 0) {
+            look(0, which.count);
         }
-        const int count = std::min(window, rest - which.cursor);
-        const int first = which.cursor;
-        which.cursor += count;
-        look(first, count);
+        return;
     }
+    int rest = which.count;
+    int turn = most;
+    if (which.grown) {
+        which.grown = false;
+        rest -= window;
+        turn = most - window;
+        look(rest, window); // what it drops is filled from behind `rest`
+    }
+    if (which.cursor >= rest) {
+        which.cursor = 0;
+    }
+    const int first = which.cursor;
+    const int count = std::min(turn, rest - first);
+    which.cursor += count;
+    look(first, count);
 }
 
 void polled_set::look_owned_testsome(int first, int count) noexcept {
-    int indices[window];
-    MPI_Status statuses[window];
+    int indices[most_tested];
+    MPI_Status statuses[most_tested];
     int completed = 0;
     const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
@@ -238,13 +245,19 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
 
 void polled_set::look_owned_one_by_one(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
-        if (looks_complete(owned_.requests[i]) && test_one(owned_.requests[i], status, error)) {
-            operation &op = *owned_.ops[i];
-            owned_.drop(i);
-            report(op, status, error);
+        if (looks_complete(owned_.requests[i])) [[unlikely]] {
+            test_owned(i);
         }
+    }
+}
+
+__attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
+    MPI_Status status = mpi::empty_status();
+    int error = MPI_SUCCESS;
+    if (test_one(owned_.requests[i], status, error)) {
+        operation &op = *owned_.ops[i];
+        owned_.drop(i);
+        report(op, status, error);
     }
 }
 

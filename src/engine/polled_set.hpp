@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set of operations that are found complete by looking at them, a bounded number at a time.
 //
-// Each poll looks at two windows: the newest `window` operations, since what was started last often completes first,
-// and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
-// operation waits for more than ceil(n / window) + 1 polls to be looked at.
+// Each poll looks at 2 `window` operations, or 4 where a look is cheap: at the newest `window` if any were added since
+// the last poll, since what was started last often completes first, and at the next ones in rotation. So a poll costs
+// O(window) however many operations wait, and no operation waits for more than ceil(n / window) + 1 polls to be looked
+// at.
 //
 // Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately.
 // An operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own
@@ -23,11 +24,13 @@ namespace thence::engine {
 class polled_set {
 public:
     static constexpr int window = 32;
+    static constexpr int most_tested = 2 * window;
+    static constexpr int most_peeked = 4 * window;
 
     // What differs between MPIs.
     struct methods {
         // Looks at one request without entering MPI's progress; null where the MPI has no such look.
-        bool (*peek)(MPI_Request) = nullptr;
+        int (*peek)(MPI_Request) = nullptr;
         // How to find out that a request which is added may be complete, where that is cheaper than MPI_Test. Null: see
         // worth_asking().
         int (*look)(MPI_Request) = nullptr;
@@ -97,6 +100,7 @@ private:
         int count = 0;
         int capacity = 0;
         int cursor = 0;
+        bool grown = false; // since the last poll
         list() = default;
         list(const list &) = delete;
         list &operator=(const list &) = delete;
@@ -108,6 +112,7 @@ private:
             requests[count] = op.request;
             ops[count] = &op;
             ++count;
+            grown = true;
         }
         void drop(int i) noexcept {
             --count;
@@ -136,12 +141,13 @@ private:
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
+    void test_owned(int i) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request); }
+    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
 
     void (*sink_)(operation &) = nullptr;
     methods how_;
