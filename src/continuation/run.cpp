@@ -348,11 +348,15 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
         running_scope running;
         run_alone(*c, its);
         its = this_thread.current; // loaded again: cheaper than a register kept across the callback
-        its->set_reported(its == object_of(*cr));
-        last = its->release_last();
+        if (its == object_of(*cr)) [[likely]] {
+            its->set_reported(true);
+            last = its->release_last();
+        } else {
+            its->release();
+        }
         this_thread.counts.completed.add();
     }
-    if (!last || its != object_of(*cr) || !its->waits_simply()) [[unlikely]] {
+    if (!last || !its->waits_simply()) [[unlikely]] {
         return otherwise(cr, status);
     }
     if (engine::wanted(status)) {
