@@ -18,6 +18,21 @@ bool may_be_complete(MPI_Request request) noexcept {
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
 }
 
+// Open MPI 4.1 frees a persistent request when it reports that it failed: that is left to its user's own call. MPI_Test
+// must not be called while it is pending, since it might fail meanwhile.
+int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    const openmpi::request_view view(*request);
+    if (!may_be_complete(*request)) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    if (view.state() == openmpi::state_active && view.status().MPI_ERROR != MPI_SUCCESS) {
+        *flag = 1;
+        *status = view.status();
+        return view.status().MPI_ERROR;
+    }
+    return mpi::table.Test(request, flag, status);
+}
 #endif
 
 polled_set::methods methods_here() noexcept {
@@ -25,6 +40,7 @@ polled_set::methods methods_here() noexcept {
 #if defined(OPEN_MPI)
     how.look = &may_be_complete;
     if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
+        how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;
     }
 #endif
