@@ -47,6 +47,7 @@ THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 // True for a CR, and for a persistent request with continuations or whose results a poll of ours has got: such an entry
 // of an array is tested by test_one().
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
+THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
 
 // For Testall, which completes all or none. CRs first: true if nothing is registered with it any more; runs what may
 // run, reports nothing. Then all other requests in one call, CRs being null: as MPI_Testall, also of persistent

@@ -10,19 +10,18 @@
 namespace thence::engine {
 namespace {
 
-// Open MPI's MPI_Test looks twice at what is pending; this looks once. Elsewhere MPI_Test is as good, and MPICH minds
-// some requests of files being looked at like this.
 #if defined(OPEN_MPI)
-bool may_be_complete(MPI_Request request) noexcept {
+// MPI_Test looks twice at what is pending, this looks once.
+int may_be_complete(MPI_Request request) noexcept {
     int flag = 0;
-    return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+    return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
 }
 
 // Open MPI 4.1 frees a persistent request when it reports that it failed: that is left to its user's own call. MPI_Test
 // must not be called while it is pending, since it might fail meanwhile.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const openmpi::request_view view(*request);
-    if (!may_be_complete(*request)) {
+    if (may_be_complete(*request) == 0) {
         *flag = 0;
         return MPI_SUCCESS;
     }
@@ -43,6 +42,8 @@ polled_set::methods methods_here() noexcept {
         how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;
     }
+#else
+    how.look = mpi::table.request_is_complete;
 #endif
     return how;
 }
