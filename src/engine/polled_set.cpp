@@ -52,6 +52,11 @@ template <class T> void enlarge(T *&array, int capacity) {
     array = larger;
 }
 
+// What MPI says of an inactive request.
+bool is_empty(const MPI_Status &status) noexcept {
+    return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+}
+
 int error_class(int code) noexcept {
     int result = code;
     table.Error_class(code, &result);
@@ -113,13 +118,14 @@ bool polled_set::add_kept(operation &op) {
     if (looks_complete(op.request)) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        MPI_Request request = op.request;
-        if (test_one(request, status, error)) {
+        if (test_kept(op.request, status, error)) {
+            error = answer(op.request, error, status);
             completed_by_user(op.request, status, error);
             take(op, status, error);
             return true;
         }
     }
+    forget_answer(op.request); // it is active, so it was started anew
     size_.fetch_add(1, std::memory_order_relaxed);
     kept_count_.fetch_add(1, std::memory_order_relaxed);
     kept_.push(op);
@@ -168,9 +174,9 @@ void polled_set::test_next() noexcept {
     if (i >= owned_.count) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        MPI_Request request = kept_.requests[i - owned_.count];
-        if (test_one(request, status, error)) {
-            completed_by_user(kept_.requests[i - owned_.count], status, error);
+        const MPI_Request request = kept_.requests[i - owned_.count];
+        if (test_kept(request, status, error)) {
+            completed_by_poll(request, status, error);
         }
     } else {
         test_owned(i);
@@ -265,10 +271,61 @@ void polled_set::look_kept(int first, int count) noexcept {
     for (int i = std::min(first + count, kept_.count) - 1; i >= first; i = std::min(i, kept_.count) - 1) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        MPI_Request request = kept_.requests[i];
-        if (looks_complete(request) && test_one(request, status, error)) {
-            completed_by_user(kept_.requests[i], status, error);
+        const MPI_Request request = kept_.requests[i];
+        if (looks_complete(request) && test_kept(request, status, error)) {
+            completed_by_poll(request, status, error);
         }
+    }
+}
+
+bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept {
+    if (how_.test_kept == nullptr) {
+        return test_one(request, status, error);
+    }
+    int flag = 0;
+    error = how_.test_kept(&request, &flag, &status);
+    return flag != 0 || error != MPI_SUCCESS;
+}
+
+void polled_set::completed_by_poll(MPI_Request request, const MPI_Status &status, int error) {
+    const bool freed = std::find(release_.begin(), release_.end(), request) != release_.end();
+    if (results_wanted && !freed) {
+        forget_answer(request);
+        answers_.push_back({request, status, error});
+        answer_count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    completed_by_user(request, status, error);
+}
+
+std::size_t polled_set::find_answer(MPI_Request request) const noexcept {
+    const auto place =
+        std::find_if(answers_.begin(), answers_.end(), [&](const result &r) { return r.request == request; });
+    return static_cast<std::size_t>(place - answers_.begin());
+}
+
+int polled_set::answer(MPI_Request request, int code, MPI_Status &status) noexcept {
+    const std::size_t at = find_answer(request);
+    if (at != answers_.size()) {
+        if (code == MPI_SUCCESS && is_empty(status)) {
+            status = answers_[at].status;
+            code = answers_[at].error;
+        }
+        forget_answer(request);
+    }
+    return code;
+}
+
+void polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
+    if (const std::size_t at = find_answer(request); at != answers_.size() && is_empty(status)) {
+        status = answers_[at].status;
+    }
+}
+
+void polled_set::forget_answer(MPI_Request request) noexcept {
+    if (const std::size_t at = find_answer(request); at != answers_.size()) {
+        answers_[at] = answers_.back();
+        answers_.pop_back();
+        answer_count_.fetch_sub(1, std::memory_order_relaxed);
     }
 }
 

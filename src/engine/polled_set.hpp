@@ -34,7 +34,9 @@ public:
         // How to find out that a request which is added may be complete, where that is cheaper than MPI_Test. Null: see
         // worth_asking().
         int (*look)(MPI_Request) = nullptr;
-        // May MPI be asked to cancel it? `keep` as in add().
+        // Completes a persistent request for us, as MPI_Test; null where MPI_Test is good for that.
+        int (*test_kept)(MPI_Request *request, int *flag, MPI_Status *status) = nullptr;
+        // May MPI be asked to cancel it? `keep`: it is persistent.
         bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
     };
 
@@ -73,6 +75,7 @@ public:
 
     bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
     bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
+    bool has_answers() const noexcept { return answer_count_.load(std::memory_order_relaxed) != 0; }
     unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
 
     void cancel(operation &op) noexcept;
@@ -85,6 +88,17 @@ public:
         collect();
         return call();
     }
+    // Under exclusively(): a call of MPI just answered its user that `request` is complete, with `code` and `status`.
+    // If it found it inactive because a poll had completed it, what the poll got is the answer.
+    int answer(MPI_Request request, int code, MPI_Status &status) noexcept;
+    // The same without giving the answer up, and whether there is one.
+    bool has_answer(MPI_Request request) const noexcept { return find_answer(request) != answers_.size(); }
+    void see_answer(MPI_Request request, MPI_Status &status) const noexcept;
+    // Under exclusively(): it is started anew, or gone.
+    void forget_answer(MPI_Request request) noexcept;
+    // Set before use: answers are kept. Without interposition nobody would ask for them.
+    static inline bool results_wanted = false;
+
     // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
     void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
     // Under exclusively(): true if a kept operation waits on `request`.
@@ -145,6 +159,9 @@ private:
     void look_owned_one_by_one(int first, int count) noexcept;
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
+    bool test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept;
+    void completed_by_poll(MPI_Request request, const MPI_Status &status, int error);
+    std::size_t find_answer(MPI_Request request) const noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
     bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
@@ -159,6 +176,13 @@ private:
     list owned_;
     list kept_;
     std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done
+    struct result {
+        MPI_Request request;
+        MPI_Status status;
+        int error;
+    };
+    std::vector<result> answers_; // of persistent requests that a poll completed and their user has not asked for yet
+    std::atomic<long> answer_count_{0};
     std::atomic<long> size_{0};
     std::atomic<unsigned> vain_{0}; // see worth_asking(); a guide only, so racing threads may lose a count
     std::atomic<long> kept_count_{0};

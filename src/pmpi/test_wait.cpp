@@ -143,7 +143,7 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (!must_test()) {
+    if (!must_test() && !is_special(*request)) {
         return PMPI_Wait(request, status);
     }
     turn next;
@@ -284,8 +284,11 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
 }
 
 THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-    if (!is_cr_handle(request)) [[likely]] {
+    if (plain(request)) [[likely]] {
         return PMPI_Request_get_status(request, flag, status);
+    }
+    if (!is_cr_handle(request)) {
+        return get_status(request, flag, status);
     }
     if (thence_is_cr(request) == 0 || flag == nullptr) {
         const int code = flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST;
