@@ -50,6 +50,14 @@ using exception_completion = completion_signatures<set_error_t(std::exception_pt
 template <bool Nothrow>
 using completions_if_throwing = std::conditional_t<Nothrow, completion_signatures<>, exception_completion>;
 
+/** set_value_t(Result), set_value_t() for void. */
+template <class Result> struct result_signature {
+    using type = completion_signatures<set_value_t(Result)>;
+};
+template <> struct result_signature<void> {
+    using type = completion_signatures<set_value_t()>;
+};
+
 /** Each signature through `Map<Signature>::type`, a `completion_signatures`; the results joined. */
 template <class Completions, template <class> class Map> struct map_completions;
 template <class... Sigs, template <class> class Map> struct map_completions<completion_signatures<Sigs...>, Map> {

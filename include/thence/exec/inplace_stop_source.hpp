@@ -29,6 +29,13 @@ template <class F> class inplace_stop_callback;
 
 namespace detail {
 
+/** pthread_self() promises the compiler that it never changes, which a coroutine that moves between threads would
+ *  believe: this asks again each time. */
+[[gnu::noinline]] inline pthread_t this_thread() noexcept {
+    __asm__ __volatile__("" ::: "memory");
+    return ::pthread_self();
+}
+
 /** On the list of its source, or taken off it by the notifier, or never on it. */
 class stop_callback_base : immovable {
 protected:
@@ -151,7 +158,7 @@ inline inplace_stop_token inplace_stop_source::get_token() const noexcept {
 inline bool inplace_stop_source::request_stop() noexcept {
     if ((lock_unless(requested) & requested) != 0)
         return false;
-    notification mine{::pthread_self(), nullptr, false, false};
+    notification mine{detail::this_thread(), nullptr, false, false};
     notifier_ = &mine;
     while (detail::stop_callback_base *callback = callbacks_) {
         callbacks_ = callback->next_;
@@ -202,7 +209,7 @@ inline void detail::stop_callback_base::remove() noexcept {
     }
     inplace_stop_source::notification *notifier = source_->notifier_;
     const bool running_here =
-        notifier != nullptr && notifier->running == this && ::pthread_equal(notifier->thread, ::pthread_self()) != 0;
+        notifier != nullptr && notifier->running == this && ::pthread_equal(notifier->thread, this_thread()) != 0;
     if (running_here)
         notifier->callback_is_gone = true;
     source_->unlock(state);

@@ -52,9 +52,8 @@ template <class Env> struct promise_for<Env> {
 
 template <class T>
 using await_completions =
-    completion_signatures<typename std::conditional_t<std::is_void_v<T>, std::type_identity<set_value_t()>,
-                                                      std::type_identity<set_value_t(T)>>::type,
-                          set_error_t(std::exception_ptr), set_stopped_t()>;
+    join_completions_t<typename result_signature<T>::type,
+                       completion_signatures<set_error_t(std::exception_ptr), set_stopped_t()>>;
 
 template <class S, class... Env> struct signatures_of {};
 template <class S, class... Env>

@@ -23,13 +23,6 @@ namespace thence::exec {
 
 namespace detail {
 
-template <class Result> struct result_signature {
-    using type = completion_signatures<set_value_t(Result)>;
-};
-template <> struct result_signature<void> {
-    using type = completion_signatures<set_value_t()>;
-};
-
 /** How `then`, ... complete: the signatures of Tag through F, the others as they are. */
 template <class Tag, class F> struct then_completions {
     template <class Sig> struct map {
