@@ -12,18 +12,26 @@
  *  Source: C++26 [exec.as.awaitable].
  * */
 
-// Invariant: the coroutine goes on exactly once. The completion and the end of await_suspend both move `stage`; the
-// second of them resumes. So a sender that completes inside start() returns into the coroutine instead of calling it
-// deeper in the stack, and a completion on another thread never resumes a coroutine that is still about to suspend.
+// Invariant: the coroutine goes on exactly once, on the thread of the completion. It counts as suspended as soon as
+// await_suspend is entered, so a completion on another thread resumes it at once, and await_suspend then touches neither
+// it nor the awaitable any more. A completion inside start() on the same thread only says so, in the frame of
+// await_suspend, which returns into the coroutine: a loop over senders that complete at once uses no stack.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/as_exception.hpp>
-#include <thence/exec/detail/atomic.hpp>
 #include <thence/exec/detail/variant.hpp>
 
 namespace thence::exec {
 
 namespace detail {
+
+/** In the frame of an await_suspend that is starting an operation; the list of them belongs to its thread. */
+struct starting {
+    const void *awaitable;
+    starting *outer;
+    bool completed = false;
+};
+inline constinit thread_local starting *innermost_starting = nullptr;
 
 struct nothing {};
 
@@ -50,7 +58,6 @@ template <> struct await_value<list<>> : await_value<list<std::tuple<>>> {};
 template <class S, class Promise> class sender_awaitable : immovable {
     using value = await_value<value_types_of_t<S, env_of_t<Promise>>>;
     using kept = typename value::kept;
-    enum stage_t : unsigned char { started, suspended, completed };
 
     struct awaiting_receiver {
         using receiver_concept = receiver_t;
@@ -85,9 +92,7 @@ public:
 
     static constexpr bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<Promise>) noexcept {
-        exec::start(operation_);
-        unsigned char expected = started;
-        if (stage_.compare_exchange(expected, suspended))
+        if (!completes_in_start())
             return true; // this may be gone already
         if (!outcome_.empty())
             return false;
@@ -102,17 +107,34 @@ public:
     }
 
 private:
+    // Not inlined: no compiler may keep the address of the list across a suspension, after which the thread may be
+    // another one.
+    [[gnu::noinline]] bool completes_in_start() noexcept {
+        starting here{this, innermost_starting};
+        starting_ = &here;
+        innermost_starting = &here;
+        exec::start(operation_);
+        innermost_starting = here.outer;
+        return here.completed;
+    }
+    [[gnu::noinline]] bool is_starting() const noexcept {
+        // Both must match: the address of an awaitable, or of a frame, that is gone may be in use again.
+        for (starting *s = innermost_starting; s != nullptr; s = s->outer)
+            if (s == starting_ && s->awaitable == this)
+                return true;
+        return false;
+    }
     void complete() noexcept {
-        if (stage_.exchange(completed) != suspended)
-            return; // await_suspend sees it
-        if (outcome_.empty())
+        if (is_starting())
+            starting_->completed = true;
+        else if (outcome_.empty())
             coroutine_.promise().unhandled_stopped().resume();
         else
             coroutine_.resume();
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
-    atomic<unsigned char> stage_{started};
+    starting *starting_ = nullptr; // dangles when await_suspend has returned
     std::coroutine_handle<Promise> coroutine_;
     connect_result_t<S, awaiting_receiver> operation_;
 };
