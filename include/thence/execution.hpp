@@ -33,8 +33,8 @@
 #include <stdexec/execution.hpp>
 
 namespace thence::ex {
-using namespace ::stdexec;             // NOLINT(google-build-using-namespace): a name for a library
-using ::exec::split;                   // a declaration here goes before what the namespace above has
+using namespace ::stdexec; // NOLINT(google-build-using-namespace): a name for a library
+using ::exec::split;       // a declaration here goes before what the namespace above has
 using ::exec::start_detached;
 template <class T = void> using task = ::exec::basic_task<T, ::exec::inline_task_context<T>>;
 template <class... Sigs> using any_sender = ::exec::any_sender<::exec::any_receiver<completion_signatures<Sigs...>>>;

@@ -53,28 +53,24 @@ template <class... Sigs> struct any_receiver {
     any_outer<Sigs...> *outer;
 
     template <class... Vs>
-        requires std::invocable<const any_completions<Sigs...> &, void *, set_value_t, Vs...>
-    void set_value(Vs &&...values) && noexcept {
+    requires std::invocable < const any_completions<Sigs...>
+    &, void *, set_value_t, Vs... > void set_value(Vs &&...values) &&noexcept {
         (*outer->completions)(outer->operation, exec::set_value, static_cast<Vs &&>(values)...);
     }
     template <class E>
-        requires std::invocable<const any_completions<Sigs...> &, void *, set_error_t, E>
-    void set_error(E &&error) && noexcept {
+    requires std::invocable < const any_completions<Sigs...>
+    &, void *, set_error_t, E > void set_error(E &&error) &&noexcept {
         (*outer->completions)(outer->operation, exec::set_error, static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept
-        requires std::invocable<const any_completions<Sigs...> &, void *, set_stopped_t>
-    {
-        (*outer->completions)(outer->operation, exec::set_stopped);
-    }
+    void set_stopped() &&noexcept requires std::invocable < const any_completions<Sigs...>
+    &, void *, set_stopped_t > { (*outer->completions)(outer->operation, exec::set_stopped); }
     auto get_env() const noexcept { return prop{get_stop_token, outer->token}; }
 };
 
 /** Room for an object of any type. It is inside if it fits, and can be moved where `Movable`. */
 template <std::size_t Bytes, class T, bool Movable>
-inline constexpr bool fits =
-    sizeof(T) <= Bytes && alignof(T) <= alignof(std::max_align_t) &&
-    (!Movable || std::is_nothrow_move_constructible_v<T>);
+inline constexpr bool fits = sizeof(T) <= Bytes && alignof(T) <= alignof(std::max_align_t) &&
+                             (!Movable || std::is_nothrow_move_constructible_v<T>);
 
 class any_operation_room : immovable {
 public:
@@ -127,8 +123,8 @@ template <class... Sigs> struct any_sender_functions {
     }
 };
 template <class S, class... Sigs>
-inline constexpr any_sender_functions<Sigs...> functions_of =
-    any_sender_functions<Sigs...>::template of<S, connect_result_t<S, any_receiver<Sigs...>>>();
+inline constexpr any_sender_functions<Sigs...>
+    functions_of = any_sender_functions<Sigs...>::template of<S, connect_result_t<S, any_receiver<Sigs...>>>();
 
 template <class R, class... Sigs> class any_operation : immovable {
 public:
@@ -138,7 +134,7 @@ public:
         : receiver_(static_cast<R &&>(r)), outer_{&completions_of<any_operation, Sigs...>, this, {}} {
         functions->connect(sender, room_, any_receiver<Sigs...>{&outer_});
     }
-    void start() & noexcept {
+    void start() &noexcept {
         outer_.token = token_.set(get_stop_token(exec::get_env(receiver_)));
         room_.start();
     }
@@ -163,8 +159,8 @@ public:
     using sender_concept = sender_t;
 
     template <class S>
-        requires(!std::same_as<std::decay_t<S>, any_sender> && sender<S>)
-    any_sender(S &&s) { // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<std::decay_t<S>, any_sender> && sender<S>)
+        any_sender(S &&s) { // NOLINT(google-explicit-constructor)
         using stored = std::decay_t<S>;
         using environment = env_of_t<detail::any_receiver<Sigs...>>;
         static_assert(sender_in<stored, environment>, "any_sender: how the sender completes is not known for an "

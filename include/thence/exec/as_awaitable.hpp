@@ -3,7 +3,8 @@
 #define THENCE_EXEC_AS_AWAITABLE_HPP
 
 /** @file exec/as_awaitable.hpp
- *  @brief What a coroutine awaits when it says `co_await sender`: the operation lives in its frame, nothing is allocated.
+ *  @brief What a coroutine awaits when it says `co_await sender`: the operation lives in its frame, nothing is
+ * allocated.
  *
  *  The sender must have one way to complete with values. `co_await` gives nothing, the value, or a tuple of several
  *  values; it throws the error; when the sender is stopped, the coroutine ends there, through
@@ -13,8 +14,8 @@
  * */
 
 // Invariant: the coroutine goes on exactly once, on the thread of the completion. It counts as suspended as soon as
-// await_suspend is entered, so a completion on another thread resumes it at once, and await_suspend then touches neither
-// it nor the awaitable any more. A completion inside start() on the same thread only says so, in the frame of
+// await_suspend is entered, so a completion on another thread resumes it at once, and await_suspend then touches
+// neither it nor the awaitable any more. A completion inside start() on the same thread only says so, in the frame of
 // await_suspend, which returns into the coroutine: a loop over senders that complete at once uses no stack.
 
 #include <thence/exec/connect.hpp>
@@ -64,8 +65,8 @@ template <class S, class Promise> class sender_awaitable : immovable {
         sender_awaitable *self;
 
         template <class... Vs>
-            requires std::constructible_from<kept, Vs...>
-        void set_value(Vs &&...values) && noexcept {
+        requires std::constructible_from<kept, Vs...>
+        void set_value(Vs &&...values) &&noexcept {
             if constexpr (std::is_nothrow_constructible_v<kept, Vs...>) {
                 self->outcome_.template emplace<kept>(static_cast<Vs &&>(values)...);
             } else {
@@ -77,11 +78,11 @@ template <class S, class Promise> class sender_awaitable : immovable {
             }
             self->complete();
         }
-        template <class E> void set_error(E &&error) && noexcept {
+        template <class E> void set_error(E &&error) &&noexcept {
             self->outcome_.template emplace<std::exception_ptr>(as_exception(static_cast<E &&>(error)));
             self->complete();
         }
-        void set_stopped() && noexcept { self->complete(); }
+        void set_stopped() &&noexcept { self->complete(); }
         auto get_env() const noexcept { return exec::get_env(self->coroutine_.promise()); }
     };
 
@@ -134,15 +135,15 @@ private:
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
-    starting *starting_ = nullptr; // dangles when await_suspend has returned
+    starting *starting_ = nullptr;              // dangles when await_suspend has returned
     std::coroutine_handle<Promise> coroutine_;
     connect_result_t<S, awaiting_receiver> operation_;
 };
 
 } // namespace detail
 
-/** @brief `as_awaitable(value, promise)`: the value's own member as_awaitable(promise), or itself if it is awaitable, or
- *         a sender made awaitable, or else the value as it is. */
+/** @brief `as_awaitable(value, promise)`: the value's own member as_awaitable(promise), or itself if it is awaitable,
+ * or a sender made awaitable, or else the value as it is. */
 struct as_awaitable_t {
     template <class T, class Promise> decltype(auto) operator()(T &&value, Promise &promise) const {
         if constexpr (detail::has_as_awaitable<T, Promise>)

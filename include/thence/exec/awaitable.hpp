@@ -15,8 +15,8 @@
 namespace thence::exec::detail {
 
 template <class T>
-concept suspend_result = std::same_as<T, void> || std::same_as<T, bool> ||
-                         std::convertible_to<T, std::coroutine_handle<>>;
+concept suspend_result =
+    std::same_as<T, void> || std::same_as<T, bool> || std::convertible_to<T, std::coroutine_handle<>>;
 
 template <class A, class Promise>
 concept awaiter = requires(A &a, std::coroutine_handle<Promise> handle) {
@@ -45,8 +45,9 @@ template <class T> using await_result_t = decltype(awaiter_of(std::declval<T>())
 
 /** A member `as_awaitable(promise)`: what a T is for coroutines with that promise. */
 template <class T, class Promise>
-concept has_as_awaitable =
-    requires(T &&value, Promise &promise) { static_cast<T &&>(value).as_awaitable(promise); };
+concept has_as_awaitable = requires(T &&value, Promise &promise) {
+    static_cast<T &&>(value).as_awaitable(promise);
+};
 
 /** Stands for the promise of a coroutine whose environment is Env. */
 template <class Env> struct env_promise {

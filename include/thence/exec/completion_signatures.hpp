@@ -35,9 +35,7 @@ template <class> inline constexpr bool is_completions = false;
 template <class... Sigs> inline constexpr bool is_completions<completion_signatures<Sigs...>> = true;
 
 template <class Completions> struct signature_list;
-template <class... Sigs> struct signature_list<completion_signatures<Sigs...>> {
-    using type = list<Sigs...>;
-};
+template <class... Sigs> struct signature_list<completion_signatures<Sigs...>> { using type = list<Sigs...>; };
 
 /** All of several `completion_signatures`, each signature once. */
 template <class... Completions>
@@ -51,12 +49,8 @@ template <bool Nothrow>
 using completions_if_throwing = std::conditional_t<Nothrow, completion_signatures<>, exception_completion>;
 
 /** set_value_t(Result), set_value_t() for void. */
-template <class Result> struct result_signature {
-    using type = completion_signatures<set_value_t(Result)>;
-};
-template <> struct result_signature<void> {
-    using type = completion_signatures<set_value_t()>;
-};
+template <class Result> struct result_signature { using type = completion_signatures<set_value_t(Result)>; };
+template <> struct result_signature<void> { using type = completion_signatures<set_value_t()>; };
 
 /** Each signature through `Map<Signature>::type`, a `completion_signatures`; the results joined. */
 template <class Completions, template <class> class Map> struct map_completions;
@@ -70,9 +64,7 @@ template <class... Sigs, template <class> class Condition>
 inline constexpr bool all_signatures<completion_signatures<Sigs...>, Condition> = (Condition<Sigs>::value && ...);
 
 /** A list with `Item<Args...>` for each signature `Tag(Args...)`. */
-template <class Tag, class Sig, template <class...> class Item> struct gather_one {
-    using type = list<>;
-};
+template <class Tag, class Sig, template <class...> class Item> struct gather_one { using type = list<>; };
 template <class Tag, class... As, template <class...> class Item> struct gather_one<Tag, Tag(As...), Item> {
     using type = list<Item<As...>>;
 };

@@ -30,7 +30,7 @@ public:
 
     explicit connect_operation(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
     ~connect_operation() { coroutine_.destroy(); }
-    void start() & noexcept { coroutine_.resume(); }
+    void start() &noexcept { coroutine_.resume(); }
 
 private:
     std::coroutine_handle<promise_type> coroutine_;

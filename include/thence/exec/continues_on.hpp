@@ -25,30 +25,27 @@ namespace thence::exec {
 namespace detail {
 
 /** Of a scheduler only what prevents going on. */
-template <class Sig> struct without_values {
-    using type = completion_signatures<Sig>;
-};
-template <class... Vs> struct without_values<set_value_t(Vs...)> {
-    using type = completion_signatures<>;
-};
+template <class Sig> struct without_values { using type = completion_signatures<Sig>; };
+template <class... Vs> struct without_values<set_value_t(Vs...)> { using type = completion_signatures<>; };
 
 template <class Completions, class SchedulerCompletions>
-using continues_on_completions = join_completions_t<typename map_completions<Completions, decayed_signature>::type,
-                                                    typename map_completions<SchedulerCompletions, without_values>::type,
-                                                    completions_if_throwing<kept_list<Completions>::nothrow>>;
+using continues_on_completions =
+    join_completions_t<typename map_completions<Completions, decayed_signature>::type,
+                       typename map_completions<SchedulerCompletions, without_values>::type,
+                       completions_if_throwing<kept_list<Completions>::nothrow>>;
 
 /** Receiver of the predecessor. */
 template <class Operation, class R> struct continues_on_receiver {
     using receiver_concept = receiver_t;
     Operation *operation;
 
-    template <class... Vs> void set_value(Vs &&...values) && noexcept {
+    template <class... Vs> void set_value(Vs &&...values) &&noexcept {
         operation->template keep<set_value_t>(static_cast<Vs &&>(values)...);
     }
-    template <class E> void set_error(E &&error) && noexcept {
+    template <class E> void set_error(E &&error) &&noexcept {
         operation->template keep<set_error_t>(static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept { operation->template keep<set_stopped_t>(); }
+    void set_stopped() &&noexcept { operation->template keep<set_stopped_t>(); }
     auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
 };
 
@@ -57,11 +54,11 @@ template <class Operation, class R> struct arrival_receiver {
     using receiver_concept = receiver_t;
     Operation *operation;
 
-    void set_value() && noexcept { operation->send(); }
-    template <class E> void set_error(E &&error) && noexcept {
+    void set_value() &&noexcept { operation->send(); }
+    template <class E> void set_error(E &&error) &&noexcept {
         exec::set_error(static_cast<R &&>(operation->receiver), static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(operation->receiver)); }
+    void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(operation->receiver)); }
     auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
 };
 
@@ -82,7 +79,7 @@ template <class S, class Scheduler, class R> struct continues_on_operation : imm
     continues_on_operation(S &&s, Scheduler target, R r)
         : receiver(static_cast<R &&>(r)), second(exec::connect(exec::schedule(target), second_receiver{this})),
           first(exec::connect(static_cast<S &&>(s), first_receiver{this})) {}
-    void start() & noexcept { exec::start(first); }
+    void start() &noexcept { exec::start(first); }
 
     template <class Tag, class... As> void keep(As &&...as) noexcept {
         if constexpr ((nothrow_decay_copy<As> && ...)) {
@@ -92,7 +89,7 @@ template <class S, class Scheduler, class R> struct continues_on_operation : imm
                 outcome.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
             } catch (...) {
                 outcome.template emplace<std::tuple<set_error_t, std::exception_ptr>>(set_error_t(),
-                                                                                     std::current_exception());
+                                                                                      std::current_exception());
             }
         }
         exec::start(second);
@@ -105,10 +102,8 @@ template <class S, class Scheduler, class R> struct continues_on_operation : imm
 template <class Scheduler> struct continues_on_env {
     Scheduler target;
     template <class Tag>
-        requires(contains<Tag, set_value_t, set_stopped_t>)
-    Scheduler query(get_completion_scheduler_t<Tag>) const noexcept {
-        return target;
-    }
+    requires(contains<Tag, set_value_t, set_stopped_t>) Scheduler query(get_completion_scheduler_t<Tag>)
+    const noexcept { return target; }
 };
 
 template <class S, class Scheduler> struct continues_on_sender {
@@ -117,7 +112,7 @@ template <class S, class Scheduler> struct continues_on_sender {
     [[no_unique_address]] Scheduler target;
 
     template <class Self, class... Env>
-        requires sender_in<copy_cvref_t<Self, S>, Env...> && sender_in<schedule_result_t<Scheduler>, Env...>
+    requires sender_in<copy_cvref_t<Self, S>, Env...> && sender_in<schedule_result_t<Scheduler>, Env...>
     static consteval auto get_completion_signatures() {
         return continues_on_completions<part_completions_t<Self, S, Env...>,
                                         completion_signatures_of_t<schedule_result_t<Scheduler>, Env...>>();
@@ -126,7 +121,7 @@ template <class S, class Scheduler> struct continues_on_sender {
         return continues_on_operation<S, Scheduler, R>(static_cast<S &&>(predecessor), target, static_cast<R &&>(r));
     }
     template <receiver R>
-        requires std::copy_constructible<S>
+    requires std::copy_constructible<S>
     auto connect(R r) const & {
         return continues_on_operation<const S &, Scheduler, R>(predecessor, target, static_cast<R &&>(r));
     }
@@ -139,8 +134,8 @@ template <class S, class Scheduler> struct continues_on_sender {
 struct continues_on_t {
     template <sender S, class Scheduler> constexpr auto operator()(S &&s, Scheduler &&target) const {
         static_assert(scheduler<Scheduler>, "continues_on: the second argument is no scheduler");
-        return detail::continues_on_sender<std::decay_t<S>, std::decay_t<Scheduler>>{
-            static_cast<S &&>(s), static_cast<Scheduler &&>(target)};
+        return detail::continues_on_sender<std::decay_t<S>, std::decay_t<Scheduler>>{static_cast<S &&>(s),
+                                                                                     static_cast<Scheduler &&>(target)};
     }
     template <scheduler Scheduler> constexpr auto operator()(Scheduler &&target) const {
         return detail::bound_closure(*this, static_cast<Scheduler &&>(target));

@@ -5,9 +5,9 @@
 /** @file exec/counting_scope.hpp
  *  @brief Scopes that count the work in them: `join()` is a sender that completes when there is none left.
  *
- *  Work enters through spawn(), spawn_future() or associate() with `scope.get_token()`. A scope that work was in must be
- *  joined before it is destroyed, otherwise the program ends. `close()` refuses new work; counting_scope also asks what is
- *  in it to stop: `request_stop()`.
+ *  Work enters through spawn(), spawn_future() or associate() with `scope.get_token()`. A scope that work was in must
+ * be joined before it is destroyed, otherwise the program ends. `close()` refuses new work; counting_scope also asks
+ * what is in it to stop: `request_stop()`.
  *
  *  Completion signatures of join(): set_value_t(); errors and set_stopped_t() of the scheduler in the environment, on
  *  which it completes if it had to wait. Without one it completes where the last work ended.
@@ -21,8 +21,8 @@
 //  - Who makes it joined takes the list of joins with it and touches the scope no more: any of them may destroy it.
 
 #include <thence/exec/detail/atomic.hpp>
-#include <thence/exec/scope.hpp>
 #include <thence/exec/schedulers.hpp>
+#include <thence/exec/scope.hpp>
 #include <thence/exec/stop_when.hpp>
 
 namespace thence::exec {
@@ -98,7 +98,8 @@ private:
 template <class Scope> class counting_association {
 public:
     counting_association() = default;
-    explicit counting_association(Scope *scope) noexcept : scope_(scope != nullptr && scope->enter() ? scope : nullptr) {}
+    explicit counting_association(Scope *scope) noexcept
+        : scope_(scope != nullptr && scope->enter() ? scope : nullptr) {}
     counting_association(counting_association &&other) noexcept : scope_(std::exchange(other.scope_, nullptr)) {}
     counting_association &operator=(counting_association other) noexcept {
         std::swap(scope_, other.scope_);
@@ -122,11 +123,11 @@ template <class R> struct join_arrival {
     struct inner_receiver {
         using receiver_concept = receiver_t;
         R *receiver;
-        void set_value() && noexcept { exec::set_value(static_cast<R &&>(*receiver)); }
-        template <class E> void set_error(E &&error) && noexcept {
+        void set_value() &&noexcept { exec::set_value(static_cast<R &&>(*receiver)); }
+        template <class E> void set_error(E &&error) &&noexcept {
             exec::set_error(static_cast<R &&>(*receiver), static_cast<E &&>(error));
         }
-        void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(*receiver)); }
+        void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(*receiver)); }
         auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(*receiver); }
     };
     using source = schedule_result_t<decltype(get_scheduler(std::declval<env_of_t<R>>()))>;
@@ -137,8 +138,7 @@ template <class R> struct join_arrival {
     void start() noexcept { exec::start(operation); }
 };
 template <class R>
-    requires(!has_scheduler<R>)
-struct join_arrival<R> {
+requires(!has_scheduler<R>) struct join_arrival<R> {
     R &receiver;
     explicit join_arrival(R &r) noexcept : receiver(r) {}
     void start() noexcept { exec::set_value(static_cast<R &&>(receiver)); }
@@ -151,7 +151,7 @@ public:
     join_operation(scope_base *scope, R r) : scope_(scope), receiver_(static_cast<R &&>(r)), arrival_(receiver_) {
         this->tell = [](join_waiter *self) noexcept { static_cast<join_operation *>(self)->arrival_.start(); };
     }
-    void start() & noexcept {
+    void start() &noexcept {
         if (scope_->join_or_wait(this))
             exec::set_value(static_cast<R &&>(receiver_));
     }

@@ -21,7 +21,9 @@ concept queryable = std::destructible<T>;
 namespace detail {
 
 template <class Env, class Query, class... As>
-concept answers = requires(const Env &env, As &&...as) { env.query(Query(), static_cast<As &&>(as)...); };
+concept answers = requires(const Env &env, As &&...as) {
+    env.query(Query(), static_cast<As &&>(as)...);
+};
 
 } // namespace detail
 
@@ -43,11 +45,11 @@ template <class First, class... Rest> struct env<First, Rest...> {
     [[no_unique_address]] First first;
     [[no_unique_address]] env<Rest...> rest;
 
-    constexpr env(First f, Rest... r)
-        : first(static_cast<First &&>(f)), rest(static_cast<Rest &&>(r)...) {}
+    constexpr env(First f, Rest... r) : first(static_cast<First &&>(f)), rest(static_cast<Rest &&>(r)...) {}
     template <class Query, class... As>
-        requires(detail::answers<First, Query, As...> || detail::answers<env<Rest...>, Query, As...>)
-    constexpr decltype(auto) query(Query question, As &&...as) const noexcept {
+    requires(detail::answers<First, Query, As...> ||
+             detail::answers<env<Rest...>, Query, As...>) constexpr decltype(auto)
+        query(Query question, As &&...as) const noexcept {
         if constexpr (detail::answers<First, Query, As...>)
             return first.query(question, static_cast<As &&>(as)...);
         else
@@ -90,8 +92,8 @@ template <class Env> struct forwarded_env {
     [[no_unique_address]] Env inner;
 
     template <class Query, class... As>
-        requires(forwarding_query(Query()) && answers<Env, Query, As...>)
-    constexpr decltype(auto) query(Query question, As &&...as) const noexcept {
+    requires(forwarding_query(Query()) && answers<Env, Query, As...>) constexpr decltype(auto)
+        query(Query question, As &&...as) const noexcept {
         return inner.query(question, static_cast<As &&>(as)...);
     }
 };

@@ -21,7 +21,7 @@ class inline_scheduler {
         [[no_unique_address]] R receiver;
 
         explicit operation(R r) noexcept(std::is_nothrow_move_constructible_v<R>) : receiver(static_cast<R &&>(r)) {}
-        void start() & noexcept { exec::set_value(static_cast<R &&>(receiver)); }
+        void start() &noexcept { exec::set_value(static_cast<R &&>(receiver)); }
     };
     struct environment {
         inline_scheduler query(get_completion_scheduler_t<set_value_t>) const noexcept { return {}; }

@@ -135,7 +135,7 @@ public:
     using callback_type = F;
 
     template <class Init>
-        requires std::constructible_from<F, Init>
+    requires std::constructible_from<F, Init>
     explicit inplace_stop_callback(inplace_stop_token token,
                                    Init &&init) noexcept(std::is_nothrow_constructible_v<F, Init>)
         : stop_callback_base(token.source_, &run), fn_(static_cast<Init &&>(init)) {

@@ -24,9 +24,7 @@ template <class Completions>
 using values_variant_t = rename_t<unique_list_t<gather_t<set_value_t, Completions, decayed_tuple>>, std::variant>;
 
 template <class Variant> struct into_variant_completions {
-    template <class Sig> struct map {
-        using type = completion_signatures<Sig>;
-    };
+    template <class Sig> struct map { using type = completion_signatures<Sig>; };
     template <class... Vs> struct map<set_value_t(Vs...)> {
         using type = join_completions_t<completion_signatures<set_value_t(Variant)>,
                                         completions_if_throwing<(nothrow_decay_copy<Vs> && ...)>>;
@@ -37,7 +35,7 @@ template <class R, class Variant> struct into_variant_receiver {
     using receiver_concept = receiver_t;
     [[no_unique_address]] R next;
 
-    template <class... Vs> void set_value(Vs &&...values) && noexcept {
+    template <class... Vs> void set_value(Vs &&...values) &&noexcept {
         if constexpr ((nothrow_decay_copy<Vs> && ...)) {
             exec::set_value(static_cast<R &&>(next), Variant(decayed_tuple<Vs...>(static_cast<Vs &&>(values)...)));
         } else {
@@ -48,10 +46,10 @@ template <class R, class Variant> struct into_variant_receiver {
             }
         }
     }
-    template <class E> void set_error(E &&error) && noexcept {
+    template <class E> void set_error(E &&error) &&noexcept {
         exec::set_error(static_cast<R &&>(next), static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(next)); }
+    void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(next)); }
     auto get_env() const noexcept { return exec::get_env(next); }
 };
 
@@ -60,18 +58,18 @@ template <class S> struct into_variant_sender {
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env>
-        requires sender_in<copy_cvref_t<Self, S>, Env...>
+    requires sender_in<copy_cvref_t<Self, S>, Env...>
     static consteval auto get_completion_signatures() {
         using completions = part_completions_t<Self, S, Env...>;
-        return typename map_completions<
-            completions, into_variant_completions<values_variant_t<completions>>::template map>::type();
+        return typename map_completions<completions,
+                                        into_variant_completions<values_variant_t<completions>>::template map>::type();
     }
     template <receiver R> auto connect(R r) && {
         using kept = values_variant_t<completion_signatures_of_t<S, env_of_t<R>>>;
         return exec::connect(static_cast<S &&>(predecessor), into_variant_receiver<R, kept>{static_cast<R &&>(r)});
     }
     template <receiver R>
-        requires std::copy_constructible<S>
+    requires std::copy_constructible<S>
     auto connect(R r) const & {
         using kept = values_variant_t<completion_signatures_of_t<const S &, env_of_t<R>>>;
         return exec::connect(predecessor, into_variant_receiver<R, kept>{static_cast<R &&>(r)});

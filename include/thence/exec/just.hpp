@@ -25,10 +25,10 @@ template <class R, class Tag, class... Vs> struct just_operation : immovable {
     [[no_unique_address]] std::tuple<Vs...> values;
 
     template <class Values>
-    just_operation(R r, Values &&v) noexcept(std::is_nothrow_constructible_v<std::tuple<Vs...>, Values> &&
-                                             std::is_nothrow_move_constructible_v<R>)
+    just_operation(R r, Values &&v) noexcept(
+        std::is_nothrow_constructible_v<std::tuple<Vs...>, Values> &&std::is_nothrow_move_constructible_v<R>)
         : receiver(static_cast<R &&>(r)), values(static_cast<Values &&>(v)) {}
-    void start() & noexcept {
+    void start() &noexcept {
         std::apply([this](Vs &...vs) { Tag()(static_cast<R &&>(receiver), static_cast<Vs &&>(vs)...); }, values);
     }
 };
@@ -41,14 +41,13 @@ template <class Tag, class... Vs> struct just_sender {
         return completion_signatures<Tag(Vs...)>();
     }
     template <receiver R>
-    auto connect(R r) && noexcept(std::is_nothrow_move_constructible_v<R> &&
-                                  (std::is_nothrow_move_constructible_v<Vs> && ...)) {
+    auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R> &&
+                                 (std::is_nothrow_move_constructible_v<Vs> && ...)) {
         return just_operation<R, Tag, Vs...>(static_cast<R &&>(r), static_cast<std::tuple<Vs...> &&>(values));
     }
     template <receiver R>
-        requires(std::copy_constructible<Vs> && ...)
-    auto connect(R r) const & noexcept(std::is_nothrow_move_constructible_v<R> &&
-                                       (std::is_nothrow_copy_constructible_v<Vs> && ...)) {
+    requires(std::copy_constructible<Vs> &&...) auto connect(R r) const &noexcept(
+        std::is_nothrow_move_constructible_v<R> && (std::is_nothrow_copy_constructible_v<Vs> && ...)) {
         return just_operation<R, Tag, Vs...>(static_cast<R &&>(r), values);
     }
 };

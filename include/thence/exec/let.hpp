@@ -38,12 +38,8 @@ template <class Tag, class S> constexpr auto let_env(const S &s) noexcept {
 }
 template <class Tag, class S> using let_env_t = decltype(let_env<Tag>(std::declval<S>()));
 
-template <class Added, class Env> struct let_joined {
-    using type = env<Added, Env>;
-};
-template <class Env> struct let_joined<env<>, Env> {
-    using type = Env;
-};
+template <class Added, class Env> struct let_joined { using type = env<Added, Env>; };
+template <class Env> struct let_joined<env<>, Env> { using type = Env; };
 template <class Added, class Env> using let_joined_t = typename let_joined<Added, Env>::type;
 
 template <class F, class... As> struct let_next {
@@ -58,9 +54,7 @@ template <class F, class... As> struct let_next {
 };
 
 template <class Tag, class F, class... Env> struct let_completions {
-    template <class Sig> struct map {
-        using type = completion_signatures<Sig>;
-    };
+    template <class Sig> struct map { using type = completion_signatures<Sig>; };
     template <class... As> struct map<Tag(As...)> {
         using next = let_next<F, As...>;
         using type = join_completions_t<
@@ -80,13 +74,13 @@ template <class R, class Added> struct let_next_receiver {
     R *next;
     [[no_unique_address]] Added added;
 
-    template <class... As> void set_value(As &&...as) && noexcept {
+    template <class... As> void set_value(As &&...as) &&noexcept {
         exec::set_value(static_cast<R &&>(*next), static_cast<As &&>(as)...);
     }
-    template <class E> void set_error(E &&error) && noexcept {
+    template <class E> void set_error(E &&error) &&noexcept {
         exec::set_error(static_cast<R &&>(*next), static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(*next)); }
+    void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(*next)); }
     auto get_env() const noexcept {
         if constexpr (std::is_same_v<Added, env<>>)
             return exec::get_env(*next);
@@ -100,9 +94,9 @@ template <class Tag, class Operation, class R> struct let_receiver {
     using receiver_concept = receiver_t;
     Operation *operation;
 
-    template <class... As> void set_value(As &&...as) && noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
-    template <class E> void set_error(E &&error) && noexcept { take<set_error_t>(static_cast<E &&>(error)); }
-    void set_stopped() && noexcept { take<set_stopped_t>(); }
+    template <class... As> void set_value(As &&...as) &&noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
+    template <class E> void set_error(E &&error) &&noexcept { take<set_error_t>(static_cast<E &&>(error)); }
+    void set_stopped() &&noexcept { take<set_stopped_t>(); }
     auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
 
 private:
@@ -121,8 +115,7 @@ template <class Tag, class S, class F, class R> struct let_operation : immovable
     using next_receiver = let_next_receiver<R, added_env>;
     using first_operation = connect_result_t<S, first_receiver>;
     using completions = completion_signatures_of_t<S, env_of_t<R>>;
-    template <class... As>
-    using next_operation = connect_result_t<typename let_next<F, As...>::type, next_receiver>;
+    template <class... As> using next_operation = connect_result_t<typename let_next<F, As...>::type, next_receiver>;
     using next_operations = unique_list_t<gather_t<Tag, completions, next_operation>>;
 
     [[no_unique_address]] R receiver;
@@ -131,19 +124,20 @@ template <class Tag, class S, class F, class R> struct let_operation : immovable
     [[no_unique_address]] rename_t<unique_list_t<gather_t<Tag, completions, decayed_tuple>>, variant> kept;
     rename_t<unique_list_t<concat_t<list<first_operation>, next_operations>>, variant> operations;
 
-    let_operation(S &&s, auto &&f, R r) noexcept(nothrow_connect<S, first_receiver> &&
-                                                 std::is_nothrow_constructible_v<F, decltype(f)> &&
-                                                 std::is_nothrow_move_constructible_v<R>)
+    let_operation(S &&s, auto &&f,
+                  R r) noexcept(nothrow_connect<S, first_receiver> &&std::is_nothrow_constructible_v<F, decltype(f)>
+                                    &&std::is_nothrow_move_constructible_v<R>)
         : receiver(static_cast<R &&>(r)), fn(static_cast<decltype(f)>(f)), added(let_env<Tag>(s)) {
         operations.template emplace_from<first_operation>(
             [&]() noexcept(nothrow_connect<S, first_receiver>) -> decltype(auto) {
                 return exec::connect(static_cast<S &&>(s), first_receiver{this});
             });
     }
-    void start() & noexcept { exec::start(operations.template get<first_operation>()); }
+    void start() &noexcept { exec::start(operations.template get<first_operation>()); }
 
     template <class... As> void go_on(As &&...as) noexcept {
-        if constexpr (let_next<F, As...>::nothrow && nothrow_connect<typename let_next<F, As...>::type, next_receiver>) {
+        if constexpr (let_next<F, As...>::nothrow &&
+                      nothrow_connect<typename let_next<F, As...>::type, next_receiver>) {
             exec::start(make_next(static_cast<As &&>(as)...));
         } else {
             next_operation<As...> *next = nullptr;
@@ -162,8 +156,9 @@ private:
         auto &arguments = kept.template emplace<decayed_tuple<As...>>(static_cast<As &&>(as)...);
         return operations.template emplace_from<next_operation<As...>>([&]() -> decltype(auto) {
             return exec::connect(
-                std::apply([this](auto &...vs) -> decltype(auto) { return detail::invoke(static_cast<F &&>(fn), vs...); },
-                           arguments),
+                std::apply(
+                    [this](auto &...vs) -> decltype(auto) { return detail::invoke(static_cast<F &&>(fn), vs...); },
+                    arguments),
                 next_receiver{&receiver, added});
         });
     }
@@ -174,26 +169,21 @@ template <class Tag, class S, class F> struct let_sender {
     [[no_unique_address]] F fn;
     [[no_unique_address]] S predecessor;
 
-    template <class Self, class... Env>
-    using rules = let_completions<Tag, F, let_joined_t<let_env_t<Tag, S>, Env>...>;
+    template <class Self, class... Env> using rules = let_completions<Tag, F, let_joined_t<let_env_t<Tag, S>, Env>...>;
 
     template <class Self, class... Env>
-        requires sender_in<copy_cvref_t<Self, S>, Env...> &&
-                 (all_signatures<part_completions_t<Self, S, Env...>, rules<Self, Env...>::template known>)
-    static consteval auto get_completion_signatures() {
-        return
-            typename map_completions<part_completions_t<Self, S, Env...>, rules<Self, Env...>::template map>::type();
+    requires sender_in<copy_cvref_t<Self, S>, Env...> &&
+        (all_signatures<part_completions_t<Self, S, Env...>,
+                        rules<Self, Env...>::template known>)static consteval auto get_completion_signatures() {
+        return typename map_completions<part_completions_t<Self, S, Env...>, rules<Self, Env...>::template map>::type();
     }
     template <receiver R>
-    auto connect(R r) && noexcept(std::is_nothrow_constructible_v<let_operation<Tag, S, F, R>, S, F, R>) {
-        return let_operation<Tag, S, F, R>(static_cast<S &&>(predecessor), static_cast<F &&>(fn),
-                                           static_cast<R &&>(r));
+    auto connect(R r) &&noexcept(std::is_nothrow_constructible_v<let_operation<Tag, S, F, R>, S, F, R>) {
+        return let_operation<Tag, S, F, R>(static_cast<S &&>(predecessor), static_cast<F &&>(fn), static_cast<R &&>(r));
     }
     template <receiver R>
-        requires std::copy_constructible<F> && std::copy_constructible<S>
-    auto connect(R r) const & {
-        return let_operation<Tag, const S &, F, R>(predecessor, fn, static_cast<R &&>(r));
-    }
+    requires std::copy_constructible<F> && std::copy_constructible<S>
+    auto connect(R r) const & { return let_operation<Tag, const S &, F, R>(predecessor, fn, static_cast<R &&>(r)); }
 };
 
 template <class Adaptor, class Tag> struct let_adaptor {

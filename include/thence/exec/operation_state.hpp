@@ -19,8 +19,8 @@ using operation_state_tag = operation_state_t;
 /** @brief Starts an operation. From then on it exists until it has completed its receiver. */
 struct start_t {
     template <class Op> constexpr void operator()(Op &operation) const noexcept {
-        static_assert(requires { operation.start(); },
-                      "an operation state has a member `void start() & noexcept`: add it");
+        static_assert(
+            requires { operation.start(); }, "an operation state has a member `void start() & noexcept`: add it");
         static_assert(noexcept(operation.start()), "declare the operation state's start() noexcept");
         operation.start();
     }
@@ -29,12 +29,14 @@ struct start_t {
 inline constexpr start_t start{};
 
 template <class Op>
-concept operation_state =
-    requires { typename Op::operation_state_concept; } &&
-    std::derived_from<typename Op::operation_state_concept, operation_state_t> && std::is_object_v<Op> &&
-    requires(Op &operation) {
-        { operation.start() } noexcept;
-    };
+concept operation_state = requires {
+    typename Op::operation_state_concept;
+}
+&&std::derived_from<typename Op::operation_state_concept, operation_state_t> &&
+    std::is_object_v<Op> &&requires(Op &operation) {
+    { operation.start() }
+    noexcept;
+};
 
 } // namespace thence::exec
 

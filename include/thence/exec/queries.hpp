@@ -33,10 +33,8 @@ namespace detail {
 /** A question without an answer of its own. */
 template <class Query> struct required_query : forwarding_query_t {
     template <class Env>
-        requires answers<Env, Query>
-    constexpr auto operator()(const Env &environment) const noexcept {
-        return environment.query(Query());
-    }
+    requires answers<Env, Query>
+    constexpr auto operator()(const Env &environment) const noexcept { return environment.query(Query()); }
 };
 
 } // namespace detail

@@ -23,7 +23,7 @@ template <class R, class Query> struct read_env_operation : immovable {
 
     explicit read_env_operation(R r) noexcept(std::is_nothrow_move_constructible_v<R>)
         : receiver(static_cast<R &&>(r)) {}
-    void start() & noexcept {
+    void start() &noexcept {
         if constexpr (std::is_nothrow_invocable_v<Query, env_of_t<R>>) {
             send();
         } else {
@@ -47,7 +47,7 @@ template <class Query> struct read_env_sender {
     using sender_concept = sender_t;
 
     template <class, class Env>
-        requires std::is_invocable_v<Query, Env>
+    requires std::is_invocable_v<Query, Env>
     static consteval auto get_completion_signatures() {
         return join_completions_t<completion_signatures<set_value_t(std::invoke_result_t<Query, Env>)>,
                                   completions_if_throwing<std::is_nothrow_invocable_v<Query, Env>>>();

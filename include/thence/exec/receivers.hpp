@@ -75,23 +75,26 @@ inline constexpr set_error_t set_error{};
 inline constexpr set_stopped_t set_stopped{};
 
 template <class R>
-concept receiver = requires { typename std::remove_cvref_t<R>::receiver_concept; } &&
-                   std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_t> &&
-                   std::move_constructible<std::remove_cvref_t<R>> && std::constructible_from<std::remove_cvref_t<R>, R>;
+concept receiver = requires {
+    typename std::remove_cvref_t<R>::receiver_concept;
+}
+&&std::derived_from<typename std::remove_cvref_t<R>::receiver_concept, receiver_t>
+    &&std::move_constructible<std::remove_cvref_t<R>> &&std::constructible_from<std::remove_cvref_t<R>, R>;
 
 template <class... Sigs> struct completion_signatures;
 
 namespace detail {
 
 template <class R, class Sig> inline constexpr bool accepts = false;
-template <class R, class... Vs>
-inline constexpr bool accepts<R, set_value_t(Vs...)> =
-    requires(R &&r, Vs &&...vs) { static_cast<R &&>(r).set_value(static_cast<Vs &&>(vs)...); };
-template <class R, class E>
-inline constexpr bool accepts<R, set_error_t(E)> =
-    requires(R &&r, E &&e) { static_cast<R &&>(r).set_error(static_cast<E &&>(e)); };
-template <class R>
-inline constexpr bool accepts<R, set_stopped_t()> = requires(R &&r) { static_cast<R &&>(r).set_stopped(); };
+template <class R, class... Vs> inline constexpr bool accepts<R, set_value_t(Vs...)> = requires(R &&r, Vs &&...vs) {
+    static_cast<R &&>(r).set_value(static_cast<Vs &&>(vs)...);
+};
+template <class R, class E> inline constexpr bool accepts<R, set_error_t(E)> = requires(R &&r, E &&e) {
+    static_cast<R &&>(r).set_error(static_cast<E &&>(e));
+};
+template <class R> inline constexpr bool accepts<R, set_stopped_t()> = requires(R &&r) {
+    static_cast<R &&>(r).set_stopped();
+};
 
 template <class R, class Completions> inline constexpr bool accepts_all = false;
 template <class R, class... Sigs>

@@ -12,7 +12,8 @@
 
 // Invariants.
 //  - An operation is in the queue from start() until a thread in run() takes it out, under the mutex, to complete it.
-//  - finish() and push() signal while they hold the mutex: when run() returns they touch the loop no more, so the thread
+//  - finish() and push() signal while they hold the mutex: when run() returns they touch the loop no more, so the
+//  thread
 //    that returns from run() may destroy it.
 
 #include <thence/exec/connect.hpp>
@@ -43,7 +44,7 @@ class run_loop {
                     exec::set_value(static_cast<R &&>(completed));
             };
         }
-        void start() & noexcept { loop->push(this); }
+        void start() &noexcept { loop->push(this); }
     };
 
 public:
@@ -99,10 +100,9 @@ class run_loop::scheduler_type {
     struct environment {
         run_loop *loop;
         template <class Tag>
-            requires(detail::contains<Tag, set_value_t, set_stopped_t>)
-        scheduler_type query(get_completion_scheduler_t<Tag>) const noexcept {
-            return scheduler_type(loop);
-        }
+        requires(detail::contains<Tag, set_value_t, set_stopped_t>) scheduler_type
+            query(get_completion_scheduler_t<Tag>)
+        const noexcept { return scheduler_type(loop); }
     };
     struct sender_type {
         using sender_concept = sender_t;
@@ -122,10 +122,8 @@ public:
 
     sender_type schedule() const noexcept { return {loop_}; }
     template <class Tag>
-        requires(detail::contains<Tag, set_value_t, set_stopped_t>)
-    scheduler_type query(get_completion_scheduler_t<Tag>) const noexcept {
-        return *this;
-    }
+    requires(detail::contains<Tag, set_value_t, set_stopped_t>) scheduler_type query(get_completion_scheduler_t<Tag>)
+    const noexcept { return *this; }
     friend bool operator==(const scheduler_type &, const scheduler_type &) noexcept = default;
 
 private:

@@ -21,8 +21,9 @@ using scheduler_tag = scheduler_t;
 
 struct schedule_t {
     template <class Scheduler> constexpr auto operator()(Scheduler &&target) const noexcept {
-        static_assert(requires { static_cast<Scheduler &&>(target).schedule(); },
-                      "this is no scheduler: it has no member schedule() that returns a sender");
+        static_assert(
+            requires { static_cast<Scheduler &&>(target).schedule(); },
+            "this is no scheduler: it has no member schedule() that returns a sender");
         static_assert(sender<decltype(static_cast<Scheduler &&>(target).schedule())>,
                       "a scheduler's schedule() must return a sender");
         return static_cast<Scheduler &&>(target).schedule();
@@ -31,12 +32,13 @@ struct schedule_t {
 inline constexpr schedule_t schedule{};
 
 template <class T>
-concept scheduler = requires { typename std::remove_cvref_t<T>::scheduler_concept; } &&
-                    std::derived_from<typename std::remove_cvref_t<T>::scheduler_concept, scheduler_t> &&
-                    std::copyable<std::remove_cvref_t<T>> && std::equality_comparable<std::remove_cvref_t<T>> &&
-                    requires(T &&target) {
-                        { static_cast<T &&>(target).schedule() } -> sender;
-                    };
+concept scheduler = requires {
+    typename std::remove_cvref_t<T>::scheduler_concept;
+}
+&&std::derived_from<typename std::remove_cvref_t<T>::scheduler_concept, scheduler_t> &&
+    std::copyable<std::remove_cvref_t<T>> &&std::equality_comparable<std::remove_cvref_t<T>> &&requires(T &&target) {
+    { static_cast<T &&>(target).schedule() } -> sender;
+};
 
 template <class Scheduler> using schedule_result_t = decltype(schedule(std::declval<Scheduler>()));
 

@@ -3,11 +3,11 @@
 #define THENCE_EXEC_SCOPE_HPP
 
 /** @file exec/scope.hpp
- *  @brief What an async scope offers to those who start work in it: tokens, which give associations. A scope is not left
- *         before every association with it is gone. `associate(sender, token)` makes a sender hold one.
+ *  @brief What an async scope offers to those who start work in it: tokens, which give associations. A scope is not
+ * left before every association with it is gone. `associate(sender, token)` makes a sender hold one.
  *
- *  Completion signatures of associate(): those of the sender as the token wraps it, and set_stopped_t(): so it completes
- *  when the scope takes no more work.
+ *  Completion signatures of associate(): those of the sender as the token wraps it, and set_stopped_t(): so it
+ * completes when the scope takes no more work.
  *
  *  Source: C++26 [exec.scope.concepts], [exec.associate]; P3149, P3815.
  * */
@@ -21,12 +21,12 @@ namespace thence::exec {
 
 /** @brief Keeps a scope from being left; false if the scope refused. */
 template <class T>
-concept scope_association =
-    std::movable<T> && std::is_nothrow_move_constructible_v<T> && std::is_nothrow_move_assignable_v<T> &&
-    std::default_initializable<T> && requires(const T &association) {
-        { static_cast<bool>(association) } noexcept;
-        { association.try_associate() } -> std::same_as<T>;
-    };
+concept scope_association = std::movable<T> && std::is_nothrow_move_constructible_v<T> &&
+    std::is_nothrow_move_assignable_v<T> && std::default_initializable<T> && requires(const T &association) {
+    { static_cast<bool>(association) }
+    noexcept;
+    { association.try_associate() } -> std::same_as<T>;
+};
 
 namespace detail {
 
@@ -37,7 +37,7 @@ struct sender_archetype {
         exec::completion_signatures<set_value_t(), set_error_t(std::exception_ptr), set_stopped_t()>;
     struct operation : immovable {
         using operation_state_concept = operation_state_t;
-        void start() & noexcept;
+        void start() &noexcept;
     };
     operation connect(auto) const;
 };
@@ -63,13 +63,13 @@ template <class S, class Association, class R> class associate_operation : immov
         using receiver_concept = receiver_t;
         associate_operation *self;
 
-        template <class... Vs> void set_value(Vs &&...values) && noexcept {
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
             exec::set_value(static_cast<R &&>(self->receiver_), static_cast<Vs &&>(values)...);
         }
-        template <class E> void set_error(E &&error) && noexcept {
+        template <class E> void set_error(E &&error) &&noexcept {
             exec::set_error(static_cast<R &&>(self->receiver_), static_cast<E &&>(error));
         }
-        void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(self->receiver_)); }
+        void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(self->receiver_)); }
         auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(self->receiver_); }
     };
     struct inner_operation {
@@ -86,7 +86,7 @@ public:
         if (association_)
             inner_.emplace(static_cast<S &&>(*s), this);
     }
-    void start() & noexcept {
+    void start() &noexcept {
         if (inner_)
             exec::start(inner_->operation);
         else
@@ -110,15 +110,14 @@ public:
     }
     associate_sender(associate_sender &&) = default;
     /** A copy has an association of its own, if the scope still gives one. */
-    associate_sender(const associate_sender &other)
-        requires std::copy_constructible<S>
+    associate_sender(const associate_sender &other) requires std::copy_constructible<S>
         : association_(other.association_.try_associate()) {
         if (association_)
             sender_ = other.sender_;
     }
 
     template <class, class... Env>
-        requires sender_in<S, Env...>
+    requires sender_in<S, Env...>
     static consteval auto get_completion_signatures() {
         return join_completions_t<completion_signatures_of_t<S, Env...>, completion_signatures<set_stopped_t()>>();
     }
@@ -127,10 +126,8 @@ public:
                                                       static_cast<Association &&>(association_), static_cast<R &&>(r));
     }
     template <receiver R>
-        requires std::copy_constructible<S>
-    auto connect(R r) const & {
-        return associate_sender(*this).connect(static_cast<R &&>(r));
-    }
+    requires std::copy_constructible<S>
+    auto connect(R r) const & { return associate_sender(*this).connect(static_cast<R &&>(r)); }
 
 private:
     Association association_; // destroyed after the sender

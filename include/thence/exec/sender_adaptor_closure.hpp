@@ -18,8 +18,9 @@ template <class Derived> struct sender_adaptor_closure {};
 namespace detail {
 
 template <class T>
-concept closure = std::derived_from<std::remove_cvref_t<T>, sender_adaptor_closure<std::remove_cvref_t<T>>> &&
-                  !sender<T> && movable_value<T>;
+concept closure =
+    std::derived_from<std::remove_cvref_t<T>, sender_adaptor_closure<std::remove_cvref_t<T>>> && !sender<T> &&
+    movable_value<T>;
 
 /** `adaptor(sender, args...)` without its sender. */
 template <class Adaptor, class... As> struct bound_closure : sender_adaptor_closure<bound_closure<Adaptor, As...>> {
@@ -36,11 +37,9 @@ template <class Adaptor, class... As> struct bound_closure : sender_adaptor_clos
         return std::apply([&s](const As &...as) { return Adaptor()(static_cast<S &&>(s), as...); }, args);
     }
 };
-template <class Adaptor, class... Bs>
-bound_closure(Adaptor, Bs &&...) -> bound_closure<Adaptor, std::decay_t<Bs>...>;
+template <class Adaptor, class... Bs> bound_closure(Adaptor, Bs &&...) -> bound_closure<Adaptor, std::decay_t<Bs>...>;
 
-template <class First, class Second>
-struct composed_closure : sender_adaptor_closure<composed_closure<First, Second>> {
+template <class First, class Second> struct composed_closure : sender_adaptor_closure<composed_closure<First, Second>> {
     [[no_unique_address]] First first;
     [[no_unique_address]] Second second;
 
@@ -55,7 +54,7 @@ struct composed_closure : sender_adaptor_closure<composed_closure<First, Second>
 } // namespace detail
 
 template <sender S, detail::closure C>
-    requires std::invocable<C, S>
+requires std::invocable<C, S>
 constexpr auto operator|(S &&s, C &&closure) {
     return static_cast<C &&>(closure)(static_cast<S &&>(s));
 }

@@ -24,69 +24,66 @@ struct sender_t {};
 using sender_tag = sender_t;
 
 template <class S>
-concept sender =
-    ((requires { typename std::remove_cvref_t<S>::sender_concept; } &&
-      std::derived_from<typename std::remove_cvref_t<S>::sender_concept, sender_t>) ||
-     (!requires { typename std::remove_cvref_t<S>::sender_concept; } &&
-      detail::awaitable<S, detail::env_promise<env<>>>)) &&
-    std::move_constructible<std::remove_cvref_t<S>> && std::constructible_from<std::remove_cvref_t<S>, S>;
+concept sender = ((requires { typename std::remove_cvref_t<S>::sender_concept; } &&
+                   std::derived_from<typename std::remove_cvref_t<S>::sender_concept, sender_t>) ||
+                  (!requires { typename std::remove_cvref_t<S>::sender_concept; } &&
+                   detail::awaitable<S, detail::env_promise<env<>>>)) &&
+                 std::move_constructible<std::remove_cvref_t<S>> &&std::constructible_from<std::remove_cvref_t<S>, S>;
 
 namespace detail {
 
 template <class S, class... Env>
-concept static_signatures = requires { std::remove_cvref_t<S>::template get_completion_signatures<S, Env...>(); };
+concept static_signatures = requires {
+    std::remove_cvref_t<S>::template get_completion_signatures<S, Env...>();
+};
 template <class S, class... Env>
 concept member_signatures = requires(S &&s, Env &&...e) {
     static_cast<S &&>(s).get_completion_signatures(static_cast<Env &&>(e)...);
 };
 template <class S>
-concept nested_signatures = requires { typename std::remove_cvref_t<S>::completion_signatures; };
+concept nested_signatures = requires {
+    typename std::remove_cvref_t<S>::completion_signatures;
+};
 
 template <class... Env> struct promise_for;
-template <> struct promise_for<> {
-    using type = env_promise<env<>>;
-};
-template <class Env> struct promise_for<Env> {
-    using type = env_promise<Env>;
-};
+template <> struct promise_for<> { using type = env_promise<env<>>; };
+template <class Env> struct promise_for<Env> { using type = env_promise<Env>; };
 
 template <class T>
-using await_completions =
-    join_completions_t<typename result_signature<T>::type,
-                       completion_signatures<set_error_t(std::exception_ptr), set_stopped_t()>>;
+using await_completions = join_completions_t<typename result_signature<T>::type,
+                                             completion_signatures<set_error_t(std::exception_ptr), set_stopped_t()>>;
 
 template <class S, class... Env> struct signatures_of {};
 template <class S, class... Env>
-    requires static_signatures<S, Env...>
+requires static_signatures<S, Env...>
 struct signatures_of<S, Env...> {
     using type = decltype(std::remove_cvref_t<S>::template get_completion_signatures<S, Env...>());
 };
 template <class S, class Env>
-    requires(!static_signatures<S, Env> && static_signatures<S>)
-struct signatures_of<S, Env> {
+requires(!static_signatures<S, Env> && static_signatures<S>) struct signatures_of<S, Env> {
     using type = decltype(std::remove_cvref_t<S>::template get_completion_signatures<S>());
 };
 template <class S, class... Env>
-    requires(!static_signatures<S, Env...> && !static_signatures<S> && member_signatures<S, Env...>)
-struct signatures_of<S, Env...> {
+requires(!static_signatures<S, Env...> && !static_signatures<S> &&
+         member_signatures<S, Env...>) struct signatures_of<S, Env...> {
     using type = decltype(std::declval<S>().get_completion_signatures(std::declval<Env>()...));
 };
 template <class S, class... Env>
-    requires(!static_signatures<S, Env...> && !static_signatures<S> && !member_signatures<S, Env...> &&
-             nested_signatures<S>)
-struct signatures_of<S, Env...> {
+requires(!static_signatures<S, Env...> && !static_signatures<S> && !member_signatures<S, Env...> &&
+         nested_signatures<S>) struct signatures_of<S, Env...> {
     using type = typename std::remove_cvref_t<S>::completion_signatures;
 };
 template <class S, class... Env>
-    requires(!static_signatures<S, Env...> && !static_signatures<S> && !member_signatures<S, Env...> &&
-             !nested_signatures<S> && awaitable<S, typename promise_for<Env...>::type>)
-struct signatures_of<S, Env...> {
+requires(!static_signatures<S, Env...> && !static_signatures<S> && !member_signatures<S, Env...> &&
+         !nested_signatures<S> && awaitable<S, typename promise_for<Env...>::type>) struct signatures_of<S, Env...> {
     using type = await_completions<await_result_t<S>>;
 };
 
 template <class S, class... Env>
-concept has_signatures =
-    requires { typename signatures_of<S, Env...>::type; } && is_completions<typename signatures_of<S, Env...>::type>;
+concept has_signatures = requires {
+    typename signatures_of<S, Env...>::type;
+}
+&&is_completions<typename signatures_of<S, Env...>::type>;
 
 } // namespace detail
 
@@ -96,12 +93,12 @@ concept sender_in = sender<S> && sizeof...(Env) <= 1 && detail::has_signatures<S
 
 /** @brief How a sender completes, a `completion_signatures`. */
 template <class S, class... Env>
-    requires sender_in<S, Env...>
+requires sender_in<S, Env...>
 using completion_signatures_of_t = typename detail::signatures_of<S, Env...>::type;
 
 /** @brief The same as a value. */
 template <class S, class... Env>
-    requires sender_in<S, Env...>
+requires sender_in<S, Env...>
 consteval auto get_completion_signatures() {
     return completion_signatures_of_t<S, Env...>();
 }

@@ -32,8 +32,8 @@ template <class S, class Association, class Allocator> struct spawned : immovabl
     struct spawned_receiver {
         using receiver_concept = receiver_t;
         spawned *self;
-        void set_value() && noexcept { self->end(); }
-        void set_stopped() && noexcept { self->end(); }
+        void set_value() &&noexcept { self->end(); }
+        void set_stopped() &&noexcept { self->end(); }
     };
     [[no_unique_address]] Allocator allocator;
     Association association;

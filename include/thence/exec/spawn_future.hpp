@@ -5,8 +5,8 @@
 /** @file exec/spawn_future.hpp
  *  @brief Starts a sender in a scope at once and gives a sender of its outcome. Who drops that asks the work to stop.
  *
- *  Completion signatures: those of the sender, values and errors decayed; set_error_t(std::exception_ptr) unless keeping
- *  them is noexcept; set_stopped_t(), also if the scope took no more work.
+ *  Completion signatures: those of the sender, values and errors decayed; set_error_t(std::exception_ptr) unless
+ * keeping them is noexcept; set_stopped_t(), also if the scope took no more work.
  *
  *  The state is the only allocation, from get_allocator of the given environment or of the sender's. The scope is not
  *  joined before the outcome has been taken or dropped.
@@ -15,7 +15,8 @@
  * */
 
 // Invariants.
-//  - meeting is null until one side comes; then it is `completed` (the work was first), `abandoned` (nobody will take the
+//  - meeting is null until one side comes; then it is `completed` (the work was first), `abandoned` (nobody will take
+//  the
 //    outcome) or the waiter. The second to come does what is left: takes the outcome, destroys the state, or tells the
 //    waiter. No third change happens.
 //  - Only who comes second, or the waiter after it was told, destroys the state.
@@ -45,22 +46,21 @@ template <class S, class Association, class Allocator> class future_state : immo
         using receiver_concept = receiver_t;
         future_state *state;
 
-        template <class... Vs> void set_value(Vs &&...values) && noexcept {
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
             state->template complete<set_value_t>(static_cast<Vs &&>(values)...);
         }
-        template <class E> void set_error(E &&error) && noexcept {
+        template <class E> void set_error(E &&error) &&noexcept {
             state->template complete<set_error_t>(static_cast<E &&>(error));
         }
-        void set_stopped() && noexcept { state->template complete<set_stopped_t>(); }
+        void set_stopped() &&noexcept { state->template complete<set_stopped_t>(); }
     };
     using input = completion_signatures_of_t<future_work_t<S>, env<>>;
     static constexpr bool nothrow = kept_list<input>::nothrow;
     using failure = std::tuple<set_error_t, std::exception_ptr>;
 
 public:
-    using completions =
-        join_completions_t<typename map_completions<input, decayed_signature>::type, completions_if_throwing<nothrow>,
-                           completion_signatures<set_stopped_t()>>;
+    using completions = join_completions_t<typename map_completions<input, decayed_signature>::type,
+                                           completions_if_throwing<nothrow>, completion_signatures<set_stopped_t()>>;
     using outcomes = unique_list_t<concat_t<typename kept_list<input>::type, list<std::tuple<set_stopped_t>>,
                                             std::conditional_t<nothrow, list<>, list<failure>>>>;
     inplace_stop_source stop;
@@ -145,7 +145,7 @@ public:
         : claim_(static_cast<future_claim<State> &&>(claim)), receiver_(static_cast<R &&>(r)) {
         this->tell = [](future_waiter *self) noexcept { static_cast<future_operation *>(self)->deliver_outcome(); };
     }
-    void start() & noexcept {
+    void start() &noexcept {
         on_stop_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&claim_.get()->stop});
         claim_.get()->wait(this);
     }
@@ -175,7 +175,7 @@ public:
     template <class, class...> static consteval auto get_completion_signatures() {
         return typename State::completions();
     }
-    template <receiver R> auto connect(R r) && noexcept(std::is_nothrow_move_constructible_v<R>) {
+    template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
         return future_operation<State, R>(static_cast<future_claim<State> &&>(claim_), static_cast<R &&>(r));
     }
 
@@ -185,7 +185,8 @@ private:
 
 } // namespace detail
 
-/** @brief `spawn_future(sender, token, environment)`: a move-only sender. Values and errors must not throw when moved. */
+/** @brief `spawn_future(sender, token, environment)`: a move-only sender. Values and errors must not throw when moved.
+ */
 struct spawn_future_t {
     template <sender S, scope_token Token, class Env = env<>>
     [[nodiscard]] auto operator()(S &&s, Token token, Env environment = {}) const {

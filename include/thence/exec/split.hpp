@@ -46,24 +46,24 @@ template <class S> class split_state : immovable {
         using receiver_concept = receiver_t;
         split_state *state;
 
-        template <class... Vs> void set_value(Vs &&...values) && noexcept {
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
             state->template complete<set_value_t>(static_cast<Vs &&>(values)...);
         }
-        template <class E> void set_error(E &&error) && noexcept {
+        template <class E> void set_error(E &&error) &&noexcept {
             state->template complete<set_error_t>(static_cast<E &&>(error));
         }
-        void set_stopped() && noexcept { state->template complete<set_stopped_t>(); }
+        void set_stopped() &&noexcept { state->template complete<set_stopped_t>(); }
         auto get_env() const noexcept { return split_env{get_stop_token, state->stop.get_token()}; }
     };
     using input = completion_signatures_of_t<S, split_env>;
     static constexpr bool nothrow = kept_list<input>::nothrow;
 
 public:
-    using completions = join_completions_t<
-        typename map_completions<input, constant_signature>::type,
-        std::conditional_t<nothrow, completion_signatures<>,
-                           completion_signatures<set_error_t(const std::exception_ptr &)>>,
-        completion_signatures<set_stopped_t()>>;
+    using completions =
+        join_completions_t<typename map_completions<input, constant_signature>::type,
+                           std::conditional_t<nothrow, completion_signatures<>,
+                                              completion_signatures<set_error_t(const std::exception_ptr &)>>,
+                           completion_signatures<set_stopped_t()>>;
     using failure = std::tuple<set_error_t, std::exception_ptr>;
     using outcomes =
         unique_list_t<concat_t<typename kept_list<input>::type, std::conditional_t<nothrow, list<>, list<failure>>>>;
@@ -154,7 +154,7 @@ template <class State, class R> struct split_operation : split_waiter, immovable
         : state(static_cast<shared<State> &&>(s)), receiver(static_cast<R &&>(r)) {
         this->tell = [](split_waiter *self) noexcept { static_cast<split_operation *>(self)->complete(); };
     }
-    void start() & noexcept {
+    void start() &noexcept {
         on_stop.set(get_stop_token(exec::get_env(receiver)), forward_stop{&state->stop});
         state->wait(this);
     }
@@ -175,10 +175,10 @@ template <class State> struct split_sender {
     template <class, class...> static consteval auto get_completion_signatures() {
         return typename State::completions();
     }
-    template <receiver R> auto connect(R r) && noexcept(std::is_nothrow_move_constructible_v<R>) {
+    template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
         return split_operation<State, R>(static_cast<shared<State> &&>(state), static_cast<R &&>(r));
     }
-    template <receiver R> auto connect(R r) const & noexcept(std::is_nothrow_move_constructible_v<R>) {
+    template <receiver R> auto connect(R r) const &noexcept(std::is_nothrow_move_constructible_v<R>) {
         return split_operation<State, R>(state, static_cast<R &&>(r));
     }
 };

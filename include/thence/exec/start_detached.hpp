@@ -23,9 +23,9 @@ template <class S, class Env, class Allocator> struct detached_operation : immov
         using receiver_concept = receiver_t;
         detached_operation *self;
 
-        void set_value(auto &&...) && noexcept { self->destroy(); }
-        [[noreturn]] void set_error(auto &&) && noexcept { std::terminate(); }
-        void set_stopped() && noexcept { self->destroy(); }
+        void set_value(auto &&...) &&noexcept { self->destroy(); }
+        [[noreturn]] void set_error(auto &&) &&noexcept { std::terminate(); }
+        void set_stopped() &&noexcept { self->destroy(); }
         const Env &get_env() const noexcept { return self->environment; }
     };
 
@@ -45,9 +45,8 @@ struct start_detached_t {
     template <sender S, class Env = env<>> void operator()(S &&s, Env environment = {}) const {
         auto chosen = detail::allocator_of(env(environment, exec::get_env(s)));
         using operation = detail::detached_operation<S, Env, decltype(chosen)>;
-        operation *made = detail::allocate_from<operation>(chosen, [&] {
-            return operation(static_cast<S &&>(s), static_cast<Env &&>(environment), chosen);
-        });
+        operation *made = detail::allocate_from<operation>(
+            chosen, [&] { return operation(static_cast<S &&>(s), static_cast<Env &&>(environment), chosen); });
         start(made->operation);
     }
 };

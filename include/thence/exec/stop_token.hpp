@@ -20,11 +20,13 @@ namespace thence::exec {
 template <class Token, class F> using stop_callback_for_t = typename Token::template callback_type<F>;
 
 template <class Token>
-concept stoppable_token =
-    std::is_nothrow_copy_constructible_v<Token> && std::equality_comparable<Token> && requires(const Token &token) {
-        { token.stop_requested() } noexcept -> std::same_as<bool>;
-        { token.stop_possible() } noexcept -> std::same_as<bool>;
-    };
+concept stoppable_token = std::is_nothrow_copy_constructible_v<Token> && std::equality_comparable<Token> &&
+    requires(const Token &token) {
+    { token.stop_requested() }
+    noexcept->std::same_as<bool>;
+    { token.stop_possible() }
+    noexcept->std::same_as<bool>;
+};
 
 /** @brief A token that is known at compile time never to be asked to stop. */
 template <class Token>

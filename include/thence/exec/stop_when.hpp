@@ -30,13 +30,13 @@ template <class S, class Token, class R> class stop_when_operation : immovable {
         using receiver_concept = receiver_t;
         stop_when_operation *self;
 
-        template <class... Vs> void set_value(Vs &&...values) && noexcept {
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
             exec::set_value(self->ended(), static_cast<Vs &&>(values)...);
         }
-        template <class E> void set_error(E &&error) && noexcept {
+        template <class E> void set_error(E &&error) &&noexcept {
             exec::set_error(self->ended(), static_cast<E &&>(error));
         }
-        void set_stopped() && noexcept { exec::set_stopped(self->ended()); }
+        void set_stopped() &&noexcept { exec::set_stopped(self->ended()); }
         auto get_env() const noexcept {
             return env<prop<get_stop_token_t, inner_token>, env_of_t<R>>(
                 prop<get_stop_token_t, inner_token>{get_stop_token, self->inner()}, exec::get_env(self->receiver_));
@@ -49,7 +49,7 @@ public:
     stop_when_operation(S &&s, Token token, R r)
         : receiver_(static_cast<R &&>(r)), token_(token),
           operation_(exec::connect(static_cast<S &&>(s), inner_receiver{this})) {}
-    void start() & noexcept {
+    void start() &noexcept {
         if constexpr (!alone) {
             by_token_.set(token_, forward_stop{&source_});
             by_receiver_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&source_});
@@ -84,8 +84,7 @@ private:
 /** The environment in which the sender runs. */
 template <class Token, class Env>
 using stop_when_env =
-    env<prop<get_stop_token_t,
-             std::conditional_t<unstoppable_token<stop_token_of_t<Env>>, Token, inplace_stop_token>>,
+    env<prop<get_stop_token_t, std::conditional_t<unstoppable_token<stop_token_of_t<Env>>, Token, inplace_stop_token>>,
         Env>;
 
 template <class S, class Token> struct stop_when_sender {
@@ -94,12 +93,10 @@ template <class S, class Token> struct stop_when_sender {
     [[no_unique_address]] Token token;
 
     template <class Self>
-        requires sender_in<copy_cvref_t<Self, S>>
-    static consteval auto get_completion_signatures() {
-        return part_completions_t<Self, S>();
-    }
+    requires sender_in<copy_cvref_t<Self, S>>
+    static consteval auto get_completion_signatures() { return part_completions_t<Self, S>(); }
     template <class Self, class Env>
-        requires sender_in<copy_cvref_t<Self, S>, stop_when_env<Token, Env>>
+    requires sender_in<copy_cvref_t<Self, S>, stop_when_env<Token, Env>>
     static consteval auto get_completion_signatures() {
         return part_completions_t<Self, S, stop_when_env<Token, Env>>();
     }
@@ -107,7 +104,7 @@ template <class S, class Token> struct stop_when_sender {
         return stop_when_operation<S, Token, R>(static_cast<S &&>(predecessor), token, static_cast<R &&>(r));
     }
     template <receiver R>
-        requires std::copy_constructible<S>
+    requires std::copy_constructible<S>
     auto connect(R r) const & {
         return stop_when_operation<const S &, Token, R>(predecessor, token, static_cast<R &&>(r));
     }

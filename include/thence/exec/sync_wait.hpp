@@ -5,8 +5,8 @@
 /** @file exec/sync_wait.hpp
  *  @brief Runs a sender and waits for it: the way from ordinary code into senders and back.
  *
- *  The waiting thread runs a run_loop, which is the sender's get_scheduler and get_delegation_scheduler. It sleeps while
- *  the loop has nothing to do.
+ *  The waiting thread runs a run_loop, which is the sender's get_scheduler and get_delegation_scheduler. It sleeps
+ * while the loop has nothing to do.
  *
  *  Source: C++26 [exec.sync.wait].
  * */
@@ -27,13 +27,12 @@ struct sync_wait_env {
 };
 
 template <class Values> struct sync_wait_result {
-    static_assert(always_false<Values>,
-                  "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others into it "
-                  "with then(), upon_error(), or pipe it into into_variant()");
+    static_assert(
+        always_false<Values>,
+        "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others into it "
+        "with then(), upon_error(), or pipe it into into_variant()");
 };
-template <class Tuple> struct sync_wait_result<list<Tuple>> {
-    using type = Tuple;
-};
+template <class Tuple> struct sync_wait_result<list<Tuple>> { using type = Tuple; };
 
 template <class Result> struct sync_wait_state {
     run_loop loop;
@@ -46,8 +45,8 @@ template <class Result> struct sync_wait_receiver {
     sync_wait_state<Result> *state;
 
     template <class... Vs>
-        requires std::constructible_from<Result, Vs...>
-    void set_value(Vs &&...values) && noexcept {
+    requires std::constructible_from<Result, Vs...>
+    void set_value(Vs &&...values) &&noexcept {
         try {
             state->result.emplace(static_cast<Vs &&>(values)...);
         } catch (...) {
@@ -55,11 +54,11 @@ template <class Result> struct sync_wait_receiver {
         }
         state->loop.finish();
     }
-    template <class E> void set_error(E &&error) && noexcept {
+    template <class E> void set_error(E &&error) &&noexcept {
         state->error = as_exception(static_cast<E &&>(error));
         state->loop.finish();
     }
-    void set_stopped() && noexcept { state->loop.finish(); }
+    void set_stopped() &&noexcept { state->loop.finish(); }
     sync_wait_env get_env() const noexcept { return {&state->loop}; }
 };
 

@@ -95,9 +95,7 @@ template <> struct task_result<void> {
 
 template <class T> struct task_promise : task_promise_base, task_result<T> {
     task<T> get_return_object() noexcept;
-    void unhandled_exception() noexcept {
-        this->result.template emplace<std::exception_ptr>(std::current_exception());
-    }
+    void unhandled_exception() noexcept { this->result.template emplace<std::exception_ptr>(std::current_exception()); }
     template <class U> decltype(auto) await_transform(U &&value) {
         return as_awaitable(static_cast<U &&>(value), *this);
     }
@@ -133,8 +131,7 @@ public:
     explicit task_awaiter(task_frame<T> frame) noexcept : frame_(static_cast<task_frame<T> &&>(frame)) {}
 
     static constexpr bool await_ready() noexcept { return false; }
-    template <class Promise>
-    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
+    template <class Promise> std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
         waiting_ = waiting;
         completed = [](task_waiter *waiter) noexcept {
             auto *self = static_cast<task_awaiter *>(waiter);
@@ -144,7 +141,7 @@ public:
         stopped = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
             auto *self = static_cast<task_awaiter *>(waiter);
             self->token_.reset();
-            if constexpr (requires(Promise &promise) { promise.unhandled_stopped(); })
+            if constexpr (requires(Promise & promise) { promise.unhandled_stopped(); })
                 return std::coroutine_handle<Promise>::from_address(self->waiting_.address())
                     .promise()
                     .unhandled_stopped();
@@ -186,7 +183,7 @@ public:
             return std::noop_coroutine();
         };
     }
-    void start() & noexcept {
+    void start() &noexcept {
         frame_.promise().waiter = this;
         frame_.promise().token = token_.set(get_stop_token(exec::get_env(receiver_)));
         frame_.get().resume();
@@ -217,14 +214,14 @@ public:
     template <class, class...> static consteval auto get_completion_signatures() {
         return detail::await_completions<T>();
     }
-    template <receiver R> auto connect(R r) && noexcept(std::is_nothrow_move_constructible_v<R>) {
+    template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
         return detail::task_operation<T, R>(static_cast<detail::task_frame<T> &&>(frame_), static_cast<R &&>(r));
     }
-    template <class Promise> auto as_awaitable(Promise &) && noexcept {
+    template <class Promise> auto as_awaitable(Promise &) &&noexcept {
         return detail::task_awaiter<T, stop_token_of_t<env_of_t<Promise>>>(
             static_cast<detail::task_frame<T> &&>(frame_));
     }
-    auto operator co_await() && noexcept {
+    auto operator co_await() &&noexcept {
         return detail::task_awaiter<T, never_stop_token>(static_cast<detail::task_frame<T> &&>(frame_));
     }
 

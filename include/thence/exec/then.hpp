@@ -25,9 +25,7 @@ namespace detail {
 
 /** How `then`, ... complete: the signatures of Tag through F, the others as they are. */
 template <class Tag, class F> struct then_completions {
-    template <class Sig> struct map {
-        using type = completion_signatures<Sig>;
-    };
+    template <class Sig> struct map { using type = completion_signatures<Sig>; };
     template <class... As> struct map<Tag(As...)> {
         static_assert(std::is_invocable_v<F, As...>,
                       "then, upon_error, upon_stopped: the function cannot be called with what the sender before it "
@@ -42,9 +40,9 @@ template <class Tag, class R, class F> struct then_receiver {
     [[no_unique_address]] R next;
     [[no_unique_address]] F fn;
 
-    template <class... As> void set_value(As &&...as) && noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
-    template <class E> void set_error(E &&error) && noexcept { take<set_error_t>(static_cast<E &&>(error)); }
-    void set_stopped() && noexcept { take<set_stopped_t>(); }
+    template <class... As> void set_value(As &&...as) &&noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
+    template <class E> void set_error(E &&error) &&noexcept { take<set_error_t>(static_cast<E &&>(error)); }
+    void set_stopped() &&noexcept { take<set_stopped_t>(); }
     auto get_env() const noexcept { return exec::get_env(next); }
 
 private:
@@ -77,22 +75,22 @@ template <class Tag, class S, class F> struct then_sender {
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env>
-        requires sender_in<copy_cvref_t<Self, S>, Env...>
+    requires sender_in<copy_cvref_t<Self, S>, Env...>
     static consteval auto get_completion_signatures() {
-        return
-            typename map_completions<part_completions_t<Self, S, Env...>, then_completions<Tag, F>::template map>::type();
+        return typename map_completions<part_completions_t<Self, S, Env...>,
+                                        then_completions<Tag, F>::template map>::type();
     }
     template <receiver R>
-    auto connect(R r) && noexcept(nothrow_connect<S, then_receiver<Tag, R, F>> &&
-                                  std::is_nothrow_move_constructible_v<F> && std::is_nothrow_move_constructible_v<R>) {
+    auto connect(R r) &&noexcept(nothrow_connect<S, then_receiver<Tag, R, F>> &&std::is_nothrow_move_constructible_v<F>
+                                     &&std::is_nothrow_move_constructible_v<R>) {
         return exec::connect(static_cast<S &&>(predecessor),
                              then_receiver<Tag, R, F>{static_cast<R &&>(r), static_cast<F &&>(fn)});
     }
     template <receiver R>
-        requires std::copy_constructible<F> && std::copy_constructible<S>
-    auto connect(R r) const & noexcept(nothrow_connect<const S &, then_receiver<Tag, R, F>> &&
-                                       std::is_nothrow_copy_constructible_v<F> &&
-                                       std::is_nothrow_move_constructible_v<R>) {
+    requires std::copy_constructible<F> && std::copy_constructible<S>
+    auto connect(R r) const &noexcept(
+        nothrow_connect<const S &, then_receiver<Tag, R, F>> &&std::is_nothrow_copy_constructible_v<F>
+            &&std::is_nothrow_move_constructible_v<R>) {
         return exec::connect(predecessor, then_receiver<Tag, R, F>{static_cast<R &&>(r), fn});
     }
     auto get_env() const noexcept { return forward_env(exec::get_env(predecessor)); }

@@ -50,8 +50,7 @@ template <class Completions> using single_values_of = single_values<gather_t<set
 
 template <class... Vs> using value_signature = completion_signatures<set_value_t(Vs...)>;
 template <class... Es> using error_signatures = completion_signatures<set_error_t(Es)...>;
-template <class Completions>
-using decayed_errors = unique_list_t<gather_t<set_error_t, Completions, std::decay_t>>;
+template <class Completions> using decayed_errors = unique_list_t<gather_t<set_error_t, Completions, std::decay_t>>;
 
 /** What is known of when_all from how its senders complete. */
 template <class... Completions> struct when_all_traits {
@@ -71,11 +70,11 @@ template <class State, std::size_t I> struct when_all_receiver {
     using receiver_concept = receiver_t;
     State *state;
 
-    template <class... Vs> void set_value(Vs &&...values) && noexcept {
+    template <class... Vs> void set_value(Vs &&...values) &&noexcept {
         state->template keep_values<I>(static_cast<Vs &&>(values)...);
     }
-    template <class E> void set_error(E &&error) && noexcept { state->keep_error(static_cast<E &&>(error)); }
-    void set_stopped() && noexcept { state->keep_stopped(); }
+    template <class E> void set_error(E &&error) &&noexcept { state->keep_error(static_cast<E &&>(error)); }
+    void set_stopped() &&noexcept { state->keep_stopped(); }
     auto get_env() const noexcept {
         return when_all_env<env_of_t<typename State::receiver_type>>(
             when_all_token{get_stop_token, state->stop.get_token()}, exec::get_env(state->receiver));
@@ -93,8 +92,8 @@ template <class R, class... Completions> struct when_all_state : immovable {
     inplace_stop_source stop;
     [[no_unique_address]] stop_callback_slot<stop_token_of_t<env_of_t<R>>, forward_stop> on_stop;
     [[no_unique_address]] rename_t<typename traits::errors, variant> error;
-    [[no_unique_address]] std::tuple<
-        variant<rename_t<typename single_values_of<Completions>::type, std::tuple>>...> values;
+    [[no_unique_address]] std::tuple<variant<rename_t<typename single_values_of<Completions>::type, std::tuple>>...>
+        values;
 
     explicit when_all_state(R r) noexcept(std::is_nothrow_move_constructible_v<R>) : receiver(static_cast<R &&>(r)) {}
 
@@ -161,7 +160,8 @@ private:
         stop.request_stop();
     }
     template <class... Slots> void send(Slots &...slots) noexcept {
-        std::apply([this]<class... Vs>(Vs &&...vs) { exec::set_value(static_cast<R &&>(receiver), static_cast<Vs &&>(vs)...); },
+        std::apply([this]<class... Vs>(
+                       Vs &&...vs) { exec::set_value(static_cast<R &&>(receiver), static_cast<Vs &&>(vs)...); },
                    std::tuple_cat(as_rvalues(slots)...));
     }
     template <class... Vs> static std::tuple<Vs &&...> as_rvalues(variant<std::tuple<Vs...>> &slot) noexcept {
@@ -191,7 +191,7 @@ struct when_all_operation<R, std::index_sequence<Is...>, Ss...>
 
     when_all_operation(R r, auto &&senders)
         : state(static_cast<R &&>(r)), parts(this, static_cast<decltype(senders)>(senders)) {}
-    void start() & noexcept {
+    void start() &noexcept {
         this->on_stop.set(get_stop_token(exec::get_env(this->receiver)), forward_stop{&this->stop});
         if constexpr (sizeof...(Ss) == 0)
             this->complete();
@@ -205,17 +205,16 @@ template <class... Ss> struct when_all_sender {
     [[no_unique_address]] std::tuple<Ss...> senders;
 
     template <class Self, class... Env>
-        requires(sender_in<copy_cvref_t<Self, Ss>, when_all_env<Env...>> && ...)
-    static consteval auto get_completion_signatures() {
+    requires(sender_in<copy_cvref_t<Self, Ss>, when_all_env<Env...>>
+                 &&...) static consteval auto get_completion_signatures() {
         return typename when_all_traits<part_completions_t<Self, Ss, when_all_env<Env...>>...>::completions();
     }
     template <receiver R> auto connect(R r) && {
-        return when_all_operation<R, std::index_sequence_for<Ss...>, Ss...>(
-            static_cast<R &&>(r), static_cast<std::tuple<Ss...> &&>(senders));
+        return when_all_operation<R, std::index_sequence_for<Ss...>, Ss...>(static_cast<R &&>(r),
+                                                                            static_cast<std::tuple<Ss...> &&>(senders));
     }
     template <receiver R>
-        requires(std::copy_constructible<Ss> && ...)
-    auto connect(R r) const & {
+    requires(std::copy_constructible<Ss> &&...) auto connect(R r) const & {
         return when_all_operation<R, std::index_sequence_for<Ss...>, const Ss &...>(static_cast<R &&>(r), senders);
     }
 };

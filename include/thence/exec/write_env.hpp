@@ -3,8 +3,8 @@
 #define THENCE_EXEC_WRITE_ENV_HPP
 
 /** @file exec/write_env.hpp
- *  @brief Answers queries of a sender: `write_env(sender, prop{get_stop_token, token})`. What the given environment does
- *         not know is asked of the receiver's. `unstoppable(sender)` never hears of a stop request.
+ *  @brief Answers queries of a sender: `write_env(sender, prop{get_stop_token, token})`. What the given environment
+ * does not know is asked of the receiver's. `unstoppable(sender)` never hears of a stop request.
  *
  *  Completion signatures: those of the sender in the joined environment.
  *
@@ -24,13 +24,13 @@ template <class R, class Env> struct write_env_receiver {
     [[no_unique_address]] R next;
     [[no_unique_address]] Env answers;
 
-    template <class... As> void set_value(As &&...as) && noexcept {
+    template <class... As> void set_value(As &&...as) &&noexcept {
         exec::set_value(static_cast<R &&>(next), static_cast<As &&>(as)...);
     }
-    template <class E> void set_error(E &&error) && noexcept {
+    template <class E> void set_error(E &&error) &&noexcept {
         exec::set_error(static_cast<R &&>(next), static_cast<E &&>(error));
     }
-    void set_stopped() && noexcept { exec::set_stopped(static_cast<R &&>(next)); }
+    void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(next)); }
     auto get_env() const noexcept { return env<Env, env_of_t<R>>(answers, exec::get_env(next)); }
 };
 
@@ -40,17 +40,15 @@ template <class S, class Env> struct write_env_sender {
     [[no_unique_address]] Env answers;
 
     template <class Self, class... Outer>
-        requires sender_in<copy_cvref_t<Self, S>, env<Env, Outer...>>
-    static consteval auto get_completion_signatures() {
-        return part_completions_t<Self, S, env<Env, Outer...>>();
-    }
-    template <receiver R> auto connect(R r) && noexcept(nothrow_connect<S, write_env_receiver<R, Env>>) {
+    requires sender_in<copy_cvref_t<Self, S>, env<Env, Outer...>>
+    static consteval auto get_completion_signatures() { return part_completions_t<Self, S, env<Env, Outer...>>(); }
+    template <receiver R> auto connect(R r) &&noexcept(nothrow_connect<S, write_env_receiver<R, Env>>) {
         return exec::connect(static_cast<S &&>(predecessor),
                              write_env_receiver<R, Env>{static_cast<R &&>(r), static_cast<Env &&>(answers)});
     }
     template <receiver R>
-        requires std::copy_constructible<S>
-    auto connect(R r) const & noexcept(nothrow_connect<const S &, write_env_receiver<R, Env>>) {
+    requires std::copy_constructible<S>
+    auto connect(R r) const &noexcept(nothrow_connect<const S &, write_env_receiver<R, Env>>) {
         return exec::connect(predecessor, write_env_receiver<R, Env>{static_cast<R &&>(r), answers});
     }
     auto get_env() const noexcept { return forward_env(exec::get_env(predecessor)); }
@@ -64,8 +62,7 @@ struct write_env_t {
                                                                             static_cast<Env &&>(environment)};
     }
     template <class Env>
-        requires(!sender<Env>)
-    constexpr auto operator()(Env &&environment) const {
+    requires(!sender<Env>) constexpr auto operator()(Env &&environment) const {
         return detail::bound_closure(*this, static_cast<Env &&>(environment));
     }
 };

@@ -22,13 +22,16 @@ template <class Env> constexpr auto allocator_of(const Env &environment) noexcep
 
 template <class T, class Allocator> struct rebound;
 template <class T, class Allocator>
-    requires requires { typename Allocator::template rebind<T>::other; }
+requires requires {
+    typename Allocator::template rebind<T>::other;
+}
 struct rebound<T, Allocator> {
     using type = typename Allocator::template rebind<T>::other;
 };
 template <class T, template <class, class...> class Allocator, class U, class... As>
-    requires(!requires { typename Allocator<U, As...>::template rebind<T>::other; })
-struct rebound<T, Allocator<U, As...>> {
+requires(!requires {
+    typename Allocator<U, As...>::template rebind<T>::other;
+}) struct rebound<T, Allocator<U, As...>> {
     using type = Allocator<T, As...>;
 };
 

@@ -15,8 +15,9 @@ namespace thence::exec {
 /** How an error of type E is thrown. */
 template <class E> struct error_as_exception {
     [[noreturn]] static void raise(E error) {
-        static_assert(!requires { error.default_error_condition(); },
-                      "include <thence/exec/error_code.hpp> to throw a std::error_code as std::system_error");
+        static_assert(
+            !requires { error.default_error_condition(); },
+            "include <thence/exec/error_code.hpp> to throw a std::error_code as std::system_error");
         throw static_cast<E &&>(error);
     }
 };

@@ -18,35 +18,25 @@ template <class T, class... Ts> inline constexpr bool contains = (std::is_same_v
 
 template <class> inline constexpr bool always_false = false;
 
-template <class Done, class... Ts> struct unique_into {
-    using type = Done;
-};
+template <class Done, class... Ts> struct unique_into { using type = Done; };
 template <class... Done, class T, class... Ts>
 struct unique_into<list<Done...>, T, Ts...>
     : unique_into<std::conditional_t<contains<T, Done...>, list<Done...>, list<Done..., T>>, Ts...> {};
 /** The types without repetition, in order of their first appearance. */
 template <class... Ts> using unique_t = typename unique_into<list<>, Ts...>::type;
 
-template <class... Lists> struct concat {
-    using type = list<>;
-};
-template <class... Ts> struct concat<list<Ts...>> {
-    using type = list<Ts...>;
-};
+template <class... Lists> struct concat { using type = list<>; };
+template <class... Ts> struct concat<list<Ts...>> { using type = list<Ts...>; };
 template <class... Ts, class... Us, class... Rest>
 struct concat<list<Ts...>, list<Us...>, Rest...> : concat<list<Ts..., Us...>, Rest...> {};
 template <class... Lists> using concat_t = typename concat<Lists...>::type;
 
 template <class List, template <class...> class To> struct rename;
-template <class... Ts, template <class...> class To> struct rename<list<Ts...>, To> {
-    using type = To<Ts...>;
-};
+template <class... Ts, template <class...> class To> struct rename<list<Ts...>, To> { using type = To<Ts...>; };
 template <class List, template <class...> class To> using rename_t = typename rename<List, To>::type;
 
 template <class List> struct rename_unique;
-template <class... Ts> struct rename_unique<list<Ts...>> {
-    using type = unique_t<Ts...>;
-};
+template <class... Ts> struct rename_unique<list<Ts...>> { using type = unique_t<Ts...>; };
 template <class List> using unique_list_t = typename rename_unique<List>::type;
 
 /** The position of T among Ts. */
@@ -78,7 +68,7 @@ struct immovable {
 template <class Fn> struct in_place_from {
     Fn fn;
     using type = std::invoke_result_t<Fn>;
-    operator type() && noexcept(std::is_nothrow_invocable_v<Fn>) { return static_cast<Fn &&>(fn)(); } // NOLINT
+    operator type() &&noexcept(std::is_nothrow_invocable_v<Fn>) { return static_cast<Fn &&>(fn)(); } // NOLINT
 };
 template <class Fn> in_place_from(Fn) -> in_place_from<Fn>;
 

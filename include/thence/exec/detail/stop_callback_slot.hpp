@@ -14,7 +14,9 @@ namespace thence::exec::detail {
 /** Room for a callback of `Token` that calls an F. */
 template <class Token, class F> class stop_callback_slot {
 public:
-    void set(Token token, F fn) { callback_.template emplace<callback>(static_cast<Token &&>(token), static_cast<F &&>(fn)); }
+    void set(Token token, F fn) {
+        callback_.template emplace<callback>(static_cast<Token &&>(token), static_cast<F &&>(fn));
+    }
     /** On return F does not run, unless this is called from within it. */
     void reset() noexcept { callback_.reset(); }
 
