@@ -38,8 +38,8 @@ struct nothing {};
 
 /** From the list of value tuples of a sender: what is kept, and what co_await returns. */
 template <class Values> struct await_value {
-    static_assert(always_false<Values>, "co_await of a sender with no or several ways to complete with values; handle "
-                                        "them before, or pipe it into into_variant()");
+    static_assert(always_false<Values>, "co_await of a sender with several ways to complete with values: pipe it into "
+                                        "into_variant() to make one of them");
 };
 template <> struct await_value<list<std::tuple<>>> {
     using kept = nothing;
