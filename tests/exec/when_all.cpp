@@ -142,23 +142,24 @@ TEST(WhenAll, passes_a_stop_request_of_the_receiver_on) {
     EXPECT_EQ(got.completions(), 1);
 }
 
+/** Destroys its operation, which so ends inside request_stop() of the receiver's source and of when_all's own. */
+struct destroying {
+    using receiver_concept = ex::receiver_t;
+    struct holder {
+        bool stopped = false;
+        void (*destroy)(holder *) = nullptr;
+        void *operation = nullptr;
+    } * owner;
+    ex::inplace_stop_token token;
+    void set_value(auto &&...) &&noexcept { ADD_FAILURE(); }
+    void set_stopped() &&noexcept {
+        owner->stopped = true;
+        owner->destroy(owner);
+    }
+    auto get_env() const noexcept { return ex::prop{ex::get_stop_token, token}; }
+};
+
 TEST(WhenAll, may_be_destroyed_by_its_receiver_while_it_is_stopped) {
-    // The operation ends inside request_stop() of the receiver's source and of its own.
-    struct destroying {
-        using receiver_concept = ex::receiver_t;
-        struct holder {
-            bool stopped = false;
-            void (*destroy)(holder *) = nullptr;
-            void *operation = nullptr;
-        } * owner;
-        ex::inplace_stop_token token;
-        void set_value(auto &&...) &&noexcept { ADD_FAILURE(); }
-        void set_stopped() &&noexcept {
-            owner->stopped = true;
-            owner->destroy(owner);
-        }
-        auto get_env() const noexcept { return ex::prop{ex::get_stop_token, token}; }
-    };
     bool a = false, b = false;
     ex::inplace_stop_source source;
     auto sender = ex::when_all(stoppable_sender{&a}, stoppable_sender{&b});

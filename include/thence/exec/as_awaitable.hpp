@@ -40,6 +40,8 @@ struct nothing {};
 template <class Values> struct await_value {
     static_assert(always_false<Values>, "co_await of a sender with several ways to complete with values: pipe it into "
                                         "into_variant() to make one of them");
+    using kept = nothing; // no second message
+    using type = void;
 };
 template <> struct await_value<list<std::tuple<>>> {
     using kept = nothing;

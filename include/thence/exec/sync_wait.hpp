@@ -31,6 +31,7 @@ template <class Values> struct sync_wait_result {
         always_false<Values>,
         "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others into it "
         "with then(), upon_error(), or pipe it into into_variant()");
+    using type = std::tuple<>; // no second message
 };
 template <class Tuple> struct sync_wait_result<list<Tuple>> { using type = Tuple; };
 

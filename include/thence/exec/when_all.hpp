@@ -37,6 +37,8 @@ template <class... Env> using when_all_env = env<when_all_token, Env...>;
 template <class Values> struct single_values {
     static_assert(always_false<Values>, "when_all: a sender has several ways to complete with values; pipe it into "
                                         "into_variant() to make one of them");
+    static constexpr bool any = false; // no second message
+    using type = list<>;
 };
 template <> struct single_values<list<>> {
     static constexpr bool any = false;
