@@ -13,7 +13,8 @@
  *
  *  All translation units of a program choose the same. `THENCE_EXECUTION_IS_STD`, `..._IS_STDEXEC`, `..._IS_THENCE` is
  *  then defined as 1. With thence::exec and stdexec there are also `split`, `start_detached` and `any_sender`, which
- *  C++26 lacks, and `task` goes on wherever what it awaited completed.
+ *  C++26 lacks. A `task` of thence::exec goes on wherever what it awaited completed; those of the other two return to
+ * the scheduler they were started on.
  * */
 
 #include <version>
@@ -36,7 +37,7 @@ namespace thence::ex {
 using namespace ::stdexec; // NOLINT(google-build-using-namespace): a name for a library
 using ::exec::split;       // a declaration here goes before what the namespace above has
 using ::exec::start_detached;
-template <class T = void> using task = ::exec::basic_task<T, ::exec::inline_task_context<T>>;
+template <class T = void> using task = ::exec::task<T>;
 template <class... Sigs> using any_sender = ::exec::any_sender<::exec::any_receiver<completion_signatures<Sigs...>>>;
 } // namespace thence::ex
 

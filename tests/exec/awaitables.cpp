@@ -82,7 +82,7 @@ TEST(Awaitable, can_be_awaited_in_a_task_beside_senders) {
     auto body = [](event &awaited, int &result) -> ex::task<void> {
         result = co_await event_ref{&awaited} + co_await ex::just(1);
     };
-    auto operation = ex::connect(body(e, seen), recording{&got});
+    auto operation = ex::connect(body(e, seen), recording{&got, on_scheduler(ex::inline_scheduler())});
     ex::start(operation);
     e.fire(4);
     EXPECT_EQ(seen, 5);

@@ -72,7 +72,9 @@ static_assert(ex::scheduler<ex::inline_scheduler>);
 
 using operation = ex::connect_result_t<decltype(ex::just(1)), value_only>;
 static_assert(ex::operation_state<operation> && !ex::operation_state<int>);
+#if THENCE_EXECUTION_IS_THENCE
 static_assert(!std::is_move_constructible_v<operation>);
+#endif
 
 // Types gathered from signatures.
 using several = with_function;

@@ -63,13 +63,17 @@ TEST(ReadEnv, sends_the_answer) {
 
 TEST(WriteEnv, answers_and_leaves_the_rest_to_the_receiver) {
     record got;
-    int sum = 0;
-    auto asks =
-        ex::when_all(ex::read_env(color), ex::read_env(secret)) | ex::then([&](int a, int b) noexcept { sum = a + b; });
-    auto operation = ex::connect(ex::write_env(std::move(asks), ex::prop{color, 20}),
-                                 recording{&got, ex::env{ex::prop{color, 1}, ex::prop{secret, 2}}});
-    ex::start(operation);
-    EXPECT_EQ(sum, 22);
+    int first = 0, second = 0;
+    const auto outer = ex::env{ex::prop{color, 1}, ex::prop{secret, 2}};
+    const auto keep = [](int &where) { return ex::then([&where](int i) noexcept { where = i; }); };
+    auto a = ex::connect(ex::write_env(ex::read_env(color) | keep(first), ex::prop{color, 20}), recording{&got, outer});
+    auto b =
+        ex::connect(ex::write_env(ex::read_env(secret) | keep(second), ex::prop{color, 20}), recording{&got, outer});
+    ex::start(a);
+    ex::start(b);
+    EXPECT_EQ(first, 20);
+    EXPECT_EQ(second, 2);
+    EXPECT_EQ(got.values, 2);
 }
 
 TEST(WriteEnv, can_be_piped) {
@@ -81,10 +85,9 @@ TEST(Unstoppable, never_hears_of_a_stop_request) {
     ex::inplace_stop_source source;
     source.request_stop();
     auto asks = ex::read_env(ex::get_stop_token) | ex::then([](auto token) noexcept { return token.stop_requested(); });
-    auto [heard] = ex::sync_wait(asks | ex::write_env(ex::prop{ex::get_stop_token, source.get_token()})).value();
-    auto [not_heard] =
-        ex::sync_wait(asks | ex::unstoppable() | ex::write_env(ex::prop{ex::get_stop_token, source.get_token()}))
-            .value();
+    const auto stopped = ex::prop{ex::get_stop_token, source.get_token()};
+    auto [heard] = ex::sync_wait(ex::write_env(asks, stopped)).value();
+    auto [not_heard] = ex::sync_wait(ex::write_env(ex::unstoppable(asks), stopped)).value();
     EXPECT_TRUE(heard);
     EXPECT_FALSE(not_heard);
 }

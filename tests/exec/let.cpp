@@ -69,7 +69,13 @@ TEST(LetValue, errors_and_stops_of_the_next_sender_pass) {
     EXPECT_EQ(got.stopped, 1);
     EXPECT_EQ(got.completions(), 1);
     auto [caught] = ex::sync_wait(ex::just() | ex::let_value([]() noexcept { return ex::just_error(5); }) |
-                                  ex::upon_error([](int error) { return error; }))
+                                  ex::upon_error([](auto &&error) {
+                                      // stdexec also has an exception here, should connecting throw
+                                      if constexpr (std::is_same_v<std::decay_t<decltype(error)>, int>)
+                                          return error;
+                                      else
+                                          return 0;
+                                  }))
                         .value();
     EXPECT_EQ(caught, 5);
 }

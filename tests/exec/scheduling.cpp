@@ -7,7 +7,8 @@ namespace {
 
 using loop_scheduler = decltype(std::declval<ex::run_loop &>().get_scheduler());
 
-static_assert(ex::sends_stopped<decltype(ex::schedule(std::declval<loop_scheduler>())), ex::env<>>);
+static_assert(ex::sends_stopped<decltype(ex::schedule(std::declval<loop_scheduler>())),
+                                ex::prop<ex::get_stop_token_t, ex::inplace_stop_token>>);
 static_assert(completes_with<decltype(ex::schedule(ex::inline_scheduler())), ex::set_value_t()>);
 // continues_on adds what the scheduler may do instead of going on, and an exception if keeping the values may throw.
 static_assert(completes_with<decltype(ex::just(1) | ex::continues_on(std::declval<manual_scheduler>())),

@@ -55,7 +55,7 @@ TYPED_TEST(Scopes, several_may_join) {
     pending_list list;
     ex::spawn(pending_sender{&list}, scope.get_token());
     record got[2];
-    const auto env = ex::prop{ex::get_scheduler, ex::inline_scheduler()};
+    const auto env = on_scheduler(ex::inline_scheduler());
     auto a = ex::connect(scope.join(), recording{&got[0], env});
     auto b = ex::connect(scope.join(), recording{&got[1], env});
     ex::start(a);
@@ -71,7 +71,7 @@ TYPED_TEST(Scopes, join_completes_on_the_scheduler_of_its_environment) {
     pending_list work, turns;
     ex::spawn(pending_sender{&work}, scope.get_token());
     record got;
-    auto join = ex::connect(scope.join(), recording{&got, ex::prop{ex::get_scheduler, manual_scheduler{&turns}}});
+    auto join = ex::connect(scope.join(), recording{&got, on_scheduler(manual_scheduler{&turns})});
     ex::start(join);
     work.complete();
     EXPECT_EQ(got.completions(), 0);
@@ -125,7 +125,7 @@ TYPED_TEST(Scopes, dropping_a_future_asks_its_work_to_stop) {
 TYPED_TEST(Scopes, an_associated_sender_keeps_the_scope) {
     TypeParam scope;
     record joined;
-    const auto env = ex::prop{ex::get_scheduler, ex::inline_scheduler()};
+    const auto env = on_scheduler(ex::inline_scheduler());
     auto join = ex::connect(scope.join(), recording{&joined, env});
     {
         auto sender = ex::just(1) | ex::associate(scope.get_token());

@@ -10,9 +10,9 @@
 namespace {
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
-constexpr int rounds = 2000;
+constexpr int rounds = 8000;
 #else
-constexpr int rounds = 10000;
+constexpr int rounds = 20000;
 #endif
 
 /** Runs two functions at the same time, again and again; `both` lets neither begin before the other is ready. */
@@ -54,16 +54,20 @@ TEST(StopSourceStress, a_callback_runs_or_is_removed_and_never_both) {
     int ran = 0;
     for (int i = 0; i < rounds; ++i) {
         source = std::make_unique<ex::inplace_stop_source>();
-        auto value = std::make_unique<int>(0);
-        auto add = [&] { ++*value; };
-        using callback = ex::inplace_stop_callback<decltype(add)>;
+        // One each: the two may run on different threads at the same time.
+        auto a = std::make_unique<int>(0), b = std::make_unique<int>(0);
+        auto add_a = [&] { ++*a; };
+        auto add_b = [&] { ++*b; };
         other.run([&] {
-            std::optional<callback> first(std::in_place, source->get_token(), add);
-            std::optional<callback> second(std::in_place, source->get_token(), add);
+            std::optional<ex::inplace_stop_callback<decltype(add_a)>> first(std::in_place, source->get_token(), add_a);
+            std::optional<ex::inplace_stop_callback<decltype(add_b)>> second(std::in_place, source->get_token(), add_b);
             first.reset();
             second.reset();
-            ran += *value;
-            value.reset(); // a callback that still ran would use it
+            ASSERT_LE(*a, 1);
+            ASSERT_LE(*b, 1);
+            ran += *a + *b;
+            a.reset(); // a callback that still ran would use it
+            b.reset();
         });
     }
     EXPECT_LE(ran, 2 * rounds);
@@ -210,7 +214,7 @@ TEST(FutureStress, is_taken_or_dropped_while_its_work_completes) {
     for (int i = 0; i < rounds / 4; ++i) {
         ex::counting_scope scope;
         auto future =
-            ex::spawn_future(ex::schedule(a.scheduler()) | ex::then([] { return counted(); }), scope.get_token());
+            ex::spawn_future(ex::schedule(a.scheduler()) | ex::then([] { return move_only(1); }), scope.get_token());
         { auto dropped = ex::spawn_future(ex::schedule(a.scheduler()), scope.get_token()); }
         taken += ex::sync_wait(std::move(future)).has_value() ? 1 : 0;
         ex::sync_wait(scope.join());

@@ -146,6 +146,15 @@ struct manual_scheduler {
     friend bool operator==(const manual_scheduler &, const manual_scheduler &) = default;
 };
 
+/** An environment with a scheduler, and nothing else; stdexec asks for the one that an operation was started on. */
+template <class Scheduler> auto on_scheduler(Scheduler scheduler) {
+#if THENCE_EXECUTION_IS_STDEXEC
+    return ex::env{ex::prop{ex::get_scheduler, scheduler}, ex::prop{ex::get_start_scheduler, scheduler}};
+#else
+    return ex::prop{ex::get_scheduler, scheduler};
+#endif
+}
+
 /** A thread that runs a loop. */
 class loop_thread {
 public:

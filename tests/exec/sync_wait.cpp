@@ -37,7 +37,9 @@ struct two_ways {
 };
 
 using either = std::variant<std::tuple<int>, std::tuple<std::string>>;
+#if THENCE_EXECUTION_IS_THENCE // stdexec adds an exception, whatever the values are
 static_assert(completes_with<decltype(two_ways{true} | ex::into_variant()), ex::set_value_t(either)>);
+#endif
 
 /** One way to complete with a value, and then an error or a stop instead. */
 template <class Completion> struct instead_of_a_value {

@@ -15,7 +15,8 @@ using may_throw = decltype(ex::just() | ex::then([]() noexcept -> const std::str
                                static std::string s;
                                return s;
                            }));
-static_assert(completes_with<decltype(ex::when_all(std::declval<may_throw>())), ex::set_value_t(std::string), throws>);
+static_assert(completes_with<decltype(ex::when_all(std::declval<may_throw>(), ex::just())),
+                             ex::set_value_t(std::string), throws>);
 
 /** A stop request of the receiver's that a pending operation answers. */
 struct stoppable_sender {
