@@ -17,7 +17,7 @@ namespace thence::base {
 // One thread's stock. A plain aggregate, so that a thread_local one needs no initialization check.
 template <class T> struct magazine {
     T *head;
-    unsigned count;
+    unsigned count; // what level() was not yet told of is missing: it may wrap below zero meanwhile
 };
 
 template <class T> class pool {
@@ -40,16 +40,16 @@ public:
 
     void give(magazine<T> &mine, T *object) noexcept {
         give_one_of_many(mine, object);
-        level(mine);
+        level(mine, 1);
     }
 
-    // For a loop of gives, with one level() after it.
+    // For a loop of gives, with one level() for all of them after it.
     void give_one_of_many(magazine<T> &mine, T *object) noexcept {
         object->next = mine.head;
         mine.head = object;
-        ++mine.count;
     }
-    void level(magazine<T> &mine) noexcept {
+    void level(magazine<T> &mine, unsigned given) noexcept {
+        mine.count += given;
         if (mine.count > 2 * batch) [[unlikely]] {
             spill(mine, mine.count - batch);
         }

@@ -2,14 +2,17 @@
 // An intrusive FIFO that any thread pushes to without a lock and any thread pops from.
 //
 // Invariant: an item is in at most one queue, and in that queue exactly once: it is reachable from `inbox_` or from
-// `outbox_`, or held by one pop() on its way between them. push() only swings `inbox_`; `outbox_` changes under
-// `lock_`. Items come out in the order of their pushes (per pusher). pop() hands out one item at a time, so a consumer
-// that runs a long callback holds back nothing that another consumer could run.
+// `outbox_`, or held by one pop() on its way between them. push() only swings `inbox_`. `outbox_` is its own lock: who
+// exchanges `busy` into it and gets anything else out holds the list, and ends that by storing what is left of it.
+// Items come out in the order of their pushes (per pusher, where one thread pops). pop() hands out one item at a time,
+// so a consumer that runs a long callback holds back nothing that another consumer could run.
 #pragma once
 
+#include "base/peek.hpp"
 #include "base/spin_lock.hpp"
 
-#include <mutex>
+#include <atomic>
+#include <cstdint>
 
 namespace thence::base {
 
@@ -27,53 +30,88 @@ public:
         return outbox_.load(std::memory_order_relaxed) == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr;
     }
 
-    // Look at empty() first where nothing is likely.
     Item *pop() noexcept {
-        if (outbox_.load(std::memory_order_relaxed) == nullptr) {
-            // What we take from the inbox is ours alone; one item needs no lock to stay in order.
-            Item *item = inbox_.exchange(nullptr, std::memory_order_acquire);
-            return item == nullptr || item->next == nullptr ? item : share(item);
+        Item *first = outbox_.exchange(busy(), std::memory_order_acquire);
+        if (!is_item(first)) [[unlikely]] {
+            first = first == nullptr ? nullptr : take_outbox();
+            if (first == nullptr) {
+                outbox_.store(nullptr, std::memory_order_release);
+                return pop_inbox();
+            }
         }
-        lock_.lock();
-        Item *item = outbox_.load(std::memory_order_relaxed);
-        if (item != nullptr) [[likely]] {
-            outbox_.store(item->next, std::memory_order_relaxed);
-        }
-        lock_.unlock();
-        return item;
+        outbox_.store(first->next, std::memory_order_release);
+        return first;
     }
 
+    // The same where one item is likely; null if there is none, or more to choose from than the inbox.
+    Item *pop_newcomer() noexcept { return peek(outbox_) != nullptr ? nullptr : pop_inbox(); }
+
 private:
+    static Item *busy() noexcept { return reinterpret_cast<Item *>(std::uintptr_t{1}); }
+    static bool is_item(Item *item) noexcept { return reinterpret_cast<std::uintptr_t>(item) > 1; }
+
+    Item *pop_inbox() noexcept {
+        // What we take from the inbox is ours alone; one item needs no list to stay in order.
+        Item *item = inbox_.exchange(nullptr, std::memory_order_acquire);
+        return item == nullptr || item->next == nullptr ? item : share(item);
+    }
+
+    // The list, when it is free; null if it is empty. The caller stores what is left of it.
+    __attribute__((noinline)) Item *take_outbox() noexcept {
+        spin_wait wait;
+        Item *first = busy();
+        while (first == busy()) {
+            wait();
+            if (outbox_.load(std::memory_order_relaxed) != busy()) {
+                first = outbox_.exchange(busy(), std::memory_order_acquire);
+            }
+        }
+        return first;
+    }
+
     // Turns what came out of the inbox around, keeps the oldest and leaves the rest to everybody.
     __attribute__((noinline)) Item *share(Item *newest) noexcept {
         Item *oldest = nullptr;
-        while (newest != nullptr) {
-            Item *next = newest->next;
+        for (;;) { // three at a time, so that no pointer is moved from one name to another
+            Item *const second = newest->next;
             newest->next = oldest;
-            oldest = newest;
-            newest = next;
+            if (second == nullptr) {
+                oldest = newest;
+                break;
+            }
+            Item *const third = second->next;
+            second->next = newest;
+            if (third == nullptr) {
+                oldest = second;
+                break;
+            }
+            Item *const fourth = third->next;
+            third->next = second;
+            oldest = third;
+            if (fourth == nullptr) {
+                break;
+            }
+            newest = fourth;
         }
-        lock_.lock();
+        Item *first = outbox_.exchange(busy(), std::memory_order_acquire);
+        if (first == busy()) {
+            first = take_outbox();
+        }
         // Another thread may have shared older items meanwhile: ours go behind them.
-        Item *first = outbox_.load(std::memory_order_relaxed);
-        if (first == nullptr) {
-            outbox_.store(oldest->next, std::memory_order_relaxed);
-        } else {
+        if (first != nullptr) {
             Item *tail = first;
             while (tail->next != nullptr) {
                 tail = tail->next;
             }
             tail->next = oldest;
             oldest = first;
-            outbox_.store(first->next, std::memory_order_relaxed);
         }
-        lock_.unlock();
+        outbox_.store(oldest->next, std::memory_order_release);
         return oldest;
     }
 
     std::atomic<Item *> inbox_{nullptr};  // newest first
-    std::atomic<Item *> outbox_{nullptr}; // oldest first; written under lock_ only
-    spin_lock lock_;
+    std::atomic<Item *> outbox_{nullptr}; // oldest first, or busy()
 };
 
 } // namespace thence::base

@@ -40,6 +40,8 @@ public:
     bool try_lock() noexcept {
         return !flag_.load(std::memory_order_relaxed) && !flag_.exchange(true, std::memory_order_acquire);
     }
+    // For a lock that is hardly ever taken: does not look first.
+    bool try_lock_at_once() noexcept { return !flag_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { flag_.store(false, std::memory_order_release); }
 
 private:

@@ -2,8 +2,10 @@
 // What the library's own API and its facades share: checked entry points that report errors as MPI does.
 #pragma once
 
+#include "base/peek.hpp"
 #include "continuation/attach.hpp"
 #include "mpi/calls.hpp"
+#include "progress/progress.hpp"
 
 namespace thence::c_api {
 
@@ -12,37 +14,76 @@ inline int fail(int code) noexcept {
 }
 
 int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
-// Everything else, with all checks. `refused`: attach_single() was, just before.
+// Anything, with all checks.
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag, bool refused = false) noexcept;
+           MPI_Request cr, int *flag) noexcept;
+// The end of attach_one() when MPI refused to push the operation.
+int attach_refused(MPI_Request *request, int *flag) noexcept;
 int wake_up() noexcept;
 
-// Good arguments and one operation that MPI can push, inline. Else `otherwise` is called with all that is needed to do
-// the work from the start; it is the last thing that happens here, so nothing need be saved for it.
+// One operation, if the arguments are good and it is a common one: the ways for an engine that MPI pushes to and for one
+// that looks, inline in the functions that the user calls. Else these call `otherwise`, with all that is needed to do
+// the work from the start. It is the last thing that happens then, so nothing need be saved for it.
 template <class Otherwise>
-[[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
-                                             MPI_Status *status, MPI_Request cr, int *flag,
-                                             Otherwise otherwise) noexcept {
-    using continuation::single_result;
-    continuation::continuation_request *object = continuation::continuation_request::pushing_from(cr);
-    if (object == nullptr) [[unlikely]] {
-        return otherwise(false);
+[[gnu::always_inline]] inline int attach_polled(MPI_Request *request, const continuation::attachment &what,
+                                                MPI_Status *status, MPI_Request cr, int *flag,
+                                                Otherwise otherwise) noexcept {
+    continuation::continuation_request &object = *continuation::object_of(cr);
+    if (!object.polls()) [[unlikely]] {
+        return otherwise();
     }
     if (request == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
     if (what.callback == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
     if (flag == nullptr) [[unlikely]] {
-        return otherwise(false);
+        return otherwise();
     }
-    const single_result result = continuation::attach_single(*request, what, status, *object);
-    if (result != single_result::attached) [[unlikely]] {
-        return otherwise(result == single_result::refused);
+    continuation::attach_result result;
+    if (continuation::attach_polled(*request, what, status, object, result) !=
+        continuation::single_result::attached) [[unlikely]] {
+        return otherwise();
+    }
+    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
+        progress::wake();
+    }
+    *flag = result.flag;
+    return result.error;
+}
+
+// `polled`: calls the above, if `cr` has the form of a CR.
+template <class Polled, class Otherwise>
+[[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
+                                             MPI_Status *status, MPI_Request cr, int *flag, Polled polled,
+                                             Otherwise otherwise) noexcept {
+    using continuation::single_result;
+    if (!continuation::names_object(cr)) [[unlikely]] {
+        return otherwise();
+    }
+    continuation::continuation_request &object = *continuation::object_of(cr);
+    if (!object.pushes()) [[unlikely]] {
+        return polled();
+    }
+    if (request == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    if (what.callback == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    if (flag == nullptr) [[unlikely]] {
+        return otherwise();
+    }
+    const single_result result = continuation::attach_pushed(*request, what, status, object);
+    if (result == single_result::not_tried) [[unlikely]] {
+        return otherwise();
+    }
+    if (result == single_result::refused) [[unlikely]] {
+        return attach_refused(request, flag);
     }
     *flag = 0;
-    if (!progress::ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
         return wake_up();
     }
     return MPI_SUCCESS;

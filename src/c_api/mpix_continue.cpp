@@ -18,9 +18,11 @@ __attribute__((noinline)) int continue_otherwise(MPI_Request *op_request, int *f
     return c_api::attach(1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status, cont_req, flag);
 }
 
-__attribute__((noinline)) int continue_refused(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
-                                               void *cb_data, MPI_Status *status, MPI_Request cont_req) {
-    return c_api::attach(1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status, cont_req, flag, true);
+__attribute__((noinline)) int continue_polled(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
+                                              void *cb_data, MPI_Status *status, MPI_Request cont_req) {
+    return c_api::attach_polled(op_request, paper(cb, cb_data, nullptr), status, cont_req, flag, [=] {
+        return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req);
+    });
 }
 
 } // namespace
@@ -33,11 +35,10 @@ int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
                   MPI_Request cont_req) {
-    return c_api::attach_one(op_request, paper(cb, cb_data, __builtin_return_address(0)), status, cont_req, flag,
-                             [=](bool refused) {
-                                 return refused ? continue_refused(op_request, flag, cb, cb_data, status, cont_req)
-                                                : continue_otherwise(op_request, flag, cb, cb_data, status, cont_req);
-                             });
+    return c_api::attach_one(
+        op_request, paper(cb, cb_data, nullptr), status, cont_req, flag,
+        [=] { return continue_polled(op_request, flag, cb, cb_data, status, cont_req); },
+        [=] { return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req); });
 }
 
 int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,

@@ -50,9 +50,10 @@ int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_
     }
     const continuation::attachment what = forum(cb, cb_data, flags, __builtin_return_address(0));
     int flag = 0;
-    return c_api::attach_one(request, what, status, cont_req, &flag, [&](bool refused) {
-        return c_api::attach(1, request, what, status, cont_req, &flag, refused);
-    });
+    const auto otherwise = [&] { return c_api::attach(1, request, what, status, cont_req, &flag); };
+    return c_api::attach_one(
+        request, what, status, cont_req, &flag,
+        [&] { return c_api::attach_polled(request, what, status, cont_req, &flag, otherwise); }, otherwise);
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,

@@ -47,11 +47,13 @@ int wake_up() noexcept {
     return MPI_SUCCESS;
 }
 
+int attach_refused(MPI_Request *request, int *flag) noexcept {
+    const continuation::withdrawn back = continuation::withdraw(*request);
+    return attach(1, request, back.what, back.status, back.cr, flag);
+}
+
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag, bool refused) noexcept {
-    if (refused) {
-        continuation::withdraw();
-    }
+           MPI_Request cr, int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
@@ -104,6 +106,12 @@ int finish_test(const continuation::test_result &result, MPI_Status *status) {
     return result.error == MPI_SUCCESS ? MPI_SUCCESS : fail(result.error);
 }
 
+int wait_long(MPI_Request *cr, MPI_Status *status) {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(cr, code);
+    return object == nullptr ? code : finish_test(continuation::wait(*object), status);
+}
+
 } // namespace
 
 extern "C" {
@@ -119,9 +127,10 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
     if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) {
         return c_api::attach(count, requests, what, statuses, cr, flag);
     }
-    return c_api::attach_one(requests, what, statuses, cr, flag, [&](bool refused) {
-        return c_api::attach(1, requests, what, statuses, cr, flag, refused);
-    });
+    const auto otherwise = [&] { return c_api::attach(1, requests, what, statuses, cr, flag); };
+    return c_api::attach_one(
+        requests, what, statuses, cr, flag,
+        [&] { return c_api::attach_polled(requests, what, statuses, cr, flag, otherwise); }, otherwise);
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
@@ -136,15 +145,10 @@ int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
 }
 
 int thence_wait(MPI_Request *cr, MPI_Status *status) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
-    if (object != nullptr && continuation::wait_is_over(*object)) [[likely]] {
-        if (status != MPI_STATUS_IGNORE && status != nullptr) {
-            *status = mpi::empty_status();
-        }
-        return MPI_SUCCESS;
+    if (cr == nullptr) [[unlikely]] {
+        return fail(MPI_ERR_ARG);
     }
-    return object == nullptr ? code : finish_test(continuation::wait(*object), status);
+    return continuation::finish_wait(cr, status, &wait_long);
 }
 
 int thence_start(MPI_Request *cr) {
@@ -207,7 +211,7 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     info->flags = object->flags();
     info->max_poll = object->max_poll();
     const continuation::thread_state &here = continuation::this_thread;
-    info->registered = object->registered() - (here.current == object ? here.held : 0);
+    info->registered = object->registered() - (here.current == object ? here.held() : 0);
     info->active = object->active() && (object->has(THENCE_CR_NEEDS_START) || !object->idle()) ? 1 : 0;
     info->detects_persistent = engine::current->detects_persistent() ? 1 : 0;
     info->engine = engine::current->name();

@@ -15,33 +15,71 @@
 namespace thence::continuation {
 
 base::pool<continuation> continuations;
+base::pool<group> groups;
 
-bool continuation::reserve(int n) noexcept {
-    if (n > others_capacity) {
-        auto *more = new (std::nothrow) engine::operation[static_cast<std::size_t>(n)];
+bool group::reserve(int n) noexcept {
+    if (n > capacity) {
+        auto *more = new (std::nothrow) member[static_cast<std::size_t>(n)];
         if (more == nullptr) {
             return false;
         }
-        delete[] others;
-        others = more;
-        others_capacity = n;
+        delete[] members;
+        members = more;
+        capacity = n;
     }
     return true;
 }
 
-void continuation::expand() noexcept {
-    first = {request, statuses == MPI_STATUS_IGNORE ? nullptr : statuses, this, MPI_SUCCESS, engine::tending::pushed};
-    count = 1;
-}
-
 void operation_complete(engine::operation &op) noexcept {
-    auto &c = *static_cast<continuation *>(op.owner);
-    if (c.count == 1 || c.remaining.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    continuation &c = owner_of(op);
+    if (op.in_group) {
+        if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+            return;
+        }
         if (observing != nullptr) [[unlikely]] {
             observing->ready(c);
         }
-        c.cr->enqueue(&c);
     }
+    c.cr->enqueue(&c);
+}
+
+namespace {
+
+// A last call of single_complete(), so that its common end saves nothing.
+[[maybe_unused]] __attribute__((noinline)) int continuation_complete(continuation &c) noexcept {
+    c.cr->enqueue(&c);
+    return 1;
+}
+
+// Takes what try_push() stored, and marks the request complete. That comes before it is reported: whoever runs the
+// continuation may release the request at once.
+[[maybe_unused, gnu::always_inline]] inline void *accept(void *object) noexcept {
+#if defined(OPEN_MPI)
+    const engine::openmpi::request_view request(object);
+    // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    void *data = request.callback_data().load(std::memory_order_relaxed);
+    request.complete().store(engine::openmpi::completed, std::memory_order_release);
+    return data;
+#else
+    return object;
+#endif
+}
+
+} // namespace
+
+int single_complete(void *object) noexcept {
+    auto *c = static_cast<continuation *>(accept(object));
+    if (c->cr->may_park()) [[unlikely]] {
+        return continuation_complete(*c);
+    }
+    c->cr->enqueue(c);
+    return 1;
+}
+
+int request_complete(void *object) noexcept {
+    operation_complete(*static_cast<engine::operation *>(accept(object)));
+    return 1;
 }
 
 namespace {
@@ -50,72 +88,84 @@ using engine::outcome;
 using engine::tending;
 
 MPI_Status *status_slot(MPI_Status statuses[], int i) noexcept {
-    return statuses == MPI_STATUSES_IGNORE || statuses == MPI_STATUS_IGNORE ? nullptr : statuses + i;
+    return statuses == MPI_STATUSES_IGNORE || !engine::wanted(statuses) ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-outcome complete_empty(engine::operation &op) noexcept {
-    if (op.status != nullptr) {
+void set_empty_results(engine::operation &op) noexcept {
+    if (engine::wanted(op.status)) {
         *op.status = mpi::empty_status();
     }
     op.error = MPI_SUCCESS;
-    op.how = tending::done;
-    return outcome::complete;
-}
-
-// The requests that are neither null nor plain: continuation requests, and persistent ones.
-__attribute__((noinline)) outcome watch_special(engine::operation &op, bool persistent) noexcept {
-    if (is_cr_handle(op.request)) {
-        op.how = tending::waiting;
-        op.error = MPI_SUCCESS;
-        if (op.status != nullptr) {
-            *op.status = mpi::empty_status();
-        }
-        return continuation_request::from(op.request)->add_waiter(op) ? outcome::pending : outcome::complete;
-    }
-    const outcome result = engine::current->watch(op, persistent);
-    if (result == outcome::pending) {
-        attention.fetch_or(attention_kept, std::memory_order_relaxed);
-    }
-    return result;
 }
 
 // Starts to watch `request`, and takes it from the user unless it stays usable.
-outcome watch(engine::operation &op, MPI_Request &request, MPI_Status *status, continuation &c,
-              unsigned flags) noexcept {
+outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexcept {
     op.request = request;
-    op.status = status;
-    op.owner = &c;
-    op.error = MPI_SUCCESS;
-    if (request == MPI_REQUEST_NULL) [[unlikely]] {
-        return complete_empty(op);
+    if (request == MPI_REQUEST_NULL) {
+        set_empty_results(op);
+        op.how = tending::done;
+        return outcome::complete;
     }
-    const bool persistent = (flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) ||
-                            (!is_cr_handle(request) && engine::current->is_persistent(request));
-    if (persistent || is_cr_handle(request)) [[unlikely]] {
-        return watch_special(op, persistent);
+    if (is_cr_handle(request)) {
+        set_empty_results(op);
+        op.how = tending::waiting;
+        return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
+    }
+    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) ||
+        engine::current->is_persistent(request)) {
+        const outcome result = engine::current->watch(op, true);
+        if (result == outcome::pending) {
+            attention.fetch_or(attention_kept, std::memory_order_relaxed);
+        }
+        return result;
     }
     request = MPI_REQUEST_NULL;
     return engine::current->watch(op, false);
 }
 
-attach_result complete_at_once(continuation &c, const attachment &what) noexcept {
+attach_result attached(continuation &c, control_word how) noexcept {
+    c.set_control(how, std::memory_order_release);
+    progress::engage();
+    return {};
+}
+
+// Attaches a group; null when memory is exhausted, before anything has happened.
+group *take_group(int count) noexcept {
+    group *g = groups.take(this_thread.group_stock);
+    if (g != nullptr && !g->reserve(count)) {
+        groups.give(this_thread.group_stock, g);
+        return nullptr;
+    }
+    return g;
+}
+
+} // namespace
+
+namespace {
+// Nothing but the attaching call itself keeps continuations from running here.
+bool attaching_only() noexcept {
+    return this_thread.busy == thread_state::enlisted_mark + 1;
+}
+} // namespace
+
+attach_result complete_at_once(continuation &c, bool may_run) noexcept {
     attach_result result;
     continuation_request &cr = *c.cr;
-    const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
     const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    const control_word kind = c.control();
     if (observing != nullptr) [[unlikely]] {
         (runs ? observing->ready : observing->withdrawn)(c);
     }
-    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && this_thread.busy == 1) {
+    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && attaching_only()) {
         run(c);
     } else if (runs) {
-        c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
+        c.set_control(kind.with(phase::attached), std::memory_order_release);
         cr.enqueue(&c);
         progress::engage();
     } else {
         result.flag = 1;
-        result.error = settle(c);
-        if (result.error != MPI_SUCCESS && c.count > 1) {
+        result.error = settle(c, kind);
+        if (result.error != MPI_SUCCESS && !kind.is(control_word::single) && c.of_group().count > 1) {
             result.error = MPI_ERR_IN_STATUS;
         }
         discard(c);
@@ -124,60 +174,70 @@ attach_result complete_at_once(continuation &c, const attachment &what) noexcept
     return result;
 }
 
-} // namespace
-
 attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
                      continuation_request &cr) noexcept {
     busy_scope attaching; // MPI may run our hook while we ask it whether an operation is complete
-    if (!this_thread.enlisted) [[unlikely]] {
+    if (!this_thread.enlisted()) [[unlikely]] {
         enlist_this_thread(); // a thread without a stock comes here, so this sees every thread
     }
     continuation *c = continuations.take(this_thread.stock);
     if (c == nullptr) [[unlikely]] {
         return {0, MPI_ERR_NO_MEM};
     }
-    if (count > 1 && !c->reserve(count)) [[unlikely]] {
+    const bool single = count == 1 && observing == nullptr && (what.flags & THENCE_PERSISTENT) == 0 &&
+                        is_common(requests[0]) && !engine::current->is_persistent(requests[0]);
+    group *g = single ? nullptr : take_group(count);
+    if (!single && g == nullptr) [[unlikely]] {
         continuations.give(this_thread.stock, c);
         return {0, MPI_ERR_NO_MEM};
     }
     c->callback = what.callback;
     c->data = what.data;
-    c->statuses = statuses;
     c->cr = &cr;
     c->where = what.where;
-    c->count = count;
-    const control_word attached(phase::attached, what.form, false, (what.flags & THENCE_INVOKE_FAILED) != 0);
-    c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
+    c->first.status = statuses;
+    const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
+    const control_word kind = control_of(phase::attached, what, single ? control_word::single : 0U);
+    c->set_control(kind.with(phase::attaching), std::memory_order_relaxed);
+    if (single) {
+        c->first.error = MPI_SUCCESS;
+        cr.acquire();
+        return watch(c->first, requests[0], what.flags) == outcome::complete ? complete_at_once(*c, may_run)
+                                                                            : attached(*c, kind);
+    }
+    c->first.link = g;
+    g->count = count;
+    g->remaining.store(count + 1, std::memory_order_relaxed);
     cr.acquire();
     if (observing != nullptr) [[unlikely]] {
         observing->attached(*c);
     }
-
-    if (count == 1) [[likely]] {
-        if (watch(c->first, requests[0], status_slot(statuses, 0), *c, what.flags) == outcome::complete) {
-            return complete_at_once(*c, what);
-        }
-    } else {
-        c->remaining.store(count + 1, std::memory_order_relaxed);
-        int complete = 1;
-        for (int i = 0; i < count; ++i) {
-            if (watch(c->others[i], requests[i], status_slot(statuses, i), *c, what.flags) == outcome::complete) {
-                ++complete;
-            }
-        }
-        if (c->remaining.fetch_sub(complete, std::memory_order_acq_rel) == complete) {
-            return complete_at_once(*c, what);
-        }
+    int complete = 1;
+    for (int i = 0; i < count; ++i) {
+        member &op = g->members[i];
+        op.owner = c;
+        op.in_group = true;
+        op.status = status_slot(statuses, i);
+        op.error = MPI_SUCCESS;
+        complete += watch(op, requests[i], what.flags) == outcome::complete ? 1 : 0;
     }
-    c->control.store(attached, std::memory_order_release);
-    progress::engage();
-    return {};
+    if (g->remaining.fetch_sub(complete, std::memory_order_acq_rel) == complete) {
+        return complete_at_once(*c, may_run);
+    }
+    return attached(*c, kind);
 }
 
-void withdraw() noexcept {
+withdrawn withdraw(MPI_Request &request) noexcept {
     continuation &c = *this_thread.stock.head;
-    c.control.store(phase::free, std::memory_order_relaxed);
+    const control_word kind = c.control();
+    const unsigned flags = (kind.is(control_word::invoke_failed) ? THENCE_INVOKE_FAILED : 0U) |
+                           (kind.is(control_word::may_run) ? THENCE_MAY_RUN : 0U);
+    const withdrawn result{{c.callback, c.data, kind.form(), flags, c.where}, c.first.status, c.cr->handle()};
+    request = c.first.request;
+    c.set_control(phase::free, std::memory_order_relaxed);
+    ++this_thread.stock.count;
     c.cr->release();
+    return result;
 }
 
 } // namespace thence::continuation

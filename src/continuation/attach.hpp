@@ -4,8 +4,9 @@
 
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
 #include "engine/push.hpp"
-#include "progress/progress.hpp"
+#include "mpi/persistent.hpp"
 
 namespace thence::continuation {
 
@@ -22,8 +23,30 @@ struct attach_result {
     int error = MPI_SUCCESS; // of a failed operation when complete at once; or MPI_ERR_NO_MEM, and nothing happened
 };
 
+// Any number of operations of any kind.
 attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
                      continuation_request &cr) noexcept;
+
+// MPI's own completion path, for requests that it pushes to us: `object` is the request. They only mark and queue. The
+// data is the continuation of a single attached by attach_pushed(), or any other operation.
+int single_complete(void *object) noexcept;
+int request_complete(void *object) noexcept;
+
+// All operations of `c` turned out to be complete while attaching. `may_run`: THENCE_MAY_RUN was given.
+attach_result complete_at_once(continuation &c, bool may_run) noexcept;
+
+constexpr control_word control_of(phase at, const attachment &what, unsigned kind) noexcept {
+    return {at, what.form, kind | ((what.flags & THENCE_INVOKE_FAILED) != 0 ? control_word::invoke_failed : 0U)};
+}
+
+// A common operation of MPI's: neither null, nor a CR, nor persistent.
+inline bool is_common(MPI_Request request) noexcept {
+    return !is_cr_handle(request) && request != MPI_REQUEST_NULL && !mpi::noted_persistent(request);
+}
+// The same at a glance: false also if there is any persistent request.
+inline bool is_clearly_common(MPI_Request request) noexcept {
+    return !is_cr_handle(request) && request != MPI_REQUEST_NULL && base::peek(mpi::persistent_count) == 0;
+}
 
 enum class single_result { attached, not_tried, refused };
 
@@ -31,36 +54,72 @@ enum class single_result { attached, not_tried, refused };
 // MPI would not, and withdraw() must be called.
 //
 // MPI_REQUEST_NULL is refused by try_push(): it looks complete. `c` may be queued as soon as try_push() has begun, and
-// run on another thread as soon as it is attached, so everything about it and about `request` is settled before.
-[[gnu::always_inline]] inline single_result attach_single(MPI_Request &request, const attachment &what,
+// run on another thread as soon as it is attached, so everything about it and about `request` is settled before. The
+// order of the rest keeps the arguments in their registers: what refuses comes first, and withdraw() needs `c` alone.
+[[gnu::always_inline]] inline single_result attach_pushed(MPI_Request &request, const attachment &what,
                                                           MPI_Status *status, continuation_request &cr) noexcept {
-    const MPI_Request handle = request;
     continuation *c = this_thread.stock.head;
-    if (is_cr_handle(handle) || c == nullptr) [[unlikely]] {
+    if (is_cr_handle(request) || c == nullptr) [[unlikely]] {
         return single_result::not_tried;
     }
-    continuation *rest = c->next;
-    const control_word attached(phase::attached, what.form, true, (what.flags & THENCE_INVOKE_FAILED) != 0);
     c->callback = what.callback;
     c->data = what.data;
-    c->statuses = status;
+    c->first.status = status;
     c->cr = &cr;
-    c->where = what.where;
-    c->request = handle;
-    c->control.store(attached.with(phase::attaching), std::memory_order_relaxed);
+    const control_word attached = control_of(phase::attached, what, control_word::single | control_word::pushed);
+    c->set_control(control_of(phase::attaching, what,
+                              (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U),
+                   std::memory_order_relaxed);
     cr.acquire();
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
+    c->where = __builtin_return_address(0); // inlined into the function that the user called
+    const MPI_Request handle = request;
+    c->first.request = handle;
     request = MPI_REQUEST_NULL;
-    if (!engine::try_push(handle, c)) [[unlikely]] {
-        request = handle;
+    if (!engine::try_push(handle, &single_complete, c)) [[unlikely]] {
+        this_thread.stock.head = c;
         return single_result::refused;
     }
-    this_thread.stock.head = rest;
-    --this_thread.stock.count;
-    c->control.store(attached, std::memory_order_release);
+    c->set_control(attached, std::memory_order_release);
     return single_result::attached;
 }
 
-// After a refusal: the continuation on top of this thread's stock is as if nothing had happened.
-void withdraw() noexcept;
+struct withdrawn {
+    attachment what;
+    MPI_Status *status;
+    MPI_Request cr;
+};
+// After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
+withdrawn withdraw(MPI_Request &request) noexcept;
+
+// One common operation on an engine that looks. `attached` may mean complete at once here, as `result` says.
+[[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
+                                                          MPI_Status *status, continuation_request &cr,
+                                                          attach_result &result) noexcept {
+    continuation *c = this_thread.stock.head;
+    if (c == nullptr || !is_clearly_common(request)) [[unlikely]] {
+        return single_result::not_tried;
+    }
+    c->callback = what.callback;
+    c->data = what.data;
+    c->first.status = status;
+    c->cr = &cr;
+    const control_word attached = control_of(phase::attached, what, control_word::single);
+    c->set_control(attached.with(phase::attaching), std::memory_order_relaxed);
+    cr.acquire();
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
+    c->where = __builtin_return_address(0); // inlined into the function that the user called
+    c->first.request = request;
+    request = MPI_REQUEST_NULL;
+    busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
+    if (engine::current->polled.add(c->first)) [[unlikely]] {
+        result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);
+    } else {
+        c->set_control(attached, std::memory_order_release);
+    }
+    return single_result::attached;
+}
 
 } // namespace thence::continuation

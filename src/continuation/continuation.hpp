@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A continuation: a callback, its data, and the operations it waits for.
+// A continuation: a callback, its data, and the operations it waits for. One operation of the common kind is part of
+// the continuation, which is then one cache line (a `single`); all else hangs on it as a `group`.
 //
-// Life: free -> attaching -> attached -> running -> free; or attaching -> free when everything was complete at once.
-// Invariant: `remaining` counts the operations that are not complete, plus one while attaching. Whoever brings it to
-// zero puts the continuation into its CR's queue (or, while attaching, returns it to the caller), so it is queued once.
-// A visitor (search, cancel, report) turns attached into visited and back; running starts only from attached, so the
-// operations of a visited continuation stay in place.
+// Life: free -> attaching -> attached -> free, where it runs; or attaching -> free when everything was complete at
+// once. Invariant: `remaining` of a group counts the operations that are not complete, plus one while attaching.
+// Whoever brings it to zero puts the continuation into its CR's queue (or, while attaching, returns it to the caller),
+// so it is queued once. A visitor (search, cancel, report) turns attached into visited and back; a runner starts only
+// from attached, so the operations of a visited continuation stay in place.
 #pragma once
 
 #include "base/pool.hpp"
@@ -13,97 +14,135 @@
 #include "engine/operation.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace thence::continuation {
 
 class continuation_request;
+struct continuation;
 
-enum class phase : std::uint8_t { free, attaching, attached, visited, running };
+// `free` is also what it is while it runs: out of every visitor's reach.
+enum class phase : std::uint8_t { free, attaching, attached, visited };
 
 // The callback's signature: the library's own, the paper's, the Forum's.
 enum class signature : std::uint8_t { own, paper, forum };
 
 using any_function = void (*)();
 
-// Where a continuation is in its life, and what kind it is, in one word: whoever changes the phase from `attached`
+// Where a continuation is in its life, and what kind it is, in one byte: whoever changes the phase from `attached`
 // learns the kind by the same exchange.
 class control_word {
 public:
-    constexpr control_word(phase at, signature form = signature::own, bool single = false, bool invoke_failed = false)
-        : bits_(static_cast<std::uint32_t>(at) | static_cast<std::uint32_t>(form) << 8 | (single ? single_bit : 0) |
-                (invoke_failed ? invoke_failed_bit : 0)) {}
-    constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 0xff); }
-    constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 8 & 0xff); }
-    constexpr bool single() const noexcept { return (bits_ & single_bit) != 0; }
-    constexpr bool invoke_failed() const noexcept { return (bits_ & invoke_failed_bit) != 0; }
+    static constexpr unsigned single = 1U << 4;        // one operation, in the continuation itself
+    static constexpr unsigned pushed = 1U << 5;        // a single that MPI pushes to us
+    static constexpr unsigned invoke_failed = 1U << 6; // THENCE_INVOKE_FAILED
+    static constexpr unsigned may_run = 1U << 7;       // THENCE_MAY_RUN; only while attaching
+
+    constexpr control_word(phase at, signature form = signature::own, unsigned kind = 0)
+        : bits_(static_cast<std::uint8_t>(static_cast<unsigned>(at) | static_cast<unsigned>(form) << 2 | kind)) {}
+    static constexpr control_word of(std::uint8_t bits) noexcept {
+        control_word word(phase::free);
+        word.bits_ = bits;
+        return word;
+    }
+    constexpr std::uint8_t bits() const noexcept { return bits_; }
+    constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 3U); }
+    constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 2 & 3U); }
+    constexpr bool is(unsigned kind) const noexcept { return (bits_ & kind) != 0; }
     constexpr control_word with(phase at) const noexcept {
-        control_word result = *this;
-        result.bits_ = (bits_ & ~0xffU) | static_cast<std::uint32_t>(at);
-        return result;
+        return of(static_cast<std::uint8_t>((bits_ & ~3U) | static_cast<unsigned>(at)));
     }
-    constexpr control_word expanded() const noexcept {
-        control_word result = *this;
-        result.bits_ &= ~single_bit;
-        return result;
-    }
+    constexpr bool operator==(const control_word &) const noexcept = default;
 
 private:
-    static constexpr std::uint32_t single_bit = 1U << 16;
-    static constexpr std::uint32_t invoke_failed_bit = 1U << 17;
-    std::uint32_t bits_;
+    std::uint8_t bits_;
+};
+
+// One operation of a group.
+struct member : engine::operation {
+    continuation *owner;
+};
+
+// The operations of a continuation that is no single.
+struct group {
+    group *next = nullptr; // link of the pool
+    std::atomic<std::int32_t> remaining{0};
+    std::int32_t count = 0;
+    member *members = nullptr; // the buffer is kept for reuse
+    std::int32_t capacity = 0;
+    std::uint64_t observed = 0; // the observer's, see observe.hpp
+
+    bool reserve(int n) noexcept; // room for n members; false when memory is exhausted
 };
 
 struct alignas(64) continuation {
-    // The first cache line is all that a single needs.
     continuation *next = nullptr; // link of the one queue or list that holds it
     any_function callback;
     void *data;
-    MPI_Status *statuses; // as the user gave it
     continuation_request *cr;
-    const void *where;   // the code address that attached it
-    MPI_Request request; // of a single
-    std::atomic<control_word> control{control_word(phase::free)};
+    const void *where; // the code address that attached it
+    // Of a single: the operation. Else its link is the group. `status` is what the user gave as status or statuses in
+    // both cases, `word` the control word.
+    engine::operation first{{}, nullptr, 0, engine::tending::done, false, {}};
 
-    // Any other way of waiting.
-    std::atomic<std::int32_t> remaining{0};
-    std::int32_t count;                  // operations
-    engine::operation first;             // the operation, if there is one
-    engine::operation *others = nullptr; // all of them, if there are several; the buffer is kept for reuse
-    std::int32_t others_capacity = 0;
+    MPI_Status *statuses() const noexcept { return first.status; }
+    group &of_group() const noexcept { return *static_cast<group *>(first.link); }
 
-    std::uint64_t observed = 0; // the observer's, see observe.hpp
-
-    engine::operation *operations() noexcept { return count > 1 ? others : &first; }
-    bool reserve(int n) noexcept; // room for n operations; false when memory is exhausted
-
-    // Makes a single an ordinary continuation of one operation. Only for who holds it: a visitor or its runner.
-    void expand() noexcept;
+    control_word control() const noexcept { return control_word::of(first.word.load(std::memory_order_relaxed)); }
+    void set_control(control_word to, std::memory_order order) noexcept { first.word.store(to.bits(), order); }
+    // The only ways out of `attached`.
+    control_word take_control() noexcept {
+        return control_word::of(first.word.exchange(control_word(phase::free).bits(), std::memory_order_acquire));
+    }
+    bool change_control(control_word from, control_word to) noexcept {
+        std::uint8_t expected = from.bits();
+        return first.word.compare_exchange_strong(expected, to.bits(), std::memory_order_acquire);
+    }
 };
-static_assert(sizeof(continuation) <= 128);
+static_assert(sizeof(continuation) == 64);
 
 extern base::pool<continuation> continuations;
+extern base::pool<group> groups;
+
+inline continuation &owner_of(engine::operation &op) noexcept {
+    if (op.in_group) {
+        return *static_cast<member &>(op).owner;
+    }
+    return *reinterpret_cast<continuation *>(reinterpret_cast<char *>(&op) - offsetof(continuation, first));
+}
 
 // An operation is complete; the sink of every engine. Only counts and queues.
 void operation_complete(engine::operation &op) noexcept;
 
-// Calls `visit` for every attached continuation while it can neither run nor go away.
+// The continuation with its control word at the time. Only for who holds it: a visitor or its runner.
+template <class Visitor> void for_each_operation(continuation &c, control_word kind, Visitor &&visit) {
+    if (kind.is(control_word::single)) {
+        visit(c.first);
+        return;
+    }
+    group &g = c.of_group();
+    for (int i = 0; i < g.count; ++i) {
+        visit(g.members[i]);
+    }
+}
+
+// Calls `visit(continuation, its control word)` for every attached continuation while it can neither run nor go away.
 template <class Visitor> void for_each_attached(Visitor &&visit) noexcept {
     continuations.for_each([&](continuation &c) {
         base::spin_wait wait;
         for (;;) {
-            control_word seen = c.control.load(std::memory_order_acquire);
+            const control_word seen = c.control();
             if (seen.at() == phase::attached) {
-                if (c.control.compare_exchange_weak(seen, seen.with(phase::visited), std::memory_order_acquire)) {
-                    if (seen.single()) {
-                        c.expand();
-                        seen = seen.expanded();
+                if (c.change_control(seen, seen.with(phase::visited))) {
+                    if (seen.is(control_word::pushed)) {
+                        engine::set_how(c.first, engine::tending::pushed); // attaching leaves that to the few who look
                     }
-                    visit(c);
-                    c.control.store(seen, std::memory_order_release);
+                    visit(c, seen);
+                    c.set_control(seen, std::memory_order_release);
                     return;
                 }
-            } else if (seen.at() == phase::free || seen.at() == phase::running) {
+            } else if (seen.at() == phase::free) {
                 return;
             } else {
                 wait(); // attaching and visited are brief

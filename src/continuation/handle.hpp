@@ -27,7 +27,7 @@ extern THENCE_INTERNAL unsigned char cr_arena[max_crs * cr_bytes];
 
 enum class handle_kind { tagged_pointer, integer, pointer };
 
-inline constexpr handle_kind kind = std::is_integral_v<MPI_Request> ? handle_kind::integer
+inline constexpr handle_kind mpi_handles = std::is_integral_v<MPI_Request> ? handle_kind::integer
 #if defined(OPEN_MPI)
                                                                     : handle_kind::tagged_pointer;
 #else
@@ -46,28 +46,32 @@ template <class Handle> std::uintptr_t bits(Handle request) noexcept {
 
 // True for the handle of a CR, live or not. Everything else is MPI's.
 inline bool is_cr_handle(MPI_Request request) noexcept {
-    if constexpr (kind == handle_kind::tagged_pointer) {
+    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
         return (bits(request) & 1) != 0;
-    } else if constexpr (kind == handle_kind::integer) {
+    } else if constexpr (mpi_handles == handle_kind::integer) {
         return (bits(request) & 0xff000000U) == integer_prefix;
     } else {
         return bits(request) - reinterpret_cast<std::uintptr_t>(cr_arena) < sizeof cr_arena;
     }
 }
 
-// The object behind a CR handle, or null if the handle is no CR's.
+// The object behind the handle of a CR, live or not. Any other handle gives some address.
 inline continuation_request *object_of(MPI_Request request) noexcept {
-    if constexpr (kind == handle_kind::integer) {
-        const std::uintptr_t index = bits(request) - integer_prefix;
-        return index < max_crs ? reinterpret_cast<continuation_request *>(cr_arena + index * cr_bytes) : nullptr;
+    if constexpr (mpi_handles == handle_kind::integer) {
+        return reinterpret_cast<continuation_request *>(cr_arena + (bits(request) - integer_prefix) * cr_bytes);
     } else {
-        unsigned char *address =
-            reinterpret_cast<unsigned char *>(bits(request)) - (kind == handle_kind::pointer ? 0 : 1);
+        return reinterpret_cast<continuation_request *>(bits(request) - (mpi_handles == handle_kind::pointer ? 0 : 1));
+    }
+}
+
+// True if object_of() is the address of an object in the arena.
+inline bool names_object(MPI_Request request) noexcept {
+    if constexpr (mpi_handles == handle_kind::integer) {
+        return bits(request) - integer_prefix < max_crs;
+    } else {
         // Rotated, an offset that is no multiple of the size becomes a huge index.
-        const auto offset = static_cast<std::uintptr_t>(address - cr_arena);
-        return std::rotr(offset, std::countr_zero(cr_bytes)) < max_crs
-                   ? reinterpret_cast<continuation_request *>(address)
-                   : nullptr;
+        const auto offset = reinterpret_cast<std::uintptr_t>(object_of(request)) - reinterpret_cast<std::uintptr_t>(cr_arena);
+        return std::rotr(offset, std::countr_zero(cr_bytes)) < max_crs;
     }
 }
 
@@ -77,7 +81,7 @@ template <class Handle = MPI_Request> Handle handle_of(const continuation_reques
         const auto index = (address - reinterpret_cast<std::uintptr_t>(cr_arena)) / cr_bytes;
         return static_cast<Handle>(integer_prefix | index);
     } else {
-        return reinterpret_cast<Handle>(address + (kind == handle_kind::tagged_pointer ? 1 : 0));
+        return reinterpret_cast<Handle>(address + (mpi_handles == handle_kind::tagged_pointer ? 1 : 0));
     }
 }
 

@@ -89,17 +89,16 @@ int read_info(MPI_Info info, cr_options &options) {
 
 void cancel_all(continuation_request &cr) noexcept {
     busy_scope cancelling;
-    for_each_attached([&](continuation &c) {
+    for_each_attached([&](continuation &c, control_word kind) {
         if (c.cr != &cr) {
             return;
         }
-        engine::operation *ops = c.operations();
-        for (int i = 0; i < c.count; ++i) {
-            const engine::tending how = engine::how(ops[i]);
+        for_each_operation(c, kind, [](engine::operation &op) {
+            const engine::tending how = engine::how(op);
             if (how != engine::tending::done && how != engine::tending::waiting) {
-                engine::current->cancel(ops[i]);
+                engine::current->cancel(op);
             }
-        }
+        });
     });
 }
 

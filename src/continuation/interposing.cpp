@@ -71,7 +71,15 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
     if (attention.load(std::memory_order_relaxed) != 0) {
         return false;
     }
-    for (int i = 0; i < count; ++i) {
+    int i = 0;
+    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+        for (; i + 4 <= count; i += 4) { // four tags at a time
+            if (((bits(requests[i]) | bits(requests[i + 1]) | bits(requests[i + 2]) | bits(requests[i + 3])) & 1) != 0) {
+                return false;
+            }
+        }
+    }
+    for (; i < count; ++i) {
         if (is_cr_handle(requests[i])) {
             return false;
         }
@@ -110,7 +118,7 @@ bool is_ready(MPI_Request request) noexcept {
 }
 
 bool must_test() noexcept {
-    return this_thread.current != nullptr || kept_somewhere() ||
+    return this_thread.in_callback() || kept_somewhere() ||
            ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
             progress::ready.load(std::memory_order_relaxed)); // another thread may attach while we are blocked
 }
@@ -151,7 +159,7 @@ struct assistance::helper {
 };
 
 assistance::assistance() noexcept {
-    if (this_thread.current != nullptr && table.opal_progress != nullptr && mpi::thread_multiple()) {
+    if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::thread_multiple()) {
         helper_ = new helper;
     }
 }

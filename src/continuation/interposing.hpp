@@ -12,6 +12,7 @@
 //    us on the stack, from ever returning. Testing in a loop instead does not.
 #pragma once
 
+#include "base/peek.hpp"
 #include "continuation/handle.hpp"
 
 #include <mpi.h>
@@ -24,14 +25,14 @@ namespace thence::continuation {
 // Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
 // continuations, `kept` once a persistent request has had a continuation, `hookless` where continuations do not
 // run from a progress hook of MPI.
-extern THENCE_INTERNAL std::atomic<std::uint32_t> attention;
-inline constexpr std::uint32_t attention_running = 1;
-inline constexpr std::uint32_t attention_kept = 1U << 16;
-inline constexpr std::uint32_t attention_hookless = 1U << 24;
+extern THENCE_INTERNAL std::atomic<std::uint64_t> attention;
+inline constexpr std::uint64_t attention_running = 1;
+inline constexpr std::uint64_t attention_kept = 1U << 16;
+inline constexpr std::uint64_t attention_hookless = 1U << 24;
 
 // Nothing beyond MPI's own work to do in a call that gets this handle?
 inline bool plain(MPI_Request request) noexcept {
-    return !is_cr_handle(request) && attention.load(std::memory_order_relaxed) == 0;
+    return !is_cr_handle(request) && base::peek(attention) == 0;
 }
 THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/library.hpp"
 
+#include "continuation/attach.hpp"
 #include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
-#include "engine/push.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
@@ -17,7 +17,7 @@
 
 namespace thence::continuation {
 
-std::atomic<std::uint32_t> attention{0};
+std::atomic<std::uint64_t> attention{0};
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
 void (*observer_tear_down)() = nullptr;
@@ -40,34 +40,14 @@ bool help() noexcept {
     return progress() != 0 || was_ready;
 }
 
-// MPI's own completion path, for requests that it pushes to us. It only marks and queues.
-int request_complete([[maybe_unused]] void *object) noexcept {
-#if defined(OPEN_MPI)
-    const engine::openmpi::request_view request(object);
-    // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    char *data = static_cast<char *>(request.callback_data().load(std::memory_order_relaxed));
-    // Marked before it is reported: whoever runs the continuation may release the request at once.
-    request.complete().store(engine::openmpi::completed, std::memory_order_release);
-    if ((reinterpret_cast<std::uintptr_t>(data) & 1) == 0) [[likely]] {
-        auto *c = reinterpret_cast<continuation *>(data);
-        c->cr->enqueue(c);
-    } else {
-        operation_complete(*reinterpret_cast<engine::operation *>(data - 1));
-    }
-#endif
-    return 1;
-}
-
 void visit_operations(engine::operation_visitor visit, void *context) {
-    for_each_attached([&](continuation &c) {
-        engine::operation *ops = c.operations();
-        for (int i = 0; i < c.count; ++i) {
-            const engine::tending how = engine::how(ops[i]);
+    for_each_attached([&](continuation &c, control_word kind) {
+        for_each_operation(c, kind, [&](engine::operation &op) {
+            const engine::tending how = engine::how(op);
             if (how != engine::tending::done && how != engine::tending::waiting) {
-                visit(ops[i], context);
+                visit(op, context);
             }
-        }
+        });
     });
 }
 

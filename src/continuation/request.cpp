@@ -56,8 +56,9 @@ void continuation_request::reset(const cr_options &options) noexcept {
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
-    live_.store(true, std::memory_order_release);
-    pushing_.store(engine::push.enabled && observing == nullptr, std::memory_order_release);
+    may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
+    way_.store(observing != nullptr ? way::general : engine::push_enabled ? way::push : way::poll,
+               std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
@@ -78,8 +79,7 @@ long continuation_request::registered_in_all() noexcept {
 }
 
 void continuation_request::free_handle() noexcept {
-    pushing_.store(false, std::memory_order_release);
-    live_.store(false, std::memory_order_release);
+    way_.store(way::none, std::memory_order_release);
     // What waited for an explicit test or start can be tested or started no more: let it run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
     active_.store(true, std::memory_order_relaxed);
@@ -101,6 +101,16 @@ bool continuation_request::start() noexcept {
 
 base::ready_queue<continuation> *continuation_request::queue_while_active() noexcept {
     return has(THENCE_CR_POLL_ONLY) ? &own_ : has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue;
+}
+
+void continuation_request::enqueue_or_park(continuation *c) noexcept {
+    base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
+    queue->push(c);
+    if (queue == &own_) {
+        // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+        move_on();
+    }
 }
 
 // Takes what was parked to the queue it may run from, if there is another one by now.

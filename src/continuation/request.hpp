@@ -10,6 +10,7 @@
 // that one only if it is idle, which is right.
 #pragma once
 
+#include "base/peek.hpp"
 #include "base/ready_queue.hpp"
 #include "continuation/continuation.hpp"
 #include "continuation/handle.hpp"
@@ -32,14 +33,15 @@ public:
     static continuation_request *create(const cr_options &options);
     // The live CR behind a handle, or null.
     static continuation_request *from(MPI_Request request) noexcept {
-        continuation_request *cr = object_of(request);
-        return cr != nullptr && cr->live_.load(std::memory_order_acquire) ? cr : nullptr;
+        return names_object(request) && object_of(request)->ways() != way::none ? object_of(request) : nullptr;
     }
-    // The same, but null also if MPI does not push completions: for attach_single().
-    static continuation_request *pushing_from(MPI_Request request) noexcept {
-        continuation_request *cr = object_of(request);
-        return cr != nullptr && cr->pushing_.load(std::memory_order_acquire) ? cr : nullptr;
-    }
+    // How a single common operation can be attached: none (the CR is freed), by the general way only, pushed by MPI, or
+    // polled.
+    enum class way : std::uint8_t { none, general, push, poll };
+    way ways() const noexcept { return way_.load(std::memory_order_acquire); }
+    // For who registers with the CR next, which is a read-modify-write.
+    bool pushes() const noexcept { return base::peek(way_) == way::push; }
+    bool polls() const noexcept { return base::peek(way_) == way::poll; }
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
     template <class Visitor> static void for_each(Visitor &&visit);
@@ -51,6 +53,17 @@ public:
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
     void release(long n = 1) noexcept { drop(2 * n); }
+    // A wait has nothing more to do once the CR is idle.
+    bool waits_simply() const noexcept { return !has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED); }
+    // Releases one. True if that made the CR idle, its handle is not freed, and nobody waits to be told.
+    [[gnu::always_inline]] inline bool release_last() noexcept {
+        const long before = references_.fetch_sub(2, std::memory_order_seq_cst);
+        if (before != 3 || base::peek(has_waiters_)) [[unlikely]] { // after the read-modify-write
+            after_drop(before - 2);
+            return false;
+        }
+        return true;
+    }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
 
@@ -67,14 +80,14 @@ public:
         }
     }
 
+    // True if enqueue() has more to do than to push: ready continuations may have to wait for a test or a start.
+    bool may_park() const noexcept { return may_park_; }
     // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
     void enqueue(continuation *c) noexcept {
-        base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
-        queue->push(c);
-        if (queue == &own_) [[unlikely]] {
-            // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
-            std::atomic_thread_fence(std::memory_order_seq_cst);
-            move_on();
+        if (may_park_) [[unlikely]] {
+            enqueue_or_park(c);
+        } else {
+            queue_.load(std::memory_order_relaxed)->push(c);
         }
     }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
@@ -90,13 +103,14 @@ public:
 private:
     friend struct cr_slots;
     void reset(const cr_options &options) noexcept;
-    void drop(long n) noexcept {
-        const long left = references_.fetch_sub(n, std::memory_order_seq_cst) - n;
-        if (left < 2 && (left == 0 || has_waiters_.load(std::memory_order_seq_cst))) [[unlikely]] {
+    void drop(long n) noexcept { after_drop(references_.fetch_sub(n, std::memory_order_seq_cst) - n); }
+    void after_drop(long left) noexcept {
+        if (left < 2 && (base::peek(has_waiters_) || left == 0)) [[unlikely]] { // after the read-modify-write
             became_idle(left);
         }
     }
     void became_idle(long left) noexcept;
+    void enqueue_or_park(continuation *c) noexcept;
     void move_on() noexcept;
     base::ready_queue<continuation> *queue_while_active() noexcept;
     void notify_waiters() noexcept;
@@ -106,8 +120,8 @@ private:
     std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
-    std::atomic<bool> pushing_{false}; // live, and the engine pushes
-    std::atomic<bool> live_{false};
+    std::atomic<way> way_{way::none};
+    bool may_park_ = false; // the queue may be own_
     std::atomic<bool> active_{false};
     std::atomic<bool> has_waiters_{false};
     base::ready_queue<continuation> own_; // poll-only, or parked until started

@@ -20,19 +20,15 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread runs continuations, and says so to interposed calls.
+// This thread, which is free to, runs continuations, and says so to interposed calls.
 class running_scope {
 public:
     running_scope() noexcept {
-        if (!this_thread.enlisted) [[unlikely]] {
-            enlist_this_thread();
-        }
         attention.fetch_add(attention_running, std::memory_order_relaxed);
-        ++this_thread.busy;
+        this_thread.busy += thread_state::running_mark + 1;
     }
     ~running_scope() {
-        --this_thread.busy;
-        this_thread.current = nullptr;
+        this_thread.busy -= thread_state::running_mark + 1;
         attention.fetch_sub(attention_running, std::memory_order_relaxed);
     }
     running_scope(const running_scope &) = delete;
@@ -40,30 +36,30 @@ public:
 };
 
 // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with `attached`.
-// From there another visitor may be quicker than we are, so it takes a compare-and-swap.
+// From there another visitor may be quicker than we are, so it takes a compare-and-swap. Ours was the exchange that
+// left `free` behind; attacher and visitor store over it.
 __attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
     base::spin_wait wait;
-    control_word seen = c.control.load(std::memory_order_relaxed);
-    while (seen.at() != phase::attached ||
-           !c.control.compare_exchange_weak(seen, phase::running, std::memory_order_acquire)) {
+    for (;;) {
+        const control_word seen = c.control();
+        if (seen.at() == phase::attached && c.change_control(seen, phase::free)) {
+            return seen;
+        }
         wait();
-        seen = c.control.load(std::memory_order_relaxed);
     }
-    return seen;
 }
 
-// From attached to running; returns the word as it was.
-inline control_word become_running(continuation &c) noexcept {
-    const control_word seen = c.control.exchange(phase::running, std::memory_order_acquire);
-    return seen.at() == phase::attached ? seen : wait_until_attached(c);
+// From attached to free, which is where it runs; returns the word as it was.
+[[gnu::always_inline]] inline control_word begin_run(continuation &c) noexcept {
+    return c.take_control();
 }
 
 inline int invoke(const continuation &c, signature form, int error) noexcept {
     switch (form) {
     case signature::own:
-        return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses, c.data);
+        return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses(), c.data);
     case signature::paper:
-        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses, c.data);
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses(), c.data);
         return MPI_SUCCESS;
     case signature::forum:
         return reinterpret_cast<int (*)(int, void *)>(c.callback)(error, c.data);
@@ -78,14 +74,10 @@ __attribute__((noinline)) void note_failure(const continuation &c, int code) {
     }
 }
 
-// Everything but a single that needs nothing more of MPI.
-__attribute__((noinline)) void run_general(continuation &c, control_word kind) noexcept {
-    if (kind.single()) {
-        c.expand();
-    }
-    const int error = settle(c);
+void run_group(continuation &c, control_word kind) noexcept {
+    const int error = settle(c, kind);
     int result = error;
-    if (error == MPI_SUCCESS || kind.invoke_failed() || !c.cr->has(THENCE_CR_REPORT_FAILED)) {
+    if (error == MPI_SUCCESS || kind.is(control_word::invoke_failed) || !c.cr->has(THENCE_CR_REPORT_FAILED)) {
         const std::uint64_t started = observing != nullptr ? observing->begin(c) : 0;
         result = invoke(c, kind.form(), error);
         if (observing != nullptr) {
@@ -97,19 +89,48 @@ __attribute__((noinline)) void run_general(continuation &c, control_word kind) n
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) {
         note_failure(c, result != MPI_SUCCESS ? result : error);
     }
+    if (!kind.is(control_word::single)) {
+        groups.give(this_thread.group_stock, &c.of_group());
+    }
 }
 
-// Runs one and gives it back, but for its CR's reference. Its thread is in a running_scope.
-inline void run_one(continuation &c) noexcept {
-    const control_word kind = become_running(c);
-    if (!kind.single() || !engine::try_finish(c.request, c.statuses)) [[unlikely]] {
-        run_general(c, kind);
-    } else if (kind.form() == signature::paper) {
-        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses, c.data);
+constexpr control_word pushed_single(signature form) noexcept {
+    return {phase::attached, form, control_word::single | control_word::pushed};
+}
+
+constexpr control_word polled_single(signature form) noexcept {
+    return {phase::attached, form, control_word::single};
+}
+
+// Everything but the most common kinds. `kind` is what begin_run() found.
+__attribute__((noinline)) void run_other(continuation &c, control_word kind) noexcept {
+    if (kind.at() != phase::attached) [[unlikely]] {
+        kind = wait_until_attached(c);
+    }
+    const bool finished = kind.is(control_word::pushed) ? engine::try_finish(c.first.request, c.first.status)
+                                                        : c.first.how == engine::tending::done;
+    if (kind.is(control_word::pushed)) {
+        c.first.how = finished ? engine::tending::done : engine::tending::pushed;
+        c.first.error = MPI_SUCCESS;
+    }
+    if (!kind.is(control_word::single) || !finished || c.first.error != MPI_SUCCESS) {
+        run_group(c, kind);
     } else if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
         note_failure(c, result);
     }
-    c.control.store(phase::free, std::memory_order_relaxed);
+}
+
+// Runs one, and gives all of it back but its CR's reference. Its thread is in a running_scope.
+[[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
+    const control_word kind = begin_run(c);
+    if (kind == pushed_single(signature::paper) && engine::try_finish(c.first.request, c.first.status)) [[likely]] {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
+    } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
+               c.first.error == MPI_SUCCESS) {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
+    } else {
+        run_other(c, kind);
+    }
     continuations.give_one_of_many(this_thread.stock, &c);
 }
 
@@ -118,16 +139,14 @@ inline void run_one(continuation &c) noexcept {
 class reference_holder {
 public:
     void hold(continuation_request *cr) noexcept {
-        if (cr_ != nullptr) [[unlikely]] {
-            release();
-        }
+        release();
         cr_ = cr;
         this_thread.current = cr;
     }
     void release() noexcept {
-        if (cr_ != nullptr) [[likely]] {
-            const long n = this_thread.held;
-            this_thread.held = 0;
+        if (cr_ != nullptr) {
+            const long n = this_thread.held();
+            this_thread.ran_before = this_thread.ran;
             cr_->release(n);
         }
     }
@@ -139,10 +158,10 @@ private:
 
 } // namespace
 
-long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
-    running_scope running;
+namespace {
+
+template <bool bounded> [[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
     reference_holder holder;
-    long ran = 0;
     do {
         continuation *c = queue.pop();
         if (c == nullptr) [[unlikely]] {
@@ -152,14 +171,39 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
             holder.hold(c->cr);
         }
         run_one(*c);
-        ++this_thread.held;
-        ++ran;
-    } while (ran != limit && !queue.empty());
-    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
-    continuations.level(this_thread.stock);
+        ++this_thread.ran;
+    } while ((!bounded || this_thread.ran != limit) && !queue.empty());
+    continuations.level(this_thread.stock, static_cast<unsigned>(this_thread.ran));
     holder.release();
-    return ran;
 }
+
+} // namespace
+
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
+    running_scope running;
+    this_thread.ran = 0;
+    this_thread.ran_before = 0;
+    if (limit == LONG_MAX) {
+        run_some<false>(queue, limit);
+    } else {
+        run_some<true>(queue, limit);
+    }
+    this_thread.counts.completed.add(static_cast<unsigned long long>(this_thread.ran));
+    return this_thread.ran;
+}
+
+namespace {
+
+// The same for one continuation but for its CR's reference: no loop, no holder. held() is zero outside of the loop and
+// stays so.
+[[gnu::always_inline]] inline void run_alone(continuation &c, continuation_request *cr) noexcept {
+    this_thread.current = cr;
+    run_one(c);
+    this_thread.counts.completed.add();
+    continuations.level(this_thread.stock, 1);
+}
+
+} // namespace
 
 namespace {
 
@@ -179,7 +223,7 @@ public:
         const bool ready = !application_queue.empty() || !any_thread_queue.empty() ||
                            !const_cast<continuation_request &>(cr).own_queue().empty();
         // Only this callback's own continuation is left in `cr`, or what is left is ready and finds no thread.
-        const bool alone = this_thread.current == &cr && cr.registered() == 1 + this_thread.held;
+        const bool alone = this_thread.current == &cr && cr.registered() == 1 + this_thread.held();
         return (ready || alone) && now - since_ > patience_ms;
     }
 
@@ -196,30 +240,38 @@ thread_local constinit standstill waiting_inside;
 
 } // namespace
 
-int settle(continuation &c) noexcept {
+int settle(continuation &c, control_word kind) noexcept {
     int error = MPI_SUCCESS;
-    engine::operation *ops = c.operations();
-    for (int i = 0; i < c.count; ++i) {
-        if (ops[i].how != engine::tending::done) {
-            engine::current->finish(ops[i]);
+    for_each_operation(c, kind, [&](engine::operation &op) {
+        if (op.how != engine::tending::done) {
+            engine::current->finish(op);
         }
-        error = error == MPI_SUCCESS ? ops[i].error : error;
-    }
+        error = error == MPI_SUCCESS ? op.error : error;
+    });
     return error;
 }
 
-void run(continuation &c) noexcept {
-    running_scope running;
+void discard(continuation &c) noexcept {
     continuation_request &cr = *c.cr;
-    this_thread.current = &cr;
-    c.control.store(c.control.load(std::memory_order_relaxed).with(phase::attached), std::memory_order_release);
-    run_one(c);
-    this_thread.counts.completed.add();
+    const control_word kind = c.control();
+    c.set_control(phase::free, std::memory_order_relaxed);
+    if (!kind.is(control_word::single)) {
+        groups.give(this_thread.group_stock, &c.of_group());
+    }
+    continuations.give(this_thread.stock, &c);
     cr.release();
 }
 
+void run(continuation &c) noexcept {
+    c.set_control(c.control().with(phase::attached), std::memory_order_release);
+    continuation_request *cr = c.cr;
+    running_scope running;
+    run_alone(c, cr);
+    cr->release();
+}
+
 long run_ready(long limit) noexcept {
-    if (this_thread.busy != 0 || limit <= 0) {
+    if (limit <= 0 || !free_to_run()) {
         return 0;
     }
     long ran = 0;
@@ -232,10 +284,9 @@ long run_ready(long limit) noexcept {
     return ran;
 }
 
-int on_progress(bool may_run) noexcept {
-    if (this_thread.busy != 0) {
-        return 0;
-    }
+namespace {
+
+__attribute__((noinline)) int on_progress_free(bool may_run) noexcept {
     if (!engine::current->quiet() && (may_run || !engine::current->poll_progresses())) {
         busy_scope polling;
         engine::current->poll();
@@ -247,6 +298,12 @@ int on_progress(bool may_run) noexcept {
     return static_cast<int>(ran);
 }
 
+} // namespace
+
+int on_progress(bool may_run) noexcept {
+    return free_to_run() ? on_progress_free(may_run) : 0;
+}
+
 long progress() noexcept {
     {
         busy_scope polling;
@@ -256,7 +313,7 @@ long progress() noexcept {
 }
 
 long run_own(continuation_request &cr) noexcept {
-    if (this_thread.busy != 0) {
+    if (!free_to_run()) {
         return 0;
     }
     const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
@@ -297,14 +354,39 @@ test_result test(continuation_request &cr) noexcept {
         busy_scope polling;
         engine::current->progress();
     }
-    if (this_thread.busy == 0) {
+    if (free_to_run()) {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
-    } else if (this_thread.current != nullptr && !cr.idle() && waiting_inside.lasts(cr)) {
+    } else if (this_thread.in_callback() && !cr.idle() && waiting_inside.lasts(cr)) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);
+}
+
+int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Request *, MPI_Status *)) noexcept {
+    if (!this_thread.free_to_run()) [[unlikely]] { // so this is not the helper thread, which waits in callbacks only
+        return otherwise(cr, status);
+    }
+    continuation *c = application_queue.pop_newcomer();
+    if (c == nullptr) [[unlikely]] {
+        return otherwise(cr, status);
+    }
+    continuation_request *its = c->cr;
+    bool last = false;
+    {
+        running_scope running;
+        run_alone(*c, its);
+        its = this_thread.current; // loaded again: cheaper than a register kept across the callback
+        last = its->release_last();
+    }
+    if (!last || its != object_of(*cr) || !its->waits_simply()) [[unlikely]] {
+        return otherwise(cr, status);
+    }
+    if (engine::wanted(status)) {
+        *status = mpi::empty_status();
+    }
+    return MPI_SUCCESS;
 }
 
 test_result wait(continuation_request &cr) noexcept {

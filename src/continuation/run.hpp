@@ -9,6 +9,8 @@
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 
+#include <climits>
+
 namespace thence::continuation {
 
 // From MPI's progress hook: finds completions and runs at most a bounded number. Returns how many ran.
@@ -26,14 +28,10 @@ long run_own(continuation_request &cr) noexcept;
 // Runs at least one and up to `limit` continuations of a queue that is not empty. Only while this thread is not busy.
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;
 
-// The common end of a wait: what is ready, run, was all there was. False if more must be done; see wait().
-inline bool wait_is_over(const continuation_request &cr) noexcept {
-    constexpr long no_limit = -1;
-    if (this_thread.busy == 0 && !application_queue.empty() && !this_thread.helper) [[likely]] {
-        run_queue(application_queue, no_limit);
-    }
-    return cr.idle() && !cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED);
-}
+// The common end of a wait: one continuation is ready, and it was the last of the CR `*cr`. In any other case returns
+// what `otherwise` returns; nothing is checked before: ready continuations may run even if `*cr` is bad, and a CR that
+// had one is good.
+int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Request *cr, MPI_Status *status)) noexcept;
 
 struct test_result {
     bool complete = false;
@@ -44,15 +42,10 @@ test_result test(continuation_request &cr) noexcept;
 test_result wait(continuation_request &cr) noexcept;
 
 // Takes the results of all operations; returns the first error.
-int settle(continuation &c) noexcept;
+int settle(continuation &c, control_word kind) noexcept;
 // Runs one complete continuation from inside attach(), and gives it back.
 void run(continuation &c) noexcept;
 // Gives one back that need not run.
-inline void discard(continuation &c) noexcept {
-    continuation_request &cr = *c.cr;
-    c.control.store(phase::free, std::memory_order_relaxed);
-    continuations.give(this_thread.stock, &c);
-    cr.release();
-}
+void discard(continuation &c) noexcept;
 
 } // namespace thence::continuation

@@ -20,6 +20,7 @@ counter counters::*const all_counters[] = {&counters::immediate, &counters::comp
 struct leaving {
     ~leaving() {
         continuations.retire(this_thread.stock);
+        groups.retire(this_thread.group_stock);
         std::scoped_lock guard(list_mutex);
         for (thread_state **link = &list; *link != nullptr; link = &(*link)->next) {
             if (*link == &this_thread) {
@@ -31,20 +32,20 @@ struct leaving {
             (ended.*which).add((this_thread.counts.*which).get());
             (this_thread.counts.*which).reset();
         }
-        this_thread.enlisted = false;
+        this_thread.busy -= thread_state::enlisted_mark;
     }
 };
 
 } // namespace
 
 void enlist_this_thread() {
-    if (this_thread.enlisted) {
+    if (this_thread.enlisted()) {
         return;
     }
     static thread_local leaving at_exit;
     (void)at_exit;
     std::scoped_lock guard(list_mutex);
-    this_thread.enlisted = true;
+    this_thread.busy += thread_state::enlisted_mark;
     this_thread.next = list;
     list = &this_thread;
 }

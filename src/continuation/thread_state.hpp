@@ -2,6 +2,7 @@
 // What the library keeps per thread: whether callbacks may run on it now, its stock of continuation objects, counters.
 #pragma once
 
+#include "base/peek.hpp"
 #include "base/pool.hpp"
 
 #include <atomic>
@@ -9,14 +10,13 @@
 namespace thence::continuation {
 
 struct continuation;
+struct group;
 class continuation_request;
 
 // Written by one thread, read by any: no lost update, no lock prefix.
 class counter {
 public:
-    void add(unsigned long long n = 1) noexcept {
-        value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-    }
+    void add(unsigned long long n = 1) noexcept { base::add_alone(value_, n); }
     unsigned long long get() const noexcept { return value_.load(std::memory_order_relaxed); }
     void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
 
@@ -29,16 +29,28 @@ struct counters {
 };
 
 struct thread_state {
-    // Above zero while no continuation may run on this thread: it is in a callback, in an attaching call, or in a poll.
-    unsigned busy;
+    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in a
+    // poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; and while it
+    // runs callbacks.
+    unsigned long busy;
+    static constexpr unsigned long enlisted_mark = 1UL << 30;
+    static constexpr unsigned long running_mark = 1UL << 20;
     bool helper; // the library's own thread
-    bool enlisted;
-    // The CR whose callbacks this thread runs now, else null.
-    const continuation_request *current;
-    long held; // continuations of `current` that have run here and still count as registered
+    // The CR whose callbacks this thread runs now, or ran last.
+    continuation_request *current;
+    long ran;        // continuations that the running loop has run
+    long ran_before; // ... before the first of those of `current` in a row
     base::magazine<continuation> stock;
+    base::magazine<group> group_stock;
     counters counts;
     thread_state *next;
+
+    bool enlisted() const noexcept { return busy >= enlisted_mark; }
+    bool free_to_run() const noexcept { return busy == enlisted_mark; }
+    bool in_callback() const noexcept { return (busy & running_mark) != 0; }
+
+    // Continuations of `current` that have run here and still count as registered.
+    long held() const noexcept { return ran - ran_before; }
 };
 
 extern thread_local constinit thread_state this_thread;
@@ -54,6 +66,14 @@ public:
 
 // Makes this thread's counters part of the totals until it ends, and returns its stock to the pool then.
 void enlist_this_thread();
+
+// True if continuations may run on this thread now; then it is enlisted.
+inline bool free_to_run() noexcept {
+    if (!this_thread.enlisted()) [[unlikely]] {
+        enlist_this_thread();
+    }
+    return this_thread.free_to_run();
+}
 
 // Sums over all threads, ended ones included. `read` picks the counter.
 unsigned long long total(counter counters::*which) noexcept;

@@ -22,7 +22,7 @@ std::uint64_t as_time(std::uint64_t ns) noexcept {
 }
 
 record *record_of(const subject &c) noexcept {
-    return (c.observed & 1) == 0 ? reinterpret_cast<record *>(c.observed) : nullptr;
+    return (c.of_group().observed & 1) == 0 ? reinterpret_cast<record *>(c.of_group().observed) : nullptr;
 }
 
 void enter_callback(const subject &c, std::uint64_t now) noexcept {
@@ -76,7 +76,7 @@ record *new_record(const subject &c, std::uint64_t now) noexcept {
     r.where = c.where;
     r.callback = c.callback;
     r.cr = cr_number(c.cr);
-    r.operations = c.count;
+    r.operations = c.of_group().count;
     r.attached = now;
     into->used.store(at + 1, std::memory_order_release);
     return &r;
@@ -85,7 +85,7 @@ record *new_record(const subject &c, std::uint64_t now) noexcept {
 // The stall report.
 
 void stall_attached(subject &c) noexcept {
-    c.observed = as_time(coarse_now_ns());
+    c.of_group().observed = as_time(coarse_now_ns());
 }
 void stall_nothing(subject &) noexcept {}
 std::uint64_t stall_begin(subject &c) noexcept {
@@ -102,7 +102,7 @@ void stall_end(subject &, std::uint64_t, int) noexcept {
 void trace_attached(subject &c) noexcept {
     const std::uint64_t now = now_ns();
     const record *r = new_record(c, now);
-    c.observed = r != nullptr ? reinterpret_cast<std::uintptr_t>(r) : as_time(now);
+    c.of_group().observed = r != nullptr ? reinterpret_cast<std::uintptr_t>(r) : as_time(now);
 }
 void trace_withdrawn(subject &c) noexcept {
     if (record *r = record_of(c)) {
@@ -139,11 +139,11 @@ void allow_records(std::size_t limit) noexcept {
 }
 
 std::uint64_t attached_at(const subject &c) noexcept {
-    if (continuation::observing == nullptr || c.observed == 0) {
+    if (continuation::observing == nullptr || c.of_group().observed == 0) { // while somebody looks all are groups
         return 0;
     }
     const record *r = record_of(c);
-    return r != nullptr ? r->attached : c.observed / 2;
+    return r != nullptr ? r->attached : c.of_group().observed / 2;
 }
 
 std::uint32_t cr_number(const continuation::continuation_request *cr) noexcept {

@@ -18,6 +18,7 @@ namespace thence::diagnose {
 namespace {
 
 using continuation::continuation_request;
+using continuation::control_word;
 using engine::tending;
 using subject = continuation::continuation;
 
@@ -52,7 +53,7 @@ struct picture {
 bool is_complete(const engine::operation &op) noexcept {
     if (engine::how(op) == tending::waiting) {
         const continuation_request *cr = continuation::object_of(op.request);
-        return cr == nullptr || cr->idle();
+        return cr->idle();
     }
     return engine::current->known_complete(op);
 }
@@ -83,11 +84,12 @@ void count_operation(group &g, const engine::operation &op) {
     }
 }
 
-bool is_ready(subject &c) noexcept {
-    return c.count > 1 ? c.remaining.load(std::memory_order_acquire) == 0 : c.count == 0 || is_complete(c.first);
+bool is_ready(subject &c, control_word kind) noexcept {
+    return kind.is(control_word::single) ? is_complete(c.first)
+                                         : c.of_group().remaining.load(std::memory_order_acquire) == 0;
 }
 
-void add(picture &all, subject &c) {
+void add(picture &all, subject &c, control_word kind) {
     ++all.seen;
     const continuation_request &cr = *c.cr;
     group &g = all.groups[{c.where, cr_number(&cr)}];
@@ -101,14 +103,14 @@ void add(picture &all, subject &c) {
     g.oldest = g.continuations == 0 ? attached : std::min(g.oldest, attached);
     g.newest = std::max(g.newest, attached);
     ++g.continuations;
-    if (is_ready(c)) {
+    if (is_ready(c, kind)) {
         ++g.ready;
         return;
     }
-    g.operations += c.count;
-    for (int i = 0; i < c.count; ++i) {
-        count_operation(g, c.operations()[i]);
-    }
+    continuation::for_each_operation(c, kind, [&](const engine::operation &op) {
+        ++g.operations;
+        count_operation(g, op);
+    });
 }
 
 std::string number(long n, const char *thing) {
@@ -217,7 +219,7 @@ std::vector<group> oldest_first(const picture &all) {
 std::string describe_outstanding() {
     const long registered = continuation_request::registered_in_all();
     picture all;
-    continuation::for_each_attached([&](subject &c) { add(all, c); });
+    continuation::for_each_attached([&](subject &c, control_word kind) { add(all, c, kind); });
     const std::uint64_t now = now_ns();
 
     std::vector<group> groups = oldest_first(all);

@@ -16,14 +16,14 @@ bool is_complete(MPI_Request request) noexcept {
 
 class mpich final : public engine {
 public:
-    explicit mpich(completion_sink sink) noexcept { polled.configure(sink, &is_complete); }
+    explicit mpich(completion_sink sink) noexcept { polled.configure(sink, &is_complete, &is_complete); }
     const char *name() const noexcept override { return "mpich"; }
     const char *why() const noexcept override {
         return "MPIX_Request_is_complete is there and told a pending from a complete request";
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {}
     void poll() noexcept override { polled.poll(); }

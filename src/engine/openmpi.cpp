@@ -5,12 +5,12 @@
 // Open MPI completes a request in three steps, without a lock: (1) read the callback slot, (2) if it was set, clear it
 // and call it, and stop there if the call returns 1, (3) swap `completed` into req_complete and count down the
 // wait-sync object that stood there, if any. try_push() runs against it:
-//   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_`.
+//   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_sync`.
 // Invariant: every pushed request is reported once, since exactly one of these holds:
 //   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3);
 //   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; try_push() takes
 //     it out and says `complete`;
-//   - (1) saw none and (3) ran after (b): (3) counts `lost_` down, with the callback still in its slot. poll()
+//   - (1) saw none and (3) ran after (b): (3) counts `lost_sync` down, with the callback still in its slot. poll()
 //     sees the count off its mark and search() claims every pushed request that is completed with a callback in its
 //     slot. The count is set back before the search, so a loss during it is found by the next poll. Search waits for
 //     continuations that are being attached, and is alone, so nobody else claims.
@@ -33,18 +33,18 @@ using openmpi::pending;
 using openmpi::request_view;
 
 constexpr std::int32_t lost_mark = 1 << 30;
-constinit openmpi::wait_sync lost_{{lost_mark}, 0, {}};
+
 bool peek(MPI_Request request) noexcept {
     return request_view(request).complete().load(std::memory_order_acquire) == completed;
 }
 
 class openmpi_engine final : public engine {
 public:
-    explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete) {
-        polled.configure(to.complete, &peek);
-        push = {true, to.pushed, &lost_};
+    explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
+        polled.configure(to.complete, &peek, &peek);
+        push_enabled = true;
     }
-    ~openmpi_engine() override { push.enabled = false; }
+    ~openmpi_engine() override { push_enabled = false; }
     const char *name() const noexcept override { return "openmpi"; }
     const char *why() const noexcept override {
         return "this Open MPI's requests have the known layout, proved on live requests";
@@ -53,14 +53,13 @@ public:
     outcome watch(operation &op, bool persistent) noexcept override {
         if (!persistent) {
             op.how = tending::pushed;
-            // The low bit tells an operation from a single continuation.
-            if (try_push(op.request, reinterpret_cast<char *>(&op) + 1)) {
+            if (try_push(op.request, pushed_, &op)) {
                 return outcome::pending;
             }
         }
         // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
         persistent = persistent || request_view(op.request).persistent();
-        return polled.add(op, persistent) ? outcome::complete : outcome::pending;
+        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
     }
 
     // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
@@ -70,19 +69,19 @@ public:
             return;
         }
         op.how = tending::done;
-        if (try_finish(op.request, op.status == nullptr ? MPI_STATUS_IGNORE : op.status)) {
+        if (try_finish(op.request, op.status)) {
             return;
         }
         MPI_Status status = mpi::empty_status();
         op.error = table.Wait(&op.request, &status);
         status.MPI_ERROR = op.error;
-        if (op.status != nullptr) {
+        if (wanted(op.status)) {
             *op.status = status;
         }
     }
 
     void poll() noexcept override {
-        if (lost_.count.load(std::memory_order_relaxed) != lost_mark) [[unlikely]] {
+        if (lost_sync.count.load(std::memory_order_relaxed) != lost_mark) [[unlikely]] {
             search();
         }
         if (!polled.empty()) {
@@ -96,7 +95,7 @@ public:
     }
 
     bool quiet() const noexcept override {
-        return lost_.count.load(std::memory_order_relaxed) == lost_mark && polled.empty();
+        return lost_sync.count.load(std::memory_order_relaxed) == lost_mark && polled.empty();
     }
 
     void cancel(operation &op) noexcept override {
@@ -123,7 +122,7 @@ public:
         }
         request_view request(op.request);
         request.callback().store(nullptr);
-        void *expected = &lost_;
+        void *expected = &lost_sync;
         request.complete().compare_exchange_strong(expected, pending);
     }
 
@@ -132,8 +131,8 @@ private:
         if (!search_lock_.try_lock()) {
             return;
         }
-        lost_.status = MPI_SUCCESS;
-        lost_.count.store(lost_mark, std::memory_order_seq_cst);
+        lost_sync.status = MPI_SUCCESS;
+        lost_sync.count.store(lost_mark, std::memory_order_seq_cst);
         for_each_watched([this](operation &op) {
             if (op.how != tending::pushed) {
                 return;
@@ -148,13 +147,15 @@ private:
     }
 
     completion_sink sink_;
+    push_callback pushed_;
     base::spin_lock search_lock_;
     std::atomic<unsigned long long> recovered_{0};
 };
 
 } // namespace
 
-push_state push;
+constinit openmpi::wait_sync lost_sync{{lost_mark}, 0, {}};
+bool push_enabled = false;
 
 engine *make_openmpi(const sinks &to, const char **reason) {
     if (table.opal_progress == nullptr) {
@@ -165,7 +166,7 @@ engine *make_openmpi(const sinks &to, const char **reason) {
         *reason = fault;
         return nullptr;
     }
-    lost_.count.store(lost_mark);
+    lost_sync.count.store(lost_mark);
     return new openmpi_engine(to);
 }
 

@@ -16,6 +16,7 @@ namespace thence::engine::openmpi {
 
 // `request->req_complete` is one of: pending, completed, or the address of a wait-sync object.
 inline void *const pending = nullptr;
+inline constexpr std::uintptr_t pending_bits = 0;
 inline void *const completed = reinterpret_cast<void *>(std::uintptr_t{1});
 
 // A completion callback. Returning 1 tells Open MPI that the callback took the request over: it is not touched again.
@@ -40,6 +41,9 @@ public:
     int type() const noexcept { return load<int>(56); }
     const MPI_Status &status() const noexcept { return *reinterpret_cast<const MPI_Status *>(base_ + 64); }
     std::atomic_ref<void *> complete() const noexcept { return pointer(88); }
+    // Plain loads for a first look, which a compare-and-swap confirms.
+    std::uintptr_t complete_bits() const noexcept { return load<std::uintptr_t>(88); }
+    std::uintptr_t callback_bits() const noexcept { return load<std::uintptr_t>(136); }
     int state() const noexcept { return load<int>(96); }
     bool persistent() const noexcept { return base_[100] != 0; }
     int free() const noexcept {

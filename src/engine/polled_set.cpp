@@ -4,6 +4,10 @@
 #include "mpi/calls.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+#include <utility>
 
 namespace thence::engine {
 
@@ -20,13 +24,30 @@ bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept {
 }
 
 void take(operation &op, const MPI_Status &status, int error) noexcept {
-    if (op.status != nullptr) {
+    if (wanted(op.status)) {
         *op.status = status;
         op.status->MPI_ERROR = error;
     }
     op.error = error;
-    op.request = MPI_REQUEST_NULL;
-    std::atomic_ref(op.how).store(tending::done, std::memory_order_relaxed);
+    set_how(op, tending::done);
+}
+
+__attribute__((noinline)) void sort_together(int indices[], MPI_Status statuses[], int count) noexcept {
+    for (int i = 1; i < count; ++i) { // at most a window, and almost sorted
+        for (int j = i; j > 0 && indices[j - 1] > indices[j]; --j) {
+            std::swap(indices[j - 1], indices[j]);
+            std::swap(statuses[j - 1], statuses[j]);
+        }
+    }
+}
+
+template <class T> void enlarge(T *&array, int capacity) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    auto *larger = static_cast<T *>(std::realloc(array, static_cast<std::size_t>(capacity) * sizeof(T)));
+    if (larger == nullptr) {
+        throw std::bad_alloc();
+    }
+    array = larger;
 }
 
 int error_class(int code) noexcept {
@@ -37,37 +58,48 @@ int error_class(int code) noexcept {
 
 } // namespace
 
-void polled_set::list::drop(int i) noexcept {
-    requests[i] = requests.back();
-    ops[i] = ops.back();
-    requests.pop_back();
-    ops.pop_back();
+polled_set::list::~list() {
+    std::free(requests);
+    std::free(ops);
+}
+
+__attribute__((noinline)) void polled_set::list::grow() {
+    constexpr int least = 64;
+    const int more = std::max(least, 2 * capacity);
+    enlarge(requests, more);
+    enlarge(ops, more);
+    capacity = more;
 }
 
 int polled_set::list::find(const operation &op) const noexcept {
-    auto place = std::find(ops.begin(), ops.end(), &op);
-    return place == ops.end() ? -1 : static_cast<int>(place - ops.begin());
+    operation **const end = ops + count;
+    operation **const place = std::find(ops, end, &op);
+    return place == end ? -1 : static_cast<int>(place - ops);
 }
 
-bool polled_set::add(operation &op, bool keep) {
-    if (keep) {
-        return add_kept(op);
+// The request may be complete: takes its results if it is.
+bool polled_set::complete_now(operation &op) noexcept {
+    int flag = 0;
+    MPI_Status *status = wanted(op.status) ? op.status : MPI_STATUS_IGNORE;
+    const int error = table.Test(&op.request, &flag, status);
+    if (flag == 0 && error == MPI_SUCCESS) [[likely]] {
+        return false;
     }
-    op.how = tending::polled;
-    if (looks_complete(op.request)) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
-        MPI_Request request = op.request;
-        if (test_one(request, status, error)) {
-            take(op, status, error);
-            return true;
+    if (wanted(op.status)) {
+        if (flag == 0) {
+            *op.status = mpi::empty_status(); // the call failed and said nothing of the operation
         }
+        op.status->MPI_ERROR = error;
     }
-    // Counted before it can be found complete, so the count never goes below zero.
-    size_.fetch_add(1, std::memory_order_relaxed);
+    op.error = error;
+    op.how = tending::done;
+    return true;
+}
+
+__attribute__((noinline)) void polled_set::add_to_inbox(operation &op) {
     std::scoped_lock guard(inbox_lock_);
     inbox_.push_back(&op);
-    return false;
+    inbox_used_.store(true, std::memory_order_relaxed);
 }
 
 // Others may wait on the same request already: testing it completes it for them too, and no poll may test it meanwhile.
@@ -91,7 +123,11 @@ bool polled_set::add_kept(operation &op) {
 }
 
 void polled_set::collect() noexcept {
+    if (!inbox_used_.load(std::memory_order_relaxed)) {
+        return;
+    }
     std::scoped_lock guard(inbox_lock_);
+    inbox_used_.store(false, std::memory_order_relaxed);
     for (operation *op : inbox_) {
         owned_.push(*op);
     }
@@ -119,7 +155,7 @@ void polled_set::poll(bool insist) noexcept {
 }
 
 void polled_set::test_next() noexcept {
-    const int all = owned_.size() + kept_.size();
+    const int all = owned_.count + kept_.count;
     if (all == 0) {
         return;
     }
@@ -127,10 +163,10 @@ void polled_set::test_next() noexcept {
     next_to_test_ %= all;
     MPI_Status status = mpi::empty_status();
     int error = MPI_SUCCESS;
-    if (i >= owned_.size()) {
-        MPI_Request request = kept_.requests[i - owned_.size()];
+    if (i >= owned_.count) {
+        MPI_Request request = kept_.requests[i - owned_.count];
         if (test_one(request, status, error)) {
-            completed_by_user(kept_.requests[i - owned_.size()], status, error);
+            completed_by_user(kept_.requests[i - owned_.count], status, error);
         }
     } else if (test_one(owned_.requests[i], status, error)) {
         operation &op = *owned_.ops[i];
@@ -140,11 +176,11 @@ void polled_set::test_next() noexcept {
 }
 
 template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
-    const int newest = std::min(which.size(), window);
+    const int newest = std::min(which.count, window);
     if (newest != 0) {
-        look(which.size() - newest, newest);
+        look(which.count - newest, newest);
     }
-    const int rest = which.size() - window;
+    const int rest = which.count - window;
     if (rest > 0) {
         if (which.cursor >= rest) {
             which.cursor = 0;
@@ -160,7 +196,7 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     int indices[window];
     MPI_Status statuses[window];
     int completed = 0;
-    const int code = table.Testsome(count, owned_.requests.data() + first, &completed, indices, statuses);
+    const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
         // Which one is to blame is not said: ask each.
         look_owned_one_by_one(first, count);
@@ -169,18 +205,30 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     if (completed == MPI_UNDEFINED || completed <= 0) {
         return;
     }
-    // Highest first: drop() moves the last element into the gap, and that one was looked at or lies beyond the window.
-    int order[window];
-    for (int i = 0; i < completed; ++i) {
-        order[i] = i;
+    size_.fetch_sub(completed, std::memory_order_relaxed);
+    const bool last_and_all = completed == count && first + count == owned_.count;
+    // MPIs name them in the order of the array, though they need not.
+    if (!last_and_all && !std::is_sorted(indices, indices + completed)) {
+        sort_together(indices, statuses, completed);
     }
-    std::sort(order, order + completed, [&](int a, int b) { return indices[a] > indices[b]; });
-    for (int i = 0; i < completed; ++i) {
-        const int at = first + indices[order[i]];
-        const MPI_Status &status = statuses[order[i]];
-        operation &op = *owned_.ops[at];
-        owned_.drop(at);
-        report(op, status, code == MPI_SUCCESS ? MPI_SUCCESS : status.MPI_ERROR);
+    operation **const looked_at = owned_.ops + first;
+    if (code == MPI_SUCCESS) [[likely]] {
+        for (int i = 0; i < completed; ++i) {
+            hand_over(*looked_at[indices[i]], statuses[i], MPI_SUCCESS);
+        }
+    } else {
+        for (int i = 0; i < completed; ++i) {
+            hand_over(*looked_at[indices[i]], statuses[i], statuses[i].MPI_ERROR);
+        }
+    }
+    if (last_and_all) {
+        owned_.count = first;
+        return;
+    }
+    // Highest first: drop() moves the last element into the gap, and that one is pending or lies beyond the window.
+    // Whoever runs the operations' continuations meanwhile cannot get at the set before we unlock it.
+    for (int i = completed - 1; i >= 0; --i) {
+        owned_.drop(first + indices[i]);
     }
 }
 
@@ -197,7 +245,7 @@ void polled_set::look_owned_one_by_one(int first, int count) noexcept {
 }
 
 void polled_set::look_kept(int first, int count) noexcept {
-    for (int i = std::min(first + count, kept_.size()) - 1; i >= first; i = std::min(i, kept_.size()) - 1) {
+    for (int i = std::min(first + count, kept_.count) - 1; i >= first; i = std::min(i, kept_.count) - 1) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
         MPI_Request request = kept_.requests[i];
@@ -209,16 +257,21 @@ void polled_set::look_kept(int first, int count) noexcept {
 
 void polled_set::report(operation &op, const MPI_Status &status, int error) noexcept {
     size_.fetch_sub(1, std::memory_order_relaxed);
+    hand_over(op, status, error);
+}
+
+inline void polled_set::hand_over(operation &op, const MPI_Status &status, int error) noexcept {
     take(op, status, error);
     sink_(op);
 }
 
 bool polled_set::is_kept(MPI_Request request) const noexcept {
-    return std::find(kept_.requests.begin(), kept_.requests.end(), request) != kept_.requests.end();
+    MPI_Request *const end = kept_.requests + kept_.count;
+    return std::find(kept_.requests, end, request) != end;
 }
 
 void polled_set::completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept {
-    for (int i = kept_.size() - 1; i >= 0; --i) {
+    for (int i = kept_.count - 1; i >= 0; --i) {
         if (kept_.requests[i] == request) {
             operation &op = *kept_.ops[i];
             kept_.drop(i);

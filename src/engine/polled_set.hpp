@@ -5,10 +5,10 @@
 // and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
 // operation waits for more than ceil(n / window) + 1 polls to be looked at.
 //
-// Invariant: under `lock_`, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
-// operation leaves the set before the sink hears of it, and its request is released by MPI's own completion call
-// (owned) or not at all (kept), so each is reported once. Owned ones are added to an inbox first: that never waits for
-// a poll.
+// Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
+// operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own completion call
+// (owned) or not at all (kept), so each is reported once. Owned ones that come during a poll are added to an inbox: no
+// one waits for a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -27,13 +27,32 @@ public:
     // Looks at one request without entering MPI's progress; null where the MPI has no such look.
     using peek_function = bool (*)(MPI_Request);
 
-    void configure(void (*sink)(operation &), peek_function peek) noexcept {
+    // `look`: how to find out that a request which is added is complete, where MPI_Test is not the cheapest way.
+    void configure(void (*sink)(operation &), peek_function peek, peek_function look) noexcept {
         sink_ = sink;
         peek_ = peek;
+        look_ = look;
     }
 
     // Returns true if the operation was complete at once (results taken); else it is in the set.
-    bool add(operation &op, bool keep);
+    [[gnu::always_inline]] inline bool add(operation &op) {
+        op.how = tending::polled;
+        op.error = MPI_SUCCESS;
+        if ((look_ == nullptr || look_(op.request)) && complete_now(op)) [[unlikely]] {
+            return true;
+        }
+        // Counted before it can be found complete, so the count never goes below zero.
+        size_.fetch_add(1, std::memory_order_relaxed);
+        if (lock_.try_lock_at_once()) [[likely]] {
+            owned_.push(op);
+            lock_.unlock();
+        } else {
+            add_to_inbox(op);
+        }
+        return false;
+    }
+    // The same for a persistent request, which stays the user's.
+    bool add_kept(operation &op);
 
     // Looks at the next windows. A poll that finds another thread at it returns at once.
     // `insist`: tests one operation by MPI itself, in turn, whatever a look at it says: that makes MPI progress, and
@@ -62,20 +81,36 @@ public:
     void release_after(MPI_Request request) { release_.push_back(request); }
 
 private:
+    // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
     struct list {
-        std::vector<MPI_Request> requests;
-        std::vector<operation *> ops;
+        MPI_Request *requests = nullptr;
+        operation **ops = nullptr;
+        int count = 0;
+        int capacity = 0;
         int cursor = 0;
-        int size() const noexcept { return static_cast<int>(ops.size()); }
+        list() = default;
+        list(const list &) = delete;
+        list &operator=(const list &) = delete;
+        ~list();
         void push(operation &op) {
-            requests.push_back(op.request);
-            ops.push_back(&op);
+            if (count == capacity) [[unlikely]] {
+                grow();
+            }
+            requests[count] = op.request;
+            ops[count] = &op;
+            ++count;
         }
-        void drop(int i) noexcept;
+        void drop(int i) noexcept {
+            --count;
+            requests[i] = requests[count];
+            ops[i] = ops[count];
+        }
         int find(const operation &op) const noexcept;
+        void grow();
     };
 
-    bool add_kept(operation &op);
+    bool complete_now(operation &op) noexcept;
+    void add_to_inbox(operation &op);
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
@@ -83,14 +118,17 @@ private:
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
+    void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
     bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
 
     void (*sink_)(operation &) = nullptr;
     peek_function peek_ = nullptr;
+    peek_function look_ = nullptr;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;
     std::vector<operation *> inbox_;
+    std::atomic<bool> inbox_used_{false};
     list owned_;
     list kept_;
     std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done

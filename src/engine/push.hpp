@@ -3,6 +3,7 @@
 // The protocol and its invariant are told in openmpi.cpp. Where the MPI has no such path, everything here is constant.
 #pragma once
 
+#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 
 #if defined(OPEN_MPI)
@@ -17,12 +18,10 @@ namespace thence::engine {
 // and returns 1.
 using push_callback = int (*)(void *request);
 
-struct push_state {
-    bool enabled = false; // the native engine is in use
-    push_callback callback = nullptr;
-    openmpi::wait_sync *lost = nullptr;
-};
-extern push_state push;
+// Stands in every pushed request until that is complete.
+extern THENCE_INTERNAL openmpi::wait_sync lost_sync;
+
+extern bool push_enabled; // the native engine is in use
 
 // Claims a completed request that nobody was called for.
 inline bool claim_lost(const openmpi::request_view &request) noexcept {
@@ -37,17 +36,18 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
 // way, or is complete. Until it returns, nobody may release the request, although its completion may have been
 // reported: the swap would meet another request in the same memory. So a continuation does not run before it is
 // attached.
-inline bool try_push(MPI_Request handle, void *data) noexcept {
+[[gnu::always_inline]] inline bool try_push(MPI_Request handle, push_callback callback, void *data) noexcept {
     using namespace openmpi;
     const request_view request(handle);
-    if (request.complete().load(std::memory_order_acquire) != pending || request.persistent() ||
-        request.callback().load(std::memory_order_relaxed) != nullptr) [[unlikely]] {
+    // A pending request of a callback of MPI's own, and a complete one, both have a bit set in one of these.
+    static_assert(pending_bits == 0);
+    if ((request.complete_bits() | request.callback_bits()) != 0 || request.persistent()) [[unlikely]] {
         return false;
     }
     request.callback_data().store(data, std::memory_order_relaxed);
-    request.callback().store(reinterpret_cast<void *>(push.callback), std::memory_order_release);
+    request.callback().store(reinterpret_cast<void *>(callback), std::memory_order_release);
     void *expected = pending;
-    return request.complete().compare_exchange_strong(expected, push.lost, std::memory_order_seq_cst) ||
+    return request.complete().compare_exchange_strong(expected, &lost_sync, std::memory_order_seq_cst) ||
            !claim_lost(request);
 }
 
@@ -60,7 +60,7 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     if ((request.type() | request.status().MPI_ERROR) != 0) [[unlikely]] {
         return false;
     }
-    if (status != MPI_STATUS_IGNORE) {
+    if (status != MPI_STATUS_IGNORE) { // a null pointer on Open MPI
         *status = request.status();
     }
     request.free();
@@ -69,11 +69,9 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
 
 #else
 
-struct push_state {
-    static constexpr bool enabled = false;
-};
-inline constexpr push_state push;
-inline bool try_push(MPI_Request, void *) noexcept {
+using push_callback = int (*)(void *request);
+inline constexpr bool push_enabled = false;
+inline bool try_push(MPI_Request, push_callback, void *) noexcept {
     return false;
 }
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
