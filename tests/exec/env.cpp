@@ -15,7 +15,13 @@ struct secret_t {
         return env.query(*this);
     }
 };
+struct shade_t : color_t {
+    template <class Env> auto operator()(const Env &env) const noexcept -> decltype(env.query(*this)) {
+        return env.query(*this);
+    }
+};
 inline constexpr color_t color;
+inline constexpr shade_t shade;
 inline constexpr secret_t secret;
 
 template <class Env, class Query>
@@ -64,11 +70,11 @@ TEST(ReadEnv, sends_the_answer) {
 TEST(WriteEnv, answers_and_leaves_the_rest_to_the_receiver) {
     record got;
     int first = 0, second = 0;
-    const auto outer = ex::env{ex::prop{color, 1}, ex::prop{secret, 2}};
+    const auto outer = ex::env{ex::prop{color, 1}, ex::prop{shade, 2}};
     const auto keep = [](int &where) { return ex::then([&where](int i) noexcept { where = i; }); };
     auto a = ex::connect(ex::write_env(ex::read_env(color) | keep(first), ex::prop{color, 20}), recording{&got, outer});
     auto b =
-        ex::connect(ex::write_env(ex::read_env(secret) | keep(second), ex::prop{color, 20}), recording{&got, outer});
+        ex::connect(ex::write_env(ex::read_env(shade) | keep(second), ex::prop{color, 20}), recording{&got, outer});
     ex::start(a);
     ex::start(b);
     EXPECT_EQ(first, 20);
