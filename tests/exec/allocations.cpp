@@ -11,16 +11,17 @@ namespace {
 int allocations = 0;
 }
 
-void *operator new(std::size_t size) {
+// Not inlined: GCC would see malloc's memory freed by delete, and the reverse.
+[[gnu::noinline]] void *operator new(std::size_t size) {
     ++allocations;
     if (void *room = std::malloc(size))
         return room;
     throw std::bad_alloc();
 }
-void operator delete(void *room) noexcept {
+[[gnu::noinline]] void operator delete(void *room) noexcept {
     std::free(room);
 }
-void operator delete(void *room, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void *room, std::size_t) noexcept {
     std::free(room);
 }
 

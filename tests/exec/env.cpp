@@ -15,10 +15,11 @@ struct secret_t {
         return env.query(*this);
     }
 };
-struct shade_t : color_t {
+struct shade_t {
     template <class Env> auto operator()(const Env &env) const noexcept -> decltype(env.query(*this)) {
         return env.query(*this);
     }
+    static constexpr bool query(ex::forwarding_query_t) noexcept { return true; }
 };
 inline constexpr color_t color;
 inline constexpr shade_t shade;
