@@ -108,7 +108,12 @@ TEST(WhenAllStress, the_first_of_two_errors_is_sent_once) {
 TEST(RunLoopStress, work_from_many_threads_is_done_once) {
     ex::run_loop loop;
     std::vector<std::thread> workers;
-    for (int i = 0; i < 2; ++i)
+#if THENCE_EXECUTION_IS_THENCE
+    constexpr int running = 2;
+#else
+    constexpr int running = 1; // more is not asked for by C++26
+#endif
+    for (int i = 0; i < running; ++i)
         workers.emplace_back([&] { loop.run(); });
     std::atomic<int> done{0};
     std::vector<std::thread> users;
