@@ -56,8 +56,14 @@ TEST(StopSourceStress, a_callback_runs_or_is_removed_and_never_both) {
         source = std::make_unique<ex::inplace_stop_source>();
         // One each: the two may run on different threads at the same time.
         auto a = std::make_unique<int>(0), b = std::make_unique<int>(0);
-        auto add_a = [&] { ++*a; };
-        auto add_b = [&] { ++*b; };
+        auto add_a = [&] {
+            std::this_thread::yield(); // long enough to be met in the middle
+            ++*a;
+        };
+        auto add_b = [&] {
+            std::this_thread::yield();
+            ++*b;
+        };
         other.run([&] {
             std::optional<ex::inplace_stop_callback<decltype(add_a)>> first(std::in_place, source->get_token(), add_a);
             std::optional<ex::inplace_stop_callback<decltype(add_b)>> second(std::in_place, source->get_token(), add_b);

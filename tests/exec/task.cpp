@@ -160,6 +160,28 @@ TEST(Task, a_long_loop_of_senders_that_complete_at_once_uses_no_stack) {
 }
 #endif
 
+TEST(Task, goes_on_when_it_is_completed_while_another_task_starts_something) {
+    pending_list list;
+    bool went_on = false;
+    record got;
+    auto waits = [](pending_list &pending, bool &flag) -> ex::task<void> {
+        co_await pending_sender{&pending};
+        flag = true;
+    };
+    auto completes = [](pending_list &pending, bool &flag) -> ex::task<bool> {
+        // Completes at once, and the other task within.
+        co_return co_await (ex::just() | ex::then([&] {
+                                pending.complete();
+                                return flag;
+                            }));
+    };
+    auto operation = ex::connect(waits(list, went_on), recording{&got, on_scheduler(ex::inline_scheduler())});
+    ex::start(operation);
+    auto [seen] = ex::sync_wait(completes(list, went_on)).value();
+    EXPECT_TRUE(seen);
+    EXPECT_EQ(got.values, 1);
+}
+
 TEST(Task, composes_as_a_sender) {
     auto [a, b] =
         ex::sync_wait(ex::when_all(add_one(1), add_one(2) | ex::let_value([](int i) { return add_one(i); }))).value();
