@@ -118,8 +118,12 @@ THENCE_EXPORT int thence_start(MPI_Request *cr);
 THENCE_EXPORT int thence_free(MPI_Request *cr);
 
 /** @brief Ask MPI to cancel every pending operation whose continuation is registered with `cr`.
- *  Each continuation still runs; `MPI_Test_cancelled` on its statuses says which operations were cancelled.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+ *  Each continuation still runs; `MPI_Test_cancelled` on its statuses says which operations were cancelled. Operations
+ *  that MPI cannot cancel (collectives, RMA, ...) complete as usual. Persistent requests on an MPI that does not tell
+ *  what they are (`detects_persistent` of thence_cr_query()) are cancelled if libthence saw them created as sends or
+ *  receives; others are left alone, and are the user's to cancel.
+ *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`.
+ *  @note While MPI is asked, the error handler of `MPI_COMM_WORLD` is `MPI_ERRORS_RETURN`, for all threads. */
 THENCE_EXPORT int thence_cancel(MPI_Request *cr);
 
 /** @brief Take the data pointers of failed continuations of a CR with `THENCE_CR_REPORT_FAILED`.
@@ -143,7 +147,7 @@ typedef struct thence_cr_info {
     int detects_persistent; /**< 1 if persistent requests are recognized by themselves */
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
-    const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` or `none` */
+    const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
 } thence_cr_info;
 
 /** @brief Say what is in force. @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */

@@ -2,6 +2,7 @@
 #include "continuation/interposing.hpp"
 
 #include "continuation/info.hpp"
+#include "continuation/library.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -74,7 +75,8 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
     int i = 0;
     if constexpr (mpi_handles == handle_kind::tagged_pointer) {
         for (; i + 4 <= count; i += 4) { // four tags at a time
-            if (((bits(requests[i]) | bits(requests[i + 1]) | bits(requests[i + 2]) | bits(requests[i + 3])) & 1) != 0) {
+            if (((bits(requests[i]) | bits(requests[i + 1]) | bits(requests[i + 2]) | bits(requests[i + 3])) & 1) !=
+                0) {
                 return false;
             }
         }
@@ -118,9 +120,15 @@ bool is_ready(MPI_Request request) noexcept {
 }
 
 bool must_test() noexcept {
-    return this_thread.in_callback() || kept_somewhere() ||
-           ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 &&
-            progress::ready.load(std::memory_order_relaxed)); // another thread may attach while we are blocked
+    if (this_thread.in_callback() || kept_somewhere()) {
+        return true;
+    }
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||
+        !progress::ready.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    // Another thread may attach while we are blocked, if there may be another.
+    return others_may_attach.load(std::memory_order_relaxed) || continuation_request::any_registered();
 }
 
 void take_turn(unsigned turns) noexcept {
@@ -178,17 +186,16 @@ void set_empty(MPI_Status *status) noexcept {
     }
 }
 
-void created_persistent(MPI_Request request) noexcept {
+void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     // A native engine reads it from the request itself. One that is chosen later may not.
     if (engine::current == nullptr || !engine::current->detects_persistent()) {
-        mpi::note_persistent(request);
+        mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }
 }
 
 void restarted(MPI_Request before, MPI_Request after) noexcept {
     if (before != after && mpi::noted_persistent(before)) {
-        mpi::forget_persistent(before);
-        mpi::note_persistent(after);
+        mpi::rename_persistent(before, after);
     }
 }
 

@@ -75,11 +75,13 @@ THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 
 // Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
 // `cancel_request` see to continuations on them. All return an MPI error code.
-THENCE_INTERNAL void created_persistent(MPI_Request request) noexcept;
+THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
 THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
 
+// Set before main() where finalizing() will be called.
+THENCE_INTERNAL extern bool finalize_is_interposed;
 // MPI_Finalize is about to be called.
 THENCE_INTERNAL void finalizing() noexcept;
 

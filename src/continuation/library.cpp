@@ -18,6 +18,8 @@
 namespace thence::continuation {
 
 std::atomic<std::uint64_t> attention{0};
+bool finalize_is_interposed = false;
+std::atomic<bool> others_may_attach{false};
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
 void (*observer_tear_down)() = nullptr;
@@ -30,7 +32,7 @@ std::atomic<bool> is_set_up{false}; // changes under mutex
 int keyval = MPI_KEYVAL_INVALID;
 
 bool outstanding() noexcept {
-    return continuation_request::registered_in_all() != 0;
+    return continuation_request::any_registered();
 }
 
 // The helper thread's turn. It marks itself on its first turn.
@@ -80,7 +82,8 @@ int set_up() {
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
     engine::choose({&operation_complete, &request_complete});
-    progress::set_up({&on_progress, &help, &outstanding});
+    progress::set_up({&on_progress, &help, &outstanding}, finalize_is_interposed);
+    others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
     if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }

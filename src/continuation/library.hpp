@@ -4,6 +4,8 @@
 
 #include <mpi.h>
 
+#include <atomic>
+
 namespace thence::continuation {
 
 // Sets the library up if it is not. MPI_SUCCESS, or MPI_ERR_OTHER outside of MPI_Init..MPI_Finalize.
@@ -12,6 +14,9 @@ int set_up();
 // Removes every trace from MPI and forgets all state. Reports what is outstanding. Called before MPI_Finalize does its
 // work.
 void tear_down() noexcept;
+
+// The thread level lets one thread attach while another is inside MPI. Set by set_up().
+extern std::atomic<bool> others_may_attach;
 
 // The layer above observes: called at MPI_Finalize when continuations are outstanding.
 extern void (*report_outstanding)(const char *when);

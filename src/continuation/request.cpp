@@ -34,7 +34,7 @@ struct cr_slots {
         } else if (fresh < max_crs) {
             reusable.reserve(fresh + 1); // so that recycling never allocates
             cr = new (at(fresh)) continuation_request;
-            used.store(fresh + 1, std::memory_order_release);
+            used.store(fresh + 1, std::memory_order_seq_cst);
         } else {
             return nullptr;
         }
@@ -57,7 +57,9 @@ void continuation_request::reset(const cr_options &options) noexcept {
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     references_.store(1, std::memory_order_relaxed);
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
-    way_.store(observing != nullptr ? way::general : engine::push_enabled ? way::push : way::poll,
+    way_.store(observing != nullptr   ? way::general
+               : engine::push_enabled ? way::push
+                                      : way::poll,
                std::memory_order_release);
 }
 
@@ -65,17 +67,34 @@ continuation_request *continuation_request::create(const cr_options &options) {
     return cr_slots::create(options);
 }
 
-template <class Visitor> void continuation_request::for_each(Visitor &&visit) {
-    std::scoped_lock guard(cr_slots::mutex);
-    for (std::uint32_t i = 0; i < cr_slots::used.load(std::memory_order_relaxed); ++i) {
-        visit(*cr_slots::at(i));
-    }
-}
-
+// Slots once used hold an object for ever, so both look without a lock. They are part of the protocol of resting (see
+// progress.hpp): loads in the one order of sequentially consistent operations.
 long continuation_request::registered_in_all() noexcept {
     long sum = 0;
-    for_each([&](continuation_request &cr) { sum += cr.references_.load(std::memory_order_seq_cst) / 2; });
+    const std::uint32_t used = cr_slots::used.load(std::memory_order_seq_cst);
+    for (std::uint32_t i = 0; i < used; ++i) {
+        sum += cr_slots::at(i)->references_.load(std::memory_order_seq_cst) / 2;
+    }
     return sum;
+}
+
+bool continuation_request::any_registered() noexcept {
+    static std::atomic<std::uint32_t> found{0};
+    const auto has_some = [](std::uint32_t i) {
+        return cr_slots::at(i)->references_.load(std::memory_order_seq_cst) >= 2;
+    };
+    const std::uint32_t used = cr_slots::used.load(std::memory_order_seq_cst);
+    const std::uint32_t last = found.load(std::memory_order_relaxed);
+    if (last < used && has_some(last)) {
+        return true;
+    }
+    for (std::uint32_t i = 0; i < used; ++i) {
+        if (has_some(i)) {
+            found.store(i, std::memory_order_relaxed);
+            return true;
+        }
+    }
+    return false;
 }
 
 void continuation_request::free_handle() noexcept {

@@ -44,7 +44,8 @@ public:
     bool polls() const noexcept { return base::peek(way_) == way::poll; }
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
-    template <class Visitor> static void for_each(Visitor &&visit);
+    // Whether there are any. While there are, this mostly looks at one CR, however many exist.
+    static bool any_registered() noexcept;
 
     MPI_Request handle() const noexcept { return handle_of(this); }
     unsigned flags() const noexcept { return flags_; }

@@ -23,6 +23,7 @@
 #include "engine/push.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/cancel.hpp"
 
 namespace thence::engine {
 namespace {
@@ -41,7 +42,7 @@ bool peek(MPI_Request request) noexcept {
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled.configure(to.complete, &peek, &peek);
+        polled.configure(to.complete, {&peek, &peek, &openmpi::may_cancel});
         push_enabled = true;
     }
     ~openmpi_engine() override { push_enabled = false; }
@@ -101,9 +102,8 @@ public:
     void cancel(operation &op) noexcept override {
         if (op.how != tending::pushed) {
             polled.cancel(op);
-        } else if (!peek(op.request)) {
-            MPI_Request request = op.request;
-            table.Cancel(&request);
+        } else if (!peek(op.request) && openmpi::may_cancel(op.request, false)) {
+            mpi::cancel(op.request);
         }
     }
 

@@ -72,8 +72,17 @@ private:
 
 // Request types (`req_type`) whose status and release need no more than the fields above.
 inline constexpr int type_point_to_point = 0;
+// The others that MPI can cancel are those of files (1) and generalized requests (2).
+inline constexpr int last_cancellable_type = 2;
+
+// Of other types it must not be asked: MPI_Cancel never returns for that of MPI_Comm_idup.
+inline bool may_cancel(MPI_Request request, bool) noexcept {
+    return request_view(request).type() <= last_cancellable_type;
+}
 
 // Null if every field behaves as described, else one sentence that says what did not.
 const char *prove_layout() noexcept;
+// The same for the fields that need only be read: nothing is written into a request.
+const char *prove_fields() noexcept;
 
 } // namespace thence::engine::openmpi

@@ -2,6 +2,8 @@
 #include "engine/polled_set.hpp"
 
 #include "mpi/calls.hpp"
+#include "mpi/cancel.hpp"
+#include "mpi/persistent.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -141,7 +143,7 @@ void polled_set::poll(bool insist) noexcept {
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     collect();
     poll_list(owned_, [this](int first, int count) {
-        if (peek_ != nullptr) {
+        if (how_.peek != nullptr) {
             look_owned_one_by_one(first, count);
         } else {
             look_owned_testsome(first, count);
@@ -288,10 +290,13 @@ void polled_set::completed_by_user(MPI_Request request, const MPI_Status &status
 
 void polled_set::cancel(operation &op) noexcept {
     std::scoped_lock guard(lock_);
-    if (op.how != tending::done) {
-        MPI_Request request = op.request;
-        table.Cancel(&request);
+    if (op.how != tending::done && how_.may_cancel(op.request, op.how == tending::kept)) {
+        mpi::cancel(op.request);
     }
+}
+
+bool polled_set::may_cancel_noted(MPI_Request request, bool keep) noexcept {
+    return !keep || mpi::noted_cancellable(request);
 }
 
 void polled_set::remove(operation &op) noexcept {

@@ -5,10 +5,10 @@
 // and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
 // operation waits for more than ceil(n / window) + 1 polls to be looked at.
 //
-// Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately. An
-// operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own completion call
-// (owned) or not at all (kept), so each is reported once. Owned ones that come during a poll are added to an inbox: no
-// one waits for a poll.
+// Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately.
+// An operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own
+// completion call (owned) or not at all (kept), so each is reported once. Owned ones that come during a poll are added
+// to an inbox: no one waits for a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -24,21 +24,29 @@ class polled_set {
 public:
     static constexpr int window = 32;
 
-    // Looks at one request without entering MPI's progress; null where the MPI has no such look.
-    using peek_function = bool (*)(MPI_Request);
+    // What differs between MPIs.
+    struct methods {
+        // Looks at one request without entering MPI's progress; null where the MPI has no such look.
+        bool (*peek)(MPI_Request) = nullptr;
+        // How to find out that a request which is added is complete, where MPI_Test is not the cheapest way.
+        bool (*look)(MPI_Request) = nullptr;
+        // May MPI be asked to cancel it? `keep` as in add().
+        bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
+    };
 
-    // `look`: how to find out that a request which is added is complete, where MPI_Test is not the cheapest way.
-    void configure(void (*sink)(operation &), peek_function peek, peek_function look) noexcept {
+    void configure(void (*sink)(operation &), const methods &how) noexcept {
         sink_ = sink;
-        peek_ = peek;
-        look_ = look;
+        how_ = how;
     }
+
+    // Anything but persistent requests that are not noted as cancellable.
+    static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
 
     // Returns true if the operation was complete at once (results taken); else it is in the set.
     [[gnu::always_inline]] inline bool add(operation &op) {
         op.how = tending::polled;
         op.error = MPI_SUCCESS;
-        if ((look_ == nullptr || look_(op.request)) && complete_now(op)) [[unlikely]] {
+        if ((how_.look == nullptr || how_.look(op.request)) && complete_now(op)) [[unlikely]] {
             return true;
         }
         // Counted before it can be found complete, so the count never goes below zero.
@@ -119,11 +127,10 @@ private:
     void test_next() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return peek_ == nullptr || peek_(request); }
+    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request); }
 
     void (*sink_)(operation &) = nullptr;
-    peek_function peek_ = nullptr;
-    peek_function look_ = nullptr;
+    methods how_;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;

@@ -2,6 +2,9 @@
 // The engine for any MPI: MPI_Testsome over bounded windows. Testing is also how MPI makes progress here.
 #include "engine/engine.hpp"
 
+#if defined(OPEN_MPI)
+#include "engine/openmpi_layout.hpp"
+#endif
 #include "mpi/calls.hpp"
 
 namespace thence::engine {
@@ -14,14 +17,23 @@ bool may_be_complete(MPI_Request request) noexcept {
     int flag = 0;
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
 }
-constexpr polled_set::peek_function look = &may_be_complete;
-#else
-constexpr polled_set::peek_function look = nullptr;
+
 #endif
+
+polled_set::methods methods_here() noexcept {
+    polled_set::methods how;
+#if defined(OPEN_MPI)
+    how.look = &may_be_complete;
+    if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
+        how.may_cancel = &openmpi::may_cancel;
+    }
+#endif
+    return how;
+}
 
 class testsome final : public engine {
 public:
-    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, nullptr, look); }
+    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, methods_here()); }
     const char *name() const noexcept override { return "testsome"; }
     const char *why() const noexcept override { return why_; }
 

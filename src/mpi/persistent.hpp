@@ -13,9 +13,16 @@ namespace thence::mpi {
 
 extern std::atomic<long> persistent_count;
 
-void note_persistent(MPI_Request request);
+// MPICH aborts when it is asked to cancel a persistent collective, so who may be asked is noted too.
+enum class cancelling { possible, fatal };
+
+void note_persistent(MPI_Request request, cancelling what);
 void forget_persistent(MPI_Request request) noexcept;
 bool lookup_persistent(MPI_Request request) noexcept;
+// False also for one that was not noted.
+bool noted_cancellable(MPI_Request request) noexcept;
+// The request has another handle from now on.
+void rename_persistent(MPI_Request before, MPI_Request after);
 
 inline bool noted_persistent(MPI_Request request) noexcept {
     return persistent_count.load(std::memory_order_acquire) != 0 && lookup_persistent(request);

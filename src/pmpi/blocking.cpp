@@ -5,6 +5,9 @@
 
 #include <thence/thence.h>
 
+#include <memory>
+#include <new>
+
 using namespace thence::continuation;
 
 namespace {
@@ -24,56 +27,135 @@ int complete(int code, MPI_Request request, MPI_Status *status) {
     return code;
 }
 
+// Each form comes with counts of type int and, where the MPI has them, MPI_Count: the same code on other entry points.
+
+template <auto blocking, auto nonblocking, class Count>
+int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+    if (!by_testing()) [[likely]] {
+        return blocking(buf, count, type, dest, tag, comm);
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = nonblocking(buf, count, type, dest, tag, comm, &request);
+    return complete(code, request, MPI_STATUS_IGNORE);
+}
+
+template <auto blocking, auto nonblocking, class Count>
+int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    if (!by_testing()) [[likely]] {
+        return blocking(buf, count, type, source, tag, comm, status);
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = nonblocking(buf, count, type, source, tag, comm, &request);
+    return complete(code, request, status);
+}
+
+template <auto blocking, auto nonblocking, class Count>
+int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
+    if (!by_testing()) [[likely]] {
+        return blocking(buf, count, type, message, status);
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = nonblocking(buf, count, type, message, &request);
+    return complete(code, request, status);
+}
+
+// Receives first, then sends: `isend` and `irecv` start the operations.
+template <class Irecv, class Isend> int exchange(Irecv irecv, Isend isend, MPI_Status *status) {
+    MPI_Request receiving = MPI_REQUEST_NULL;
+    MPI_Request sending = MPI_REQUEST_NULL;
+    int code = irecv(&receiving);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    code = isend(&sending);
+    if (code != MPI_SUCCESS) {
+        PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
+        complete(MPI_SUCCESS, receiving, MPI_STATUS_IGNORE);
+        return code;
+    }
+    const int received = complete(MPI_SUCCESS, receiving, status);
+    const int sent = complete(MPI_SUCCESS, sending, MPI_STATUS_IGNORE);
+    return received != MPI_SUCCESS ? received : sent;
+}
+
+template <auto blocking, auto isend, auto irecv, class Count>
+int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
+                 Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+    if (!by_testing()) [[likely]] {
+        return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                        comm, status);
+    }
+    return exchange([&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
+                    [&](MPI_Request *r) { return isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); },
+                    status);
+}
+
+// What is sent is packed first, so that the receive may overwrite it. Packed, it matches every type.
+template <auto blocking, auto pack_size, auto pack, auto isend, auto irecv, class Count>
+int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
+                           MPI_Comm comm, MPI_Status *status) {
+    if (!by_testing()) [[likely]] {
+        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+    }
+    Count room = 0;
+    if (const int code = pack_size(count, type, comm, &room); code != MPI_SUCCESS) {
+        return code;
+    }
+    const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(room)]);
+    if (packed == nullptr) {
+        const assistance helped;
+        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+    }
+    Count length = 0;
+    if (const int code = pack(buf, count, type, packed.get(), room, &length, comm); code != MPI_SUCCESS) {
+        return code;
+    }
+    return exchange([&](MPI_Request *r) { return irecv(buf, count, type, source, recvtag, comm, r); },
+                    [&](MPI_Request *r) { return isend(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); },
+                    status);
+}
+
 } // namespace
 
 extern "C" {
 
-#define BLOCKING_SEND(name, nonblocking)                                                                               \
-    THENCE_EXPORT int MPI_##name(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {    \
-        if (!by_testing()) [[likely]] {                                                                                \
-            return PMPI_##name(buf, count, type, dest, tag, comm);                                                     \
-        }                                                                                                              \
-        MPI_Request request = MPI_REQUEST_NULL;                                                                        \
-        const int code = PMPI_##nonblocking(buf, count, type, dest, tag, comm, &request);                              \
-        return complete(code, request, MPI_STATUS_IGNORE);                                                             \
+// MPI_Bsend is not here: it only copies.
+#define BLOCKING(c, count_t)                                                                                           \
+    THENCE_EXPORT int MPI_Send##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,                \
+                                  MPI_Comm comm) {                                                                     \
+        return send<&PMPI_Send##c, &PMPI_Isend##c>(buf, count, type, dest, tag, comm);                                 \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Ssend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
+                                   MPI_Comm comm) {                                                                    \
+        return send<&PMPI_Ssend##c, &PMPI_Issend##c>(buf, count, type, dest, tag, comm);                               \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Rsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
+                                   MPI_Comm comm) {                                                                    \
+        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>(buf, count, type, dest, tag, comm);                               \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,     \
+                                  MPI_Status *status) {                                                                \
+        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>(buf, count, type, source, tag, comm, status);                    \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Mrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                  \
+                                   MPI_Status *status) {                                                               \
+        return receive_matched<&PMPI_Mrecv##c, &PMPI_Imrecv##c>(buf, count, type, message, status);                    \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
+                                      int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
+                                      int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
+        return send_receive<&PMPI_Sendrecv##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                                        \
+            sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
+                                              int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
+        return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c, &PMPI_Isend##c,    \
+                                      &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source, recvtag, comm, status); \
     }
-BLOCKING_SEND(Send, Isend)
-BLOCKING_SEND(Ssend, Issend)
-BLOCKING_SEND(Rsend, Irsend)
-
-THENCE_EXPORT int MPI_Recv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
-                           MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
-        return PMPI_Recv(buf, count, type, source, tag, comm, status);
-    }
-    MPI_Request request = MPI_REQUEST_NULL;
-    const int code = PMPI_Irecv(buf, count, type, source, tag, comm, &request);
-    return complete(code, request, status);
-}
-
-THENCE_EXPORT int MPI_Sendrecv(const void *sendbuf, int sendcount, MPI_Datatype sendtype, int dest, int sendtag,
-                               void *recvbuf, int recvcount, MPI_Datatype recvtype, int source, int recvtag,
-                               MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
-        return PMPI_Sendrecv(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
-                             comm, status);
-    }
-    MPI_Request receive = MPI_REQUEST_NULL;
-    MPI_Request send = MPI_REQUEST_NULL;
-    int code = PMPI_Irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, &receive);
-    if (code != MPI_SUCCESS) {
-        return code;
-    }
-    code = PMPI_Isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, &send);
-    if (code != MPI_SUCCESS) {
-        PMPI_Cancel(&receive); // nothing may write into the buffer after we return
-        complete(MPI_SUCCESS, receive, MPI_STATUS_IGNORE);
-        return code;
-    }
-    const int received = complete(MPI_SUCCESS, receive, status);
-    const int sent = complete(MPI_SUCCESS, send, MPI_STATUS_IGNORE);
-    return received != MPI_SUCCESS ? received : sent;
-}
+BLOCKING(, int)
+#if defined(THENCE_MPI_LARGE_COUNTS)
+BLOCKING(_c, MPI_Count)
+#endif
 
 THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     if (!by_testing()) [[likely]] {

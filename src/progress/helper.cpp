@@ -10,6 +10,7 @@
 #include <mutex>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <system_error>
 #include <thread>
 #include <time.h>
 
@@ -53,8 +54,11 @@ private:
 void rest() noexcept {
     const unsigned seen = epoch_.load(std::memory_order_seq_cst);
     ready.store(false, std::memory_order_seq_cst);
-    if (current_duties().outstanding() || stop_.load(std::memory_order_seq_cst)) {
-        ready.store(true, std::memory_order_seq_cst);
+    if (stop_.load(std::memory_order_seq_cst)) {
+        return;
+    }
+    if (current_duties().outstanding()) {
+        wake(); // the hook may have gone to rest before us, and then `ready` said so
         return;
     }
     epoch_.wait(seen, std::memory_order_seq_cst);
@@ -88,8 +92,13 @@ bool require_helper() {
         return false;
     }
     stop_.store(false);
-    thread_ = std::thread(&run);
-    running_.store(true, std::memory_order_release);
+    running_.store(true, std::memory_order_seq_cst); // before it can rest: who attaches then must see whom to wake
+    try {
+        thread_ = std::thread(&run);
+    } catch (const std::system_error &) {
+        running_.store(false, std::memory_order_release);
+        return false;
+    }
     return true;
 }
 

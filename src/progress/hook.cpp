@@ -21,24 +21,34 @@ enum class hook_kind { none, opal, async };
 duties duties_{};
 hook_kind hook_ = hook_kind::none;
 std::mutex mutex_;               // guards registering and unregistering
-std::atomic<bool> armed_{false}; // the hook is registered
+std::atomic<bool> armed_{false}; // the hook is wanted; changes under mutex_
+bool async_running_ = false;     // MPICH holds our async thing; under mutex_
 std::atomic<unsigned> idle_calls_{0};
-std::atomic<bool> async_running_{false}; // MPICH still holds our async thing
 
 int on_opal_progress() {
     return duties_.on_progress(true);
+}
+
+// True if MPICH is to forget us: from then on hook_arm() starts another async thing. It calls us under a lock of its
+// own, which hook_arm() may wait for: so never wait for mutex_ here.
+bool async_leaves() noexcept {
+    std::unique_lock guard(mutex_, std::try_to_lock);
+    if (!guard.owns_lock() || armed_.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    async_running_ = false;
+    return true;
 }
 
 // MPICH asks us whether we are done: that is how we unregister.
 int on_async_progress(void *) {
     constexpr int no_progress = 0;
     constexpr int done = 1;
-    if (!armed_.load(std::memory_order_acquire)) {
-        async_running_.store(false, std::memory_order_release);
-        return done;
+    if (armed_.load(std::memory_order_acquire)) {
+        duties_.on_progress(false);
+        return no_progress;
     }
-    duties_.on_progress(false);
-    return no_progress;
+    return async_leaves() ? done : no_progress;
 }
 
 } // namespace
@@ -47,11 +57,11 @@ const duties &current_duties() noexcept {
     return duties_;
 }
 
-void hook_set_up() {
+void hook_set_up(bool told_first) {
     hook_ = hook_kind::none;
     if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
         hook_ = hook_kind::opal;
-    } else if (mpi::table.async_start != nullptr) {
+    } else if (mpi::table.async_start != nullptr && told_first) {
         hook_ = hook_kind::async;
     }
 }
@@ -84,7 +94,8 @@ void hook_arm() noexcept {
     armed_.store(true, std::memory_order_seq_cst);
     if (hook_ == hook_kind::opal) {
         mpi::table.opal_progress_register(&on_opal_progress);
-    } else if (!async_running_.exchange(true)) {
+    } else if (!async_running_) {
+        async_running_ = true;
         constexpr int stream_null = 0x3c000000;
         mpi::table.async_start(&on_async_progress, nullptr, stream_null);
     }
@@ -100,7 +111,7 @@ void hook_tear_down() noexcept {
 void hook_found_nothing() noexcept {
     const unsigned calls = idle_calls_.load(std::memory_order_relaxed) + 1;
     idle_calls_.store(calls, std::memory_order_relaxed);
-    if (calls % rest_after != 0 || duties_.outstanding() || helper_running()) {
+    if (calls % rest_after != 0 || duties_.outstanding()) {
         return;
     }
     std::unique_lock guard(mutex_, std::try_to_lock);
@@ -110,6 +121,7 @@ void hook_found_nothing() noexcept {
     ready.store(false, std::memory_order_seq_cst);
     if (duties_.outstanding()) {
         ready.store(true, std::memory_order_seq_cst);
+        helper_wake(); // it may have gone to rest before us, and then `ready` said so
         return;
     }
     armed_.store(false, std::memory_order_seq_cst);
@@ -118,9 +130,9 @@ void hook_found_nothing() noexcept {
     }
 }
 
-void set_up(const duties &what) {
+void set_up(const duties &what, bool told_first) {
     duties_ = what;
-    hook_set_up();
+    hook_set_up(told_first);
     ready.store(false);
 }
 

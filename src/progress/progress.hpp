@@ -3,7 +3,8 @@
 //
 // Protocol of resting (hook and helper alike): clear `ready`, then look whether anything is outstanding; attaching
 // registers first, then looks at `ready`. Both are sequentially consistent, so at least one of the two sides sees the
-// other: nothing is ever outstanding with everyone at rest.
+// other: nothing is ever outstanding with everyone at rest. `ready` speaks for both, so whoever sets it wakes both.
+// Where there is neither, nobody rests, and `ready` says since the first continuation that something may be attached.
 #pragma once
 
 #include <atomic>
@@ -17,12 +18,14 @@ struct duties {
     bool (*outstanding)(); // is anything registered?
 };
 
-// Called once, MPI being initialized. Chooses the hook.
-void set_up(const duties &what);
+// Called once, MPI being initialized. Chooses the hook. `told_first`: tear_down() will be called before MPI_Finalize
+// begins. MPICH's first waits for what MPIX_Async_start started, and would wait for ever for a hook that nobody told:
+// so without this that hook is not used.
+void set_up(const duties &what, bool told_first);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
 void tear_down() noexcept;
 
-// Starts the helper thread if it is not running. False if the MPI's thread level forbids it.
+// Starts the helper thread if it is not running. False if the MPI's thread level forbids it, or the system.
 bool require_helper();
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
@@ -51,7 +54,7 @@ void hook_found_nothing() noexcept;
 
 // Internal to this folder.
 const duties &current_duties() noexcept;
-void hook_set_up();
+void hook_set_up(bool told_first);
 void hook_tear_down() noexcept;
 void hook_arm() noexcept;
 void helper_tear_down() noexcept;

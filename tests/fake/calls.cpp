@@ -232,10 +232,8 @@ int Request_free(MPI_Request *handle) {
 }
 
 int Cancel(MPI_Request *handle) {
-    if (request *q = world.checked("MPI_Cancel", *handle); q != nullptr) {
-        world.cancel(*q);
-    }
-    return MPI_SUCCESS;
+    request *q = world.checked("MPI_Cancel", *handle);
+    return q == nullptr ? int{MPI_ERR_REQUEST} : world.cancel(*q);
 }
 
 int Start(MPI_Request *handle) {
@@ -283,7 +281,18 @@ int Comm_rank(MPI_Comm, int *rank) {
     *rank = 0;
     return MPI_SUCCESS;
 }
-int Comm_set_errhandler(MPI_Comm, MPI_Errhandler) {
+int Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
+    if (comm == MPI_COMM_WORLD) {
+        world.handler = handler;
+    }
+    return MPI_SUCCESS;
+}
+int Comm_get_errhandler(MPI_Comm, MPI_Errhandler *handler) {
+    *handler = world.handler;
+    return MPI_SUCCESS;
+}
+int Errhandler_free(MPI_Errhandler *handler) {
+    *handler = MPI_ERRHANDLER_NULL;
     return MPI_SUCCESS;
 }
 int Comm_call_errhandler(MPI_Comm comm, int code) {

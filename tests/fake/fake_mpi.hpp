@@ -83,6 +83,8 @@ public:
     // Called at the steps of each completion, on its thread. Set while nothing completes.
     std::function<void(step, MPI_Request)> at_step;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
+    // Of MPI_COMM_WORLD.
+    std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
     // MPI_Test on an operation that failed says so, but not that it is complete.
     bool failed_test_clears_flag = false;
 
@@ -97,6 +99,7 @@ public:
     std::atomic<unsigned long long> completing_calls{0}; // MPI_Test, Testsome, Wait, ...: requests they looked at
     std::atomic<unsigned long long> cancel_calls{0};
     std::size_t hooks();
+    std::size_t running_async();
 
     // What the table's entries do, in terms of requests.
     request *checked(const char *call, MPI_Request handle);
@@ -105,7 +108,7 @@ public:
     void activate(request &q);
     // The results of a complete request: to the user, and the request released or made inactive.
     int take(request &q, MPI_Request *handle, MPI_Status *status);
-    void cancel(request &q);
+    int cancel(request &q);
     void free_by_user(request &q);
     void report(int code);
     const std::string *look_up(MPI_Info info, const std::string &key);

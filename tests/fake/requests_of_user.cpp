@@ -42,11 +42,20 @@ int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
     return error;
 }
 
-void mpi::cancel(request &q) {
+int mpi::cancel(request &q) {
     cancel_calls.fetch_add(1, std::memory_order_relaxed);
     if (q.now.load() != life::active) {
         misuse("MPI_Cancel", &q, "it is not active");
-        return;
+        return MPI_ERR_REQUEST;
+    }
+    if (q.what == kind::collective || q.what == kind::rma) {
+        if (q.is_persistent) {
+            misuse("MPI_Cancel", &q, "MPICH aborts here");
+        }
+        if (handler.load() != MPI_ERRORS_RETURN) {
+            report(MPI_ERR_REQUEST);
+        }
+        return MPI_ERR_REQUEST;
     }
     result how;
     how.cancelled = true;
@@ -63,6 +72,7 @@ void mpi::cancel(request &q) {
     case on_cancel::ignore:
         break;
     }
+    return MPI_SUCCESS;
 }
 
 void mpi::free_by_user(request &q) {
@@ -134,6 +144,11 @@ void mpi::add_async(int (*poll)(void *), void *state) {
 std::size_t mpi::hooks() {
     std::scoped_lock guard(mutex_);
     return hooks_.size() + async_.size();
+}
+
+std::size_t mpi::running_async() {
+    std::scoped_lock guard(mutex_);
+    return async_.size();
 }
 
 // Open MPI enters a hook again when the hook makes progress.

@@ -73,6 +73,7 @@ void mpi::begin(const features &what) {
     per_progress = SIZE_MAX;
     at_step = nullptr;
     cancelling = on_cancel::complete_at_once;
+    handler = MPI_ERRORS_ARE_FATAL;
     failed_test_clears_flag = false;
     progress_calls = completing_calls = cancel_calls = 0;
     initialized_ = true;
@@ -115,6 +116,13 @@ void mpi::initialize() {
 }
 
 void mpi::finalize() {
+    // MPICH waits for what MPIX_Async_start started before anything else.
+    for (int i = 0; i < 10000 && running_async() != 0; ++i) {
+        run_async();
+    }
+    if (running_async() != 0) {
+        hopeless("MPI_Finalize", "would never return: an async thing is not done");
+    }
     std::vector<std::pair<int, void *>> attributes;
     {
         std::scoped_lock guard(mutex_);

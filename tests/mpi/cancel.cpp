@@ -103,8 +103,8 @@ TEST_F(cancelled, in_a_group_only_the_pending_ones) {
     EXPECT_EQ(2, seen.statuses[0].MPI_TAG);
     EXPECT_TRUE(seen.cancelled(1));
 }
-// Of three: one has run before the cancellation, one's message is on its way (MPI may cancel the receive or complete it,
-// but must say which), one has no message.
+// Of three: one has run before the cancellation, one's message is on its way (MPI may cancel the receive or complete
+// it, but must say which), one has no message.
 TEST_F(cancelled, many_each_end_once) {
     constexpr std::size_t n = 200;
     std::vector<outcome> each(n);
@@ -135,6 +135,66 @@ TEST_F(cancelled, many_each_end_once) {
         }
     }
 }
+// Collectives, RMA and the like cannot be cancelled: MPI says so with an error, which must not end the program.
+TEST_F(cancelled, operations_that_cannot_be_complete_as_usual) {
+    int sum = 0, got = -1;
+    int *shown = nullptr;
+    MPI_Comm copy = MPI_COMM_NULL;
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Win_allocate(sizeof *shown, sizeof *shown, MPI_INFO_NULL, comm, &shown, &win);
+    *shown = rank;
+    MPI_Barrier(comm);
+    MPI_Win_lock_all(0, win);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    if (rank != 0) {
+        await(0); // rank 0 has cancelled while its collectives waited for this rank
+    }
+    MPI_Request all[5];
+    MPI_Iallreduce(&size, &sum, 1, MPI_INT, MPI_SUM, comm, &all[0]);
+    MPI_Ibarrier(comm, &all[1]);
+    MPI_Comm_idup(comm, &copy, &all[2]);
+    MPI_Rget(&got, 1, MPI_INT, 0, 0, 1, MPI_INT, win, &all[3]);
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &all[4]);
+    seen.attach(5, all, cr);
+    EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    EXPECT_EQ(MPI_ERRORS_ARE_FATAL, handler);
+    for (int other = 1; rank == 0 && other < size; ++other) {
+        tell(other);
+    }
+    wait();
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    EXPECT_EQ(1, seen.ended());
+    EXPECT_EQ(MPI_SUCCESS, seen.error);
+    EXPECT_EQ(size * size, sum);
+    EXPECT_NE(MPI_COMM_NULL, copy);
+    EXPECT_EQ(0, got);
+    EXPECT_FALSE(seen.cancelled(0));
+    EXPECT_TRUE(seen.cancelled(4));
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    MPI_Comm_free(&copy);
+}
+#if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)
+TEST_F(cancelled, persistent_collectives_complete_as_usual) {
+    int sum = 0;
+    MPI_Allreduce_init(&size, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &request);
+    if (rank != 0) {
+        await(0);
+    }
+    MPI_Start(&request);
+    seen.attach(request, cr);
+    EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));
+    for (int other = 1; rank == 0 && other < size; ++other) {
+        tell(other);
+    }
+    wait();
+    EXPECT_EQ(1, seen.ended());
+    EXPECT_EQ(size * size, sum);
+    MPI_Request_free(&request);
+}
+#endif
 TEST_F(cancelled, cr_without_operations) {
     EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
     EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));

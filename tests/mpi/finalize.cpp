@@ -21,6 +21,9 @@ int never(int, MPI_Status *, void *) {
 
 int main(int argc, char **argv) {
     alarm(60);
+    if (argc > 1 && std::strcmp(argv[1], "--progress=thread") == 0) {
+        setenv("THENCE_PROGRESS", "thread", 1);
+    }
     int level = 0;
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     int rank = 0;

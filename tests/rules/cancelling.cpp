@@ -42,6 +42,55 @@ TEST_P(cancelling, an_operation_that_cannot_be_cancelled_completes_as_usual) {
     EXPECT_EQ(status.MPI_SOURCE, 4);
 }
 
+TEST_P(cancelling, operations_that_cannot_be_cancelled_meet_no_error_handler) {
+    cr c;
+    note n;
+    MPI_Status statuses[3];
+    std::vector<MPI_Request> group{world.start(kind::collective), world.start(), world.start(kind::rma)};
+    const ticket collective = world.ticket_of(group[0]);
+    const ticket rma = world.ticket_of(group[2]);
+    attach(group, n, c, statuses);
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_EQ(reported(), codes{}) << "by default it would have ended the program";
+    EXPECT_EQ(world.handler.load(), MPI_ERRORS_ARE_FATAL) << "and it is the user's again";
+    let_run();
+    EXPECT_EQ(n.runs, 0);
+    world.complete(collective);
+    world.complete(rma);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_EQ(n.error, MPI_SUCCESS);
+    EXPECT_FALSE(mpi::is_cancelled(statuses[0]));
+    EXPECT_TRUE(mpi::is_cancelled(statuses[1]));
+    EXPECT_FALSE(mpi::is_cancelled(statuses[2]));
+}
+
+TEST_P(cancelling, persistent_collectives_are_left_alone) {
+    cr c;
+    note n;
+    MPI_Request r = world.persistent(kind::collective);
+    thence::mpi::table.Start(&r);
+    attach(r, n, c, MPI_STATUS_IGNORE, THENCE_PERSISTENT);
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_EQ(world.cancel_calls, 0U);
+    world.complete(r);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    thence::mpi::table.Request_free(&r);
+}
+
+TEST_P(cancelling, persistent_receives_are_cancelled) {
+    cr c;
+    note n;
+    MPI_Status status{};
+    MPI_Request r = MPI_REQUEST_NULL;
+    MPI_Recv_init(nullptr, 0, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r);
+    MPI_Start(&r);
+    attach(r, n, c, &status);
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_TRUE(mpi::is_cancelled(status));
+    MPI_Request_free(&r);
+}
+
 TEST_P(cancelling, only_the_operations_of_this_cr_are_cancelled) {
     cr c;
     cr other;

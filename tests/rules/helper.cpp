@@ -2,7 +2,11 @@
 // The library's own thread: whose continuations it runs, and when it rests.
 #include "library.hpp"
 
+#include "continuation/request.hpp"
+#include "progress/progress.hpp"
+
 #include <chrono>
+#include <deque>
 #include <fstream>
 
 namespace {
@@ -154,6 +158,87 @@ TEST_P(helper, the_hook_unregisters_itself_when_nothing_is_outstanding) {
         }
         EXPECT_EQ(world.hooks(), 0U);
     }
+}
+
+TEST_P(helper, the_hook_unregisters_itself_also_where_there_is_a_helper) {
+    if (!GetParam().offers.opal_progress && !GetParam().offers.async_start) {
+        GTEST_SKIP() << "this MPI has no hook";
+    }
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    for (int round = 1; round <= 3; ++round) {
+        const ticket t = pending(n, c);
+        EXPECT_EQ(world.hooks(), 1U);
+        world.complete(t);
+        ASSERT_TRUE(soon([&] { return n.runs == round && c.registered() == 0; }));
+        for (int i = 0; i < 5000; ++i) {
+            world.progress();
+        }
+        EXPECT_EQ(world.hooks(), 0U);
+    }
+}
+
+// Attaches at the moment when the hook goes to rest.
+TEST_P(helper, the_hook_is_there_whenever_something_is_outstanding) {
+    if (!GetParam().offers.opal_progress && !GetParam().offers.async_start) {
+        GTEST_SKIP() << "this MPI has no hook";
+    }
+    for (const unsigned flags : {0U, THENCE_CR_ANY_THREAD}) {
+        cr c(flags);
+        note n;
+        std::atomic<bool> stop{false};
+        std::atomic<unsigned> turns{0};
+        std::thread other([&] {
+            while (!stop.load(std::memory_order_relaxed)) {
+                world.progress();
+                turns.fetch_add(1, std::memory_order_relaxed);
+            }
+        });
+        const auto end = std::chrono::steady_clock::now() + 1s;
+        for (int i = 1; std::chrono::steady_clock::now() < end && !HasFailure(); ++i) {
+            const ticket t = pending(n, c);
+            const unsigned before = turns;
+            while (turns - before < 3) {
+                std::this_thread::yield();
+            }
+            EXPECT_EQ(world.hooks(), 1U) << "round " << i;
+            world.complete(t);
+            EXPECT_TRUE(eventually([&] { return n.runs == i && c.registered() == 0; }));
+            while (thence::progress::ready.load()) {
+            }
+        }
+        stop = true;
+        other.join();
+    }
+}
+
+// What the helper and the hook ask on every turn.
+TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_crs) {
+    constexpr int many = 20000;
+    constexpr int asked = 2000;
+    using thence::continuation::continuation_request;
+    const auto cost = [&] {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < asked; ++i) {
+            EXPECT_TRUE(continuation_request::any_registered());
+        }
+        return std::chrono::steady_clock::now() - begin;
+    };
+    note n;
+    std::deque<cr> crs;
+    crs.emplace_back();
+    const ticket first = pending(n, crs.front());
+    const auto one = cost();
+    for (int i = 1; i < many; ++i) {
+        crs.emplace_back();
+    }
+    const ticket last = pending(n, crs.back());
+    world.complete(first);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_LT(cost(), 100 * one + 10ms) << "looking at each CR each time takes " << many << " times as long";
+    world.complete(last);
+    EXPECT_TRUE(eventually([&] { return n.runs == 2; }));
+    EXPECT_FALSE(continuation_request::any_registered());
 }
 
 THENCE_RULES(helper);

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The collectives on buffers, each once: its blocking, persistent and large-count forms differ only in the types of
+// counts and displacements and in what follows the communicator.
+#pragma once
+
+#include <mpi.h>
+
+#define THENCE_SEND(count_t) const void *sendbuf, count_t sendcount, MPI_Datatype sendtype
+#define THENCE_RECV(count_t) void *recvbuf, count_t recvcount, MPI_Datatype recvtype
+#define THENCE_SENDV(count_t, displ_t)                                                                                 \
+    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[], MPI_Datatype sendtype
+#define THENCE_RECVV(count_t, displ_t)                                                                                 \
+    void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], MPI_Datatype recvtype
+#define THENCE_SENDW(count_t, displ_t)                                                                                 \
+    const void *sendbuf, const count_t sendcounts[], const displ_t sdispls[], const MPI_Datatype sendtypes[]
+#define THENCE_RECVW(count_t, displ_t)                                                                                 \
+    void *recvbuf, const count_t recvcounts[], const displ_t rdispls[], const MPI_Datatype recvtypes[]
+#define THENCE_REDUCE(count_t) const void *sendbuf, void *recvbuf, count_t count, MPI_Datatype type, MPI_Op op
+
+// X(name, (parameters), (arguments)); both end with the communicator.
+#define THENCE_COLLECTIVES(X, count_t, displ_t)                                                                        \
+    X(Bcast, (void *buf, count_t count, MPI_Datatype type, int root, MPI_Comm comm), (buf, count, type, root, comm))   \
+    X(Gather, (THENCE_SEND(count_t), THENCE_RECV(count_t), int root, MPI_Comm comm),                                   \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))                                        \
+    X(Gatherv, (THENCE_SEND(count_t), THENCE_RECVV(count_t, displ_t), int root, MPI_Comm comm),                        \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype, root, comm))                              \
+    X(Scatter, (THENCE_SEND(count_t), THENCE_RECV(count_t), int root, MPI_Comm comm),                                  \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm))                                        \
+    X(Scatterv, (THENCE_SENDV(count_t, displ_t), THENCE_RECV(count_t), int root, MPI_Comm comm),                       \
+      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcount, recvtype, root, comm))                              \
+    THENCE_ALL_TO_ALL(X, Allgather, Allgatherv, Alltoall, Alltoallv, Alltoallw, count_t, displ_t, displ_t)             \
+    THENCE_ALL_TO_ALL(X, Neighbor_allgather, Neighbor_allgatherv, Neighbor_alltoall, Neighbor_alltoallv,               \
+                      Neighbor_alltoallw, count_t, displ_t, MPI_Aint)                                                  \
+    X(Reduce, (THENCE_REDUCE(count_t), int root, MPI_Comm comm), (sendbuf, recvbuf, count, type, op, root, comm))      \
+    X(Allreduce, (THENCE_REDUCE(count_t), MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm))                   \
+    X(Scan, (THENCE_REDUCE(count_t), MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm))                        \
+    X(Exscan, (THENCE_REDUCE(count_t), MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm))                      \
+    X(Reduce_scatter_block, (THENCE_REDUCE(count_t), MPI_Comm comm), (sendbuf, recvbuf, count, type, op, comm))        \
+    X(Reduce_scatter,                                                                                                  \
+      (const void *sendbuf, void *recvbuf, const count_t recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),   \
+      (sendbuf, recvbuf, recvcounts, type, op, comm))
+
+// Those that the neighborhood collectives have too; their form with a type per neighbor displaces by addresses.
+#define THENCE_ALL_TO_ALL(X, allgather, allgatherv, alltoall, alltoallv, alltoallw, count_t, displ_t, displ_w)         \
+    X(allgather, (THENCE_SEND(count_t), THENCE_RECV(count_t), MPI_Comm comm),                                          \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))                                              \
+    X(allgatherv, (THENCE_SEND(count_t), THENCE_RECVV(count_t, displ_t), MPI_Comm comm),                               \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))                                    \
+    X(alltoall, (THENCE_SEND(count_t), THENCE_RECV(count_t), MPI_Comm comm),                                           \
+      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))                                              \
+    X(alltoallv, (THENCE_SENDV(count_t, displ_t), THENCE_RECVV(count_t, displ_t), MPI_Comm comm),                      \
+      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))                          \
+    X(alltoallw, (THENCE_SENDW(count_t, displ_w), THENCE_RECVW(count_t, displ_w), MPI_Comm comm),                      \
+      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
