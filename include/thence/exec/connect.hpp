@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_CONNECT_HPP
+#define THENCE_EXEC_CONNECT_HPP
+
+/** @file exec/connect.hpp
+ *  @brief Joins a sender and a receiver into an operation state, which start() starts.
+ *
+ *  `connect(sender, receiver)` calls the member `sender.connect(receiver)`. An awaitable without one runs in a
+ * coroutine of its own, whose frame is the only allocation.
+ *
+ *  Source: C++26 [exec.connect].
+ * */
+
+#include <thence/exec/connect_awaitable.hpp>
+#include <thence/exec/operation_state.hpp>
+#include <thence/exec/senders.hpp>
+
+namespace thence::exec {
+
+namespace detail {
+
+template <class S, class R>
+concept has_connect = requires(S &&s, R &&r) {
+    static_cast<S &&>(s).connect(static_cast<R &&>(r));
+};
+
+} // namespace detail
+
+struct connect_t {
+    template <class S, class R>
+    requires detail::has_connect<S, R>
+    constexpr auto operator()(S &&s, R &&r) const
+        noexcept(noexcept(static_cast<S &&>(s).connect(static_cast<R &&>(r)))) {
+        static_assert(operation_state<decltype(static_cast<S &&>(s).connect(static_cast<R &&>(r)))>,
+                      "what a sender's connect() returns must be an operation state: give it "
+                      "`using operation_state_concept = operation_state_t` and `void start() & noexcept`");
+        return static_cast<S &&>(s).connect(static_cast<R &&>(r));
+    }
+    template <class S, class R>
+    requires(!detail::has_connect<S, R> && detail::awaitable<S, detail::connect_promise<std::remove_cvref_t<R>>>) auto
+    operator()(S &&s, R &&r) const {
+        return detail::connect_awaitable(static_cast<S &&>(s), static_cast<R &&>(r));
+    }
+};
+inline constexpr connect_t connect{};
+
+template <class S, class R> using connect_result_t = decltype(connect(std::declval<S>(), std::declval<R>()));
+
+/** @brief A sender that can be connected to a receiver which takes all its completions. */
+template <class S, class R>
+concept sender_to = sender_in<S, env_of_t<R>> && receiver_of<R, completion_signatures_of_t<S, env_of_t<R>>> &&
+    requires(S &&s, R &&r) {
+    connect(static_cast<S &&>(s), static_cast<R &&>(r));
+};
+
+namespace detail {
+
+template <class S, class R>
+inline constexpr bool nothrow_connect = noexcept(connect(std::declval<S>(), std::declval<R>()));
+
+/** A receiver of anything, never completed: to ask whether connecting throws. */
+template <class Env> struct receiver_archetype {
+    using receiver_concept = receiver_t;
+    void set_value(auto &&...) &&noexcept;
+    void set_error(auto &&) &&noexcept;
+    void set_stopped() &&noexcept;
+    Env get_env() const noexcept;
+};
+template <class... Env> struct archetype_for { using type = receiver_archetype<env<>>; };
+template <class Env> struct archetype_for<Env> { using type = receiver_archetype<Env>; };
+
+} // namespace detail
+
+} // namespace thence::exec
+
+#endif

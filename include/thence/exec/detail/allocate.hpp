@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_DETAIL_ALLOCATE_HPP
+#define THENCE_EXEC_DETAIL_ALLOCATE_HPP
+
+// Objects on the heap, from the allocator of an environment if it has one, without <memory>.
+
+#include <new>
+
+#include <thence/exec/queries.hpp>
+
+namespace thence::exec::detail {
+
+/** The allocator where nobody names one. */
+struct heap {};
+
+template <class Env> constexpr auto allocator_of(const Env &environment) noexcept {
+    if constexpr (answers<Env, get_allocator_t>)
+        return exec::get_allocator(environment);
+    else
+        return heap();
+}
+
+template <class T, class Allocator> struct rebound;
+template <class T, class Allocator>
+requires requires {
+    typename Allocator::template rebind<T>::other;
+}
+struct rebound<T, Allocator> {
+    using type = typename Allocator::template rebind<T>::other;
+};
+template <class T, template <class, class...> class Allocator, class U, class... As>
+requires(!requires {
+    typename Allocator<U, As...>::template rebind<T>::other;
+}) struct rebound<T, Allocator<U, As...>> {
+    using type = Allocator<T, As...>;
+};
+
+/** A T from the prvalue that `fn()` returns. */
+template <class T, class Allocator, class Fn> T *allocate_from(const Allocator &allocator, Fn &&fn) {
+    if constexpr (std::is_same_v<Allocator, heap>) {
+        return new T(static_cast<Fn &&>(fn)());
+    } else {
+        typename rebound<T, Allocator>::type own(allocator);
+        T *room = own.allocate(1);
+        try {
+            return ::new (static_cast<void *>(room)) T(static_cast<Fn &&>(fn)());
+        } catch (...) {
+            own.deallocate(room, 1);
+            throw;
+        }
+    }
+}
+template <class T, class Allocator> void deallocate(const Allocator &allocator, T *object) noexcept {
+    if constexpr (std::is_same_v<Allocator, heap>) {
+        delete object;
+    } else {
+        typename rebound<T, Allocator>::type own(allocator); // the object may hold `allocator`
+        object->~T();
+        own.deallocate(object, 1);
+    }
+}
+
+} // namespace thence::exec::detail
+
+#endif

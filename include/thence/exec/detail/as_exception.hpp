@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
+#define THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
+
+// An error as an exception, where a sender meets code that throws: sync_wait, co_await. A std::exception_ptr is the
+// exception itself; anything else is thrown as it is. thence/exec/error_code.hpp adds std::error_code, whose header is
+// too long to include for those who do not use it.
+
+#include <exception>
+
+#include <thence/exec/detail/meta.hpp>
+
+namespace thence::exec {
+
+/** How an error of type E is thrown. */
+template <class E> struct error_as_exception {
+    [[noreturn]] static void raise(E error) {
+        static_assert(
+            !requires { error.default_error_condition(); },
+            "include <thence/exec/error_code.hpp> to throw a std::error_code as std::system_error");
+        throw static_cast<E &&>(error);
+    }
+};
+
+namespace detail {
+
+template <class E> std::exception_ptr as_exception(E &&error) noexcept {
+    if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>) {
+        return static_cast<E &&>(error);
+    } else {
+        try {
+            error_as_exception<std::decay_t<E>>::raise(static_cast<E &&>(error));
+        } catch (...) {
+            return std::current_exception();
+        }
+    }
+}
+
+} // namespace detail
+
+} // namespace thence::exec
+
+#endif

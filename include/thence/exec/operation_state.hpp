@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_OPERATION_STATE_HPP
+#define THENCE_EXEC_OPERATION_STATE_HPP
+
+/** @file exec/operation_state.hpp
+ *  @brief Operation states: an operation that is ready to start, in a place where it stays until it completes.
+ *
+ *  Source: C++26 [exec.opstate], [exec.opstate.start].
+ * */
+
+#include <thence/exec/detail/meta.hpp>
+
+namespace thence::exec {
+
+/** @brief What an operation state names as its `operation_state_concept`. */
+struct operation_state_t {};
+using operation_state_tag = operation_state_t;
+
+/** @brief Starts an operation. From then on it exists until it has completed its receiver. */
+struct start_t {
+    template <class Op> constexpr void operator()(Op &operation) const noexcept {
+        static_assert(
+            requires { operation.start(); }, "an operation state has a member `void start() & noexcept`: add it");
+        static_assert(noexcept(operation.start()), "declare the operation state's start() noexcept");
+        operation.start();
+    }
+    template <class Op> void operator()(Op &&operation) const = delete; // an operation state is an lvalue
+};
+inline constexpr start_t start{};
+
+template <class Op>
+concept operation_state = requires {
+    typename Op::operation_state_concept;
+}
+&&std::derived_from<typename Op::operation_state_concept, operation_state_t> &&
+    std::is_object_v<Op> &&requires(Op &operation) {
+    { operation.start() }
+    noexcept;
+};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_QUERIES_HPP
+#define THENCE_EXEC_QUERIES_HPP
+
+/** @file exec/queries.hpp
+ *  @brief The questions that the algorithms ask environments. Each is a function object; adaptors pass all of them on.
+ *
+ *  Source: C++26 [exec.queries].
+ * */
+
+#include <thence/exec/env.hpp>
+#include <thence/exec/stop_token.hpp>
+
+namespace thence::exec {
+
+/** @brief The stop token of an operation; never_stop_token where the environment has none. */
+struct get_stop_token_t : forwarding_query_t {
+    template <class Env> constexpr auto operator()(const Env &environment) const noexcept {
+        if constexpr (detail::answers<Env, get_stop_token_t>) {
+            static_assert(stoppable_token<std::remove_cvref_t<decltype(environment.query(*this))>>,
+                          "what query(get_stop_token) returns must be a stop token: see thence/exec/stop_token.hpp");
+            return environment.query(*this);
+        } else {
+            return never_stop_token();
+        }
+    }
+};
+inline constexpr get_stop_token_t get_stop_token{};
+template <class T> using stop_token_of_t = decltype(get_stop_token(std::declval<T>()));
+
+namespace detail {
+
+/** A question without an answer of its own. */
+template <class Query> struct required_query : forwarding_query_t {
+    template <class Env>
+    requires answers<Env, Query>
+    constexpr auto operator()(const Env &environment) const noexcept { return environment.query(Query()); }
+};
+
+} // namespace detail
+
+/** @brief The scheduler on which the operation was started, where new work may be scheduled. */
+struct get_scheduler_t : detail::required_query<get_scheduler_t> {};
+inline constexpr get_scheduler_t get_scheduler{};
+
+/** @brief A scheduler of the thread that waits for the operation: work that runs there always gets on. */
+struct get_delegation_scheduler_t : detail::required_query<get_delegation_scheduler_t> {};
+inline constexpr get_delegation_scheduler_t get_delegation_scheduler{};
+
+/** @brief The allocator for what an algorithm must put on the heap. */
+struct get_allocator_t : detail::required_query<get_allocator_t> {};
+inline constexpr get_allocator_t get_allocator{};
+
+/** @brief Asked of a sender's environment: on which scheduler does it complete with `Tag` (`set_value_t`, ...)? */
+template <class Tag> struct get_completion_scheduler_t : detail::required_query<get_completion_scheduler_t<Tag>> {};
+template <class Tag> inline constexpr get_completion_scheduler_t<Tag> get_completion_scheduler{};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_SCHEDULERS_HPP
+#define THENCE_EXEC_SCHEDULERS_HPP
+
+/** @file exec/schedulers.hpp
+ *  @brief Schedulers: handles to a place where work runs. `schedule(scheduler)` is a sender that completes there.
+ *
+ *  Completion signatures of schedule(): set_value_t(); set_stopped_t() and errors as the scheduler says.
+ *
+ *  Source: C++26 [exec.sched], [exec.schedule].
+ * */
+
+#include <thence/exec/queries.hpp>
+#include <thence/exec/senders.hpp>
+
+namespace thence::exec {
+
+/** @brief What a scheduler names as its `scheduler_concept`. */
+struct scheduler_t {};
+using scheduler_tag = scheduler_t;
+
+struct schedule_t {
+    template <class Scheduler> constexpr auto operator()(Scheduler &&target) const noexcept {
+        static_assert(
+            requires { static_cast<Scheduler &&>(target).schedule(); },
+            "this is no scheduler: it has no member schedule() that returns a sender");
+        static_assert(sender<decltype(static_cast<Scheduler &&>(target).schedule())>,
+                      "a scheduler's schedule() must return a sender");
+        return static_cast<Scheduler &&>(target).schedule();
+    }
+};
+inline constexpr schedule_t schedule{};
+
+template <class T>
+concept scheduler = requires {
+    typename std::remove_cvref_t<T>::scheduler_concept;
+}
+&&std::derived_from<typename std::remove_cvref_t<T>::scheduler_concept, scheduler_t> &&
+    std::copyable<std::remove_cvref_t<T>> &&std::equality_comparable<std::remove_cvref_t<T>> &&requires(T &&target) {
+    { static_cast<T &&>(target).schedule() } -> sender;
+};
+
+template <class Scheduler> using schedule_result_t = decltype(schedule(std::declval<Scheduler>()));
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_SPAWN_FUTURE_HPP
+#define THENCE_EXEC_SPAWN_FUTURE_HPP
+
+/** @file exec/spawn_future.hpp
+ *  @brief Starts a sender in a scope at once and gives a sender of its outcome. Who drops that asks the work to stop.
+ *
+ *  Completion signatures: those of the sender, values and errors decayed; set_error_t(std::exception_ptr) unless
+ * keeping them is noexcept; set_stopped_t(), also if the scope took no more work.
+ *
+ *  The state is the only allocation, from get_allocator of the given environment or of the sender's. The scope is not
+ *  joined before the outcome has been taken or dropped.
+ *
+ *  Source: C++26 [exec.spawn.future]; P3149.
+ * */
+
+// Invariants.
+//  - meeting is null until one side comes; then it is `completed` (the work was first), `abandoned` (nobody will take
+//  the
+//    outcome) or the waiter. The second to come does what is left: takes the outcome, destroys the state, or tells the
+//    waiter. No third change happens.
+//  - Only who comes second, or the waiter after it was told, destroys the state.
+//  - A stop request ends before `abandoned` is put down, so the work cannot destroy the state under it.
+
+#include <thence/exec/detail/allocate.hpp>
+#include <thence/exec/detail/stop_callback_slot.hpp>
+#include <thence/exec/scope.hpp>
+#include <thence/exec/stop_when.hpp>
+#include <thence/exec/write_env.hpp>
+
+namespace thence::exec {
+
+namespace detail {
+
+struct future_waiter {
+    void (*tell)(future_waiter *) noexcept = nullptr;
+};
+inline constinit future_waiter future_completed{};
+inline constinit future_waiter future_abandoned{};
+
+/** Sender, as it runs: it hears of stop requests to the future. */
+template <class S> using future_work_t = decltype(stop_when(std::declval<S>(), inplace_stop_token()));
+
+template <class S, class Association, class Allocator> class future_state : immovable {
+    struct future_receiver {
+        using receiver_concept = receiver_t;
+        future_state *state;
+
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
+            state->template complete<set_value_t>(static_cast<Vs &&>(values)...);
+        }
+        template <class E> void set_error(E &&error) &&noexcept {
+            state->template complete<set_error_t>(static_cast<E &&>(error));
+        }
+        void set_stopped() &&noexcept { state->template complete<set_stopped_t>(); }
+    };
+    using input = completion_signatures_of_t<future_work_t<S>, env<>>;
+    static constexpr bool nothrow = kept_list<input>::nothrow;
+    using failure = std::tuple<set_error_t, std::exception_ptr>;
+
+public:
+    using completions = join_completions_t<typename map_completions<input, decayed_signature>::type,
+                                           completions_if_throwing<nothrow>, completion_signatures<set_stopped_t()>>;
+    using outcomes = unique_list_t<concat_t<typename kept_list<input>::type, list<std::tuple<set_stopped_t>>,
+                                            std::conditional_t<nothrow, list<>, list<failure>>>>;
+    inplace_stop_source stop;
+
+    future_state(S &&s, Allocator allocator, Association association)
+        : allocator_(allocator), association_(static_cast<Association &&>(association)),
+          operation_(exec::connect(stop_when(static_cast<S &&>(s), stop.get_token()), future_receiver{this})) {}
+
+    void run() noexcept {
+        if (association_)
+            exec::start(operation_);
+        else
+            complete<set_stopped_t>();
+    }
+    void wait(future_waiter *waiter) noexcept {
+        future_waiter *found = nullptr;
+        if (!meeting_.compare_exchange(found, waiter))
+            waiter->tell(waiter);
+    }
+    void abandon() noexcept {
+        stop.request_stop();
+        future_waiter *found = nullptr;
+        if (!meeting_.compare_exchange(found, &future_abandoned))
+            destroy();
+    }
+    void destroy() noexcept {
+        const Association last = static_cast<Association &&>(association_);
+        deallocate(allocator_, this);
+    }
+    template <class Fn> void visit(Fn &&fn) noexcept { outcome_.visit(static_cast<Fn &&>(fn)); }
+
+private:
+    template <class Tag, class... As> void complete(As &&...as) noexcept {
+        if constexpr ((nothrow_decay_copy<As> && ...)) {
+            outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
+        } else {
+            try {
+                outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
+            } catch (...) {
+                outcome_.template emplace<failure>(set_error_t(), std::current_exception());
+            }
+        }
+        future_waiter *found = meeting_.exchange(&future_completed);
+        if (found == &future_abandoned)
+            destroy();
+        else if (found != nullptr)
+            found->tell(found);
+    }
+
+    [[no_unique_address]] Allocator allocator_;
+    Association association_;
+    atomic<future_waiter *> meeting_{nullptr};
+    rename_t<outcomes, variant> outcome_;
+    connect_result_t<future_work_t<S>, future_receiver> operation_;
+};
+
+/** The one right to the outcome; dropped, it abandons the work. */
+template <class State> class future_claim {
+public:
+    explicit future_claim(State *state) noexcept : state_(state) {}
+    future_claim(future_claim &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    future_claim &operator=(future_claim other) noexcept {
+        std::swap(state_, other.state_);
+        return *this;
+    }
+    ~future_claim() {
+        if (state_ != nullptr)
+            state_->abandon();
+    }
+    State *get() const noexcept { return state_; }
+    State *release() noexcept { return std::exchange(state_, nullptr); }
+
+private:
+    State *state_;
+};
+
+template <class State, class R> class future_operation : future_waiter, immovable {
+public:
+    using operation_state_concept = operation_state_t;
+
+    future_operation(future_claim<State> claim, R r) noexcept(std::is_nothrow_move_constructible_v<R>)
+        : claim_(static_cast<future_claim<State> &&>(claim)), receiver_(static_cast<R &&>(r)) {
+        this->tell = [](future_waiter *self) noexcept { static_cast<future_operation *>(self)->deliver_outcome(); };
+    }
+    void start() &noexcept {
+        on_stop_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&claim_.get()->stop});
+        claim_.get()->wait(this);
+    }
+
+private:
+    void deliver_outcome() noexcept {
+        on_stop_.reset();
+        State *state = claim_.release();
+        state->visit([this, state]<class... As>(std::tuple<As...> &kept) noexcept {
+            // Taken out first: the scope may be joined, and gone, when the receiver hears of it.
+            std::tuple<As...> taken(static_cast<std::tuple<As...> &&>(kept));
+            state->destroy();
+            deliver(static_cast<R &&>(receiver_), taken);
+        });
+    }
+
+    future_claim<State> claim_;
+    [[no_unique_address]] R receiver_;
+    [[no_unique_address]] stop_callback_slot<stop_token_of_t<env_of_t<R>>, forward_stop> on_stop_;
+};
+
+template <class State> class [[nodiscard]] future_sender {
+public:
+    using sender_concept = sender_t;
+
+    explicit future_sender(State *state) noexcept : claim_(state) {}
+    template <class, class...> static consteval auto get_completion_signatures() {
+        return typename State::completions();
+    }
+    template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
+        return future_operation<State, R>(static_cast<future_claim<State> &&>(claim_), static_cast<R &&>(r));
+    }
+
+private:
+    future_claim<State> claim_;
+};
+
+} // namespace detail
+
+/** @brief `spawn_future(sender, token, environment)`: a move-only sender. Values and errors must not throw when moved.
+ */
+struct spawn_future_t {
+    template <sender S, scope_token Token, class Env = env<>>
+    [[nodiscard]] auto operator()(S &&s, Token token, Env environment = {}) const {
+        auto chosen = detail::allocator_of(env(environment, exec::get_env(s)));
+        auto wrapped = write_env(token.wrap(static_cast<S &&>(s)), static_cast<Env &&>(environment));
+        using state = detail::future_state<decltype(wrapped), detail::association_t<Token>, decltype(chosen)>;
+        state *made = detail::allocate_from<state>(
+            chosen, [&] { return state(static_cast<decltype(wrapped) &&>(wrapped), chosen, token.try_associate()); });
+        detail::future_sender<state> future(made);
+        made->run();
+        return future;
+    }
+};
+inline constexpr spawn_future_t spawn_future{};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_STARTS_ON_HPP
+#define THENCE_EXEC_STARTS_ON_HPP
+
+/** @file exec/starts_on.hpp
+ *  @brief Starts a sender on a scheduler, which is get_scheduler in its environment.
+ *
+ *  Completion signatures: those of the sender; the errors and set_stopped_t() of the scheduler;
+ *  set_error_t(std::exception_ptr) unless moving and connecting the sender is noexcept.
+ *
+ *  Source: C++26 [exec.starts.on].
+ * */
+
+#include <thence/exec/let.hpp>
+#include <thence/exec/schedulers.hpp>
+
+namespace thence::exec {
+
+namespace detail {
+
+/** Gives its sender away when called. */
+template <class S> struct hand_over {
+    S kept;
+    S operator()() noexcept(std::is_nothrow_move_constructible_v<S>) { return static_cast<S &&>(kept); }
+};
+
+} // namespace detail
+
+struct starts_on_t {
+    template <class Scheduler, sender S> constexpr auto operator()(Scheduler &&target, S &&s) const {
+        static_assert(scheduler<Scheduler>, "starts_on: the first argument is no scheduler");
+        return let_value(schedule(static_cast<Scheduler &&>(target)),
+                         detail::hand_over<std::decay_t<S>>{static_cast<S &&>(s)});
+    }
+};
+inline constexpr starts_on_t starts_on{};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_STOP_TOKEN_HPP
+#define THENCE_EXEC_STOP_TOKEN_HPP
+
+/** @file exec/stop_token.hpp
+ *  @brief What a stop token is, and the token whose stop never comes.
+ *
+ *  A stop token answers "has somebody asked to stop?" (`stop_requested`), "can it still happen?" (`stop_possible`) and
+ *  takes callbacks that run once when it does (`Token::callback_type<F>`, constructed from a token and an F; its
+ *  destructor returns only when F is not running on another thread).
+ *
+ *  Source: C++26 [stoptoken.concepts], [stoptoken.never].
+ * */
+
+#include <thence/exec/detail/meta.hpp>
+
+namespace thence::exec {
+
+/** @brief The type of a callback of `Token` that calls an `F`. */
+template <class Token, class F> using stop_callback_for_t = typename Token::template callback_type<F>;
+
+template <class Token>
+concept stoppable_token = std::is_nothrow_copy_constructible_v<Token> && std::equality_comparable<Token> &&
+    requires(const Token &token) {
+    { token.stop_requested() }
+    noexcept->std::same_as<bool>;
+    { token.stop_possible() }
+    noexcept->std::same_as<bool>;
+};
+
+/** @brief A token that is known at compile time never to be asked to stop. */
+template <class Token>
+concept unstoppable_token = stoppable_token<Token> && requires {
+    requires std::bool_constant<(!Token::stop_possible())>::value;
+};
+
+/** @brief The token of an operation that nobody can stop. */
+class never_stop_token {
+    struct ignore {
+        explicit ignore(never_stop_token, auto &&) noexcept {}
+    };
+
+public:
+    template <class> using callback_type = ignore;
+    static constexpr bool stop_requested() noexcept { return false; }
+    static constexpr bool stop_possible() noexcept { return false; }
+    friend constexpr bool operator==(never_stop_token, never_stop_token) noexcept { return true; }
+};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_SYNC_WAIT_HPP
+#define THENCE_EXEC_SYNC_WAIT_HPP
+
+/** @file exec/sync_wait.hpp
+ *  @brief Runs a sender and waits for it: the way from ordinary code into senders and back.
+ *
+ *  The waiting thread runs a run_loop, which is the sender's get_scheduler and get_delegation_scheduler. It sleeps
+ * while the loop has nothing to do.
+ *
+ *  Source: C++26 [exec.sync.wait].
+ * */
+
+#include <optional>
+
+#include <thence/exec/detail/as_exception.hpp>
+#include <thence/exec/run_loop.hpp>
+
+namespace thence::exec {
+
+namespace detail {
+
+struct sync_wait_env {
+    run_loop *loop;
+    auto query(get_scheduler_t) const noexcept { return loop->get_scheduler(); }
+    auto query(get_delegation_scheduler_t) const noexcept { return loop->get_scheduler(); }
+};
+
+template <class Values> struct sync_wait_result {
+    static_assert(
+        always_false<Values>,
+        "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others into it "
+        "with then(), upon_error(), or pipe it into into_variant()");
+    using type = std::tuple<>; // no second message
+};
+template <class Tuple> struct sync_wait_result<list<Tuple>> { using type = Tuple; };
+
+template <class Result> struct sync_wait_state {
+    run_loop loop;
+    std::exception_ptr error;
+    std::optional<Result> result;
+};
+
+template <class Result> struct sync_wait_receiver {
+    using receiver_concept = receiver_t;
+    sync_wait_state<Result> *state;
+
+    template <class... Vs>
+    requires std::constructible_from<Result, Vs...>
+    void set_value(Vs &&...values) &&noexcept {
+        try {
+            state->result.emplace(static_cast<Vs &&>(values)...);
+        } catch (...) {
+            state->error = std::current_exception();
+        }
+        state->loop.finish();
+    }
+    template <class E> void set_error(E &&error) &&noexcept {
+        state->error = as_exception(static_cast<E &&>(error));
+        state->loop.finish();
+    }
+    void set_stopped() &&noexcept { state->loop.finish(); }
+    sync_wait_env get_env() const noexcept { return {&state->loop}; }
+};
+
+} // namespace detail
+
+/** @brief Runs `sender` to its end.
+ *  @return the values as a tuple, nothing if it was stopped.
+ *  @throws what a std::exception_ptr holds, or any other error as it is. */
+struct sync_wait_t {
+    template <class S> auto operator()(S &&s) const {
+        static_assert(sender<S>, "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no "
+                                 "coroutine can await it");
+        static_assert(sender_in<S, detail::sync_wait_env>,
+                      "sync_wait: how the sender completes is not known here; it may ask the environment for something "
+                      "that only write_env(sender, prop{query, value}) can answer");
+        if constexpr (sender_in<S, detail::sync_wait_env>) {
+            using result = typename detail::sync_wait_result<value_types_of_t<S, detail::sync_wait_env>>::type;
+            detail::sync_wait_state<result> state;
+            auto operation = connect(static_cast<S &&>(s), detail::sync_wait_receiver<result>{&state});
+            start(operation);
+            state.loop.run();
+            if (state.error)
+                std::rethrow_exception(static_cast<std::exception_ptr &&>(state.error));
+            return static_cast<std::optional<result> &&>(state.result);
+        }
+    }
+};
+inline constexpr sync_wait_t sync_wait{};
+
+} // namespace thence::exec
+
+#endif

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXEC_TASK_HPP
+#define THENCE_EXEC_TASK_HPP
+
+/** @file exec/task.hpp
+ *  @brief A coroutine that is a sender and can await senders: `task<T> f() { T x = co_await sender; co_return x; }`.
+ *
+ *  Completion signatures: set_value_t(T), or set_value_t() for void; set_error_t(std::exception_ptr); set_stopped_t().
+ *
+ *  A task starts when it is awaited or its operation is started. It asks whoever waits for it for the stop token, which
+ *  is get_stop_token in its environment. When something it awaits is stopped, it ends there, its local objects are
+ *  destroyed with it, and it is stopped itself. Its frame is its only allocation.
+ *
+ *  It goes on wherever what it awaited completed, as std::execution::task does with an inline scheduler; write
+ *  `co_await (sender | continues_on(scheduler))` to go on elsewhere.
+ *
+ *  Source: C++26 [exec.task], of which it has no allocator, no affinity and no error types.
+ * */
+
+// Invariants.
+//  - The frame belongs to the task, then to the awaiter or operation that took it; they alone destroy it.
+//  - waiter is set before the coroutine runs, and told once: by the final suspension, or by unhandled_stopped(), after
+//    which the coroutine never runs again. It may destroy the frame then.
+
+#include <thence/exec/as_awaitable.hpp>
+#include <thence/exec/detail/stop_callback_slot.hpp>
+
+namespace thence::exec {
+
+template <class T> class task;
+
+namespace detail {
+
+/** Who waits for a task. Each returns the coroutine that runs next. */
+struct task_waiter {
+    std::coroutine_handle<> (*completed)(task_waiter *) noexcept;
+    std::coroutine_handle<> (*stopped)(task_waiter *) noexcept;
+};
+
+struct task_env {
+    inplace_stop_token token;
+    inplace_stop_token query(get_stop_token_t) const noexcept { return token; }
+};
+
+struct task_promise_base {
+    task_waiter *waiter = nullptr;
+    inplace_stop_token token;
+
+    struct final_awaiter {
+        static constexpr bool await_ready() noexcept { return false; }
+        template <class Promise>
+        static std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> coroutine) noexcept {
+            task_waiter *waiting = coroutine.promise().waiter;
+            return waiting->completed(waiting);
+        }
+        static void await_resume() noexcept {}
+    };
+    static std::suspend_always initial_suspend() noexcept { return {}; }
+    static final_awaiter final_suspend() noexcept { return {}; }
+    std::coroutine_handle<> unhandled_stopped() noexcept { return waiter->stopped(waiter); }
+    task_env get_env() const noexcept { return {token}; }
+};
+
+/** What a task<T> returns or throws. */
+template <class T> struct task_result {
+    using kept = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T> *, T>;
+    variant<kept, std::exception_ptr> result;
+
+    template <std::convertible_to<T> U = T> void return_value(U &&value) {
+        if constexpr (std::is_reference_v<T>)
+            result.template emplace<kept>(&value);
+        else
+            result.template emplace<kept>(static_cast<U &&>(value));
+    }
+    T take() {
+        if constexpr (std::is_reference_v<T>)
+            return static_cast<T>(*result.template get<kept>());
+        else
+            return static_cast<T &&>(result.template get<kept>());
+    }
+    template <class R> void send(R &&receiver) noexcept {
+        if constexpr (std::is_reference_v<T>)
+            exec::set_value(static_cast<R &&>(receiver), static_cast<T>(*result.template get<kept>()));
+        else
+            exec::set_value(static_cast<R &&>(receiver), static_cast<T &&>(result.template get<kept>()));
+    }
+};
+template <> struct task_result<void> {
+    variant<std::exception_ptr> result;
+
+    static void return_void() noexcept {}
+    static void take() noexcept {}
+    template <class R> static void send(R &&receiver) noexcept { exec::set_value(static_cast<R &&>(receiver)); }
+};
+
+template <class T> struct task_promise : task_promise_base, task_result<T> {
+    task<T> get_return_object() noexcept;
+    void unhandled_exception() noexcept { this->result.template emplace<std::exception_ptr>(std::current_exception()); }
+    template <class U> decltype(auto) await_transform(U &&value) {
+        return as_awaitable(static_cast<U &&>(value), *this);
+    }
+    std::exception_ptr *error() noexcept {
+        return this->result.template holds<std::exception_ptr>() ? &this->result.template get<std::exception_ptr>()
+                                                                 : nullptr;
+    }
+};
+
+/** Owns a frame. */
+template <class T> class task_frame {
+public:
+    explicit task_frame(std::coroutine_handle<task_promise<T>> handle) noexcept : handle_(handle) {}
+    task_frame(task_frame &&other) noexcept : handle_(std::exchange(other.handle_, {})) {}
+    task_frame &operator=(task_frame other) noexcept {
+        std::swap(handle_, other.handle_);
+        return *this;
+    }
+    ~task_frame() {
+        if (handle_)
+            handle_.destroy();
+    }
+    std::coroutine_handle<task_promise<T>> get() const noexcept { return handle_; }
+    task_promise<T> &promise() const noexcept { return handle_.promise(); }
+
+private:
+    std::coroutine_handle<task_promise<T>> handle_;
+};
+
+/** `co_await task` in a coroutine whose stop token is a Token. */
+template <class T, class Token> class task_awaiter : task_waiter, immovable {
+public:
+    explicit task_awaiter(task_frame<T> frame) noexcept : frame_(static_cast<task_frame<T> &&>(frame)) {}
+
+    static constexpr bool await_ready() noexcept { return false; }
+    template <class Promise> std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
+        waiting_ = waiting;
+        completed = [](task_waiter *waiter) noexcept {
+            auto *self = static_cast<task_awaiter *>(waiter);
+            self->token_.reset();
+            return self->waiting_;
+        };
+        stopped = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
+            auto *self = static_cast<task_awaiter *>(waiter);
+            self->token_.reset();
+            if constexpr (requires(Promise & promise) { promise.unhandled_stopped(); })
+                return std::coroutine_handle<Promise>::from_address(self->waiting_.address())
+                    .promise()
+                    .unhandled_stopped();
+            else
+                std::terminate(); // the waiting coroutine has no way to be stopped
+        };
+        frame_.promise().waiter = this;
+        if constexpr (std::is_same_v<stop_token_of_t<env_of_t<Promise>>, Token>)
+            frame_.promise().token = token_.set(get_stop_token(exec::get_env(waiting.promise())));
+        return frame_.get();
+    }
+    T await_resume() {
+        if (std::exception_ptr *error = frame_.promise().error())
+            std::rethrow_exception(static_cast<std::exception_ptr &&>(*error));
+        return frame_.promise().take();
+    }
+
+private:
+    task_frame<T> frame_;
+    std::coroutine_handle<> waiting_;
+    [[no_unique_address]] inplace_token_of<Token> token_;
+};
+
+/** A task connected to a receiver. */
+template <class T, class R> class task_operation : task_waiter, immovable {
+public:
+    using operation_state_concept = operation_state_t;
+
+    task_operation(task_frame<T> frame, R receiver) noexcept(std::is_nothrow_move_constructible_v<R>)
+        : frame_(static_cast<task_frame<T> &&>(frame)), receiver_(static_cast<R &&>(receiver)) {
+        completed = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
+            static_cast<task_operation *>(waiter)->send();
+            return std::noop_coroutine();
+        };
+        stopped = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
+            auto *self = static_cast<task_operation *>(waiter);
+            self->token_.reset();
+            exec::set_stopped(static_cast<R &&>(self->receiver_));
+            return std::noop_coroutine();
+        };
+    }
+    void start() &noexcept {
+        frame_.promise().waiter = this;
+        frame_.promise().token = token_.set(get_stop_token(exec::get_env(receiver_)));
+        frame_.get().resume();
+    }
+
+private:
+    void send() noexcept {
+        token_.reset();
+        if (std::exception_ptr *error = frame_.promise().error())
+            exec::set_error(static_cast<R &&>(receiver_), static_cast<std::exception_ptr &&>(*error));
+        else
+            frame_.promise().send(static_cast<R &&>(receiver_));
+    }
+
+    task_frame<T> frame_;
+    [[no_unique_address]] R receiver_;
+    [[no_unique_address]] inplace_token_of<stop_token_of_t<env_of_t<R>>> token_;
+};
+
+} // namespace detail
+
+/** @brief A lazy coroutine. Awaited, or connected, once: as an rvalue. */
+template <class T = void> class [[nodiscard]] task {
+public:
+    using promise_type = detail::task_promise<T>;
+    using sender_concept = sender_t;
+
+    template <class, class...> static consteval auto get_completion_signatures() {
+        return detail::await_completions<T>();
+    }
+    template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
+        return detail::task_operation<T, R>(static_cast<detail::task_frame<T> &&>(frame_), static_cast<R &&>(r));
+    }
+    template <class Promise> auto as_awaitable(Promise &) &&noexcept {
+        return detail::task_awaiter<T, stop_token_of_t<env_of_t<Promise>>>(
+            static_cast<detail::task_frame<T> &&>(frame_));
+    }
+    auto operator co_await() &&noexcept {
+        return detail::task_awaiter<T, never_stop_token>(static_cast<detail::task_frame<T> &&>(frame_));
+    }
+
+private:
+    friend promise_type;
+    explicit task(promise_type &promise) noexcept
+        : frame_(std::coroutine_handle<promise_type>::from_promise(promise)) {}
+
+    detail::task_frame<T> frame_;
+};
+
+template <class T> task<T> detail::task_promise<T>::get_return_object() noexcept {
+    return task<T>(*this);
+}
+
+} // namespace thence::exec
+
+#endif

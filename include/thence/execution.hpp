@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_EXECUTION_HPP
+#define THENCE_EXECUTION_HPP
+
+/** @file execution.hpp
+ *  @brief The senders that a program uses, whoever implements them, as `thence::ex`.
+ *
+ *  | macro defined before                | `thence::ex` is                                              |
+ *  |-------------------------------------|--------------------------------------------------------------|
+ *  | none                                | std::execution where the compiler has it, else thence::exec   |
+ *  | THENCE_USE_STDEXEC                  | NVIDIA's stdexec; its include directory must be in the path   |
+ *  | THENCE_USE_OWN_EXECUTION            | thence::exec, see thence/exec.hpp                             |
+ *
+ *  All translation units of a program choose the same. `THENCE_EXECUTION_IS_STD`, `..._IS_STDEXEC`, `..._IS_THENCE` is
+ *  then defined as 1. With thence::exec and stdexec there are also `split`, `start_detached` and `any_sender`, which
+ *  C++26 lacks. A `task` of thence::exec goes on wherever what it awaited completed; those of the other two return to
+ * the scheduler they were started on.
+ * */
+
+#include <version>
+
+#if defined(THENCE_USE_STDEXEC) && defined(THENCE_USE_OWN_EXECUTION)
+#error "define only one of THENCE_USE_STDEXEC and THENCE_USE_OWN_EXECUTION"
+#elif defined(THENCE_USE_STDEXEC)
+#if !__has_include(<stdexec/execution.hpp>)
+#error "THENCE_USE_STDEXEC is defined, but <stdexec/execution.hpp> is not found: add stdexec's include directory (-I)"
+#endif
+#define THENCE_EXECUTION_IS_STDEXEC 1
+
+#include <exec/any_sender_of.hpp>
+#include <exec/split.hpp>
+#include <exec/start_detached.hpp>
+#include <exec/task.hpp>
+#include <stdexec/execution.hpp>
+
+namespace thence::ex {
+using namespace ::stdexec; // NOLINT(google-build-using-namespace): a name for a library
+using ::exec::split;       // a declaration here goes before what the namespace above has
+using ::exec::start_detached;
+template <class T = void> using task = ::exec::task<T>;
+template <class... Sigs> using any_sender = ::exec::any_sender<::exec::any_receiver<completion_signatures<Sigs...>>>;
+} // namespace thence::ex
+
+#elif defined(__cpp_lib_senders) && !defined(THENCE_USE_OWN_EXECUTION)
+#define THENCE_EXECUTION_IS_STD 1
+
+#include <execution>
+#include <stop_token>
+
+namespace thence::ex {
+using namespace ::std::execution; // NOLINT(google-build-using-namespace): a name for a library
+using ::std::get_allocator;
+using ::std::get_stop_token;
+using ::std::inplace_stop_callback;
+using ::std::inplace_stop_source;
+using ::std::inplace_stop_token;
+using ::std::never_stop_token;
+using ::std::stop_callback_for_t;
+using ::std::stop_token_of_t;
+using ::std::stoppable_token;
+using ::std::unstoppable_token;
+using ::std::this_thread::sync_wait;
+} // namespace thence::ex
+
+#else
+#define THENCE_EXECUTION_IS_THENCE 1
+
+#include <thence/exec.hpp>
+
+namespace thence {
+namespace ex = exec;
+} // namespace thence
+
+#endif
+
+#endif

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What allocates: coroutine frames, split, start_detached, spawn, large senders in any_sender; nothing else does.
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#include "support.hpp"
+
+namespace {
+int allocations = 0;
+}
+
+// Not inlined: GCC would see malloc's memory freed by delete, and the reverse.
+[[gnu::noinline]] void *operator new(std::size_t size) {
+    ++allocations;
+    if (void *room = std::malloc(size))
+        return room;
+    throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void *room) noexcept {
+    std::free(room);
+}
+[[gnu::noinline]] void operator delete(void *room, std::size_t) noexcept {
+    std::free(room);
+}
+
+namespace {
+
+template <class F> int allocated_by(F f) {
+    const int before = allocations;
+    f();
+    return allocations - before;
+}
+
+ex::task<int> leaf() {
+    co_return co_await ex::just(1);
+}
+ex::task<int> parent() {
+    co_return co_await leaf() + co_await leaf();
+}
+
+TEST(Allocations, algorithms_make_none) {
+    EXPECT_EQ(allocated_by([] {
+                  ex::inplace_stop_source source;
+                  auto work =
+                      ex::when_all(ex::just(1) | ex::then([](int i) { return i; }), ex::read_env(ex::get_scheduler)) |
+                      ex::let_value([](int i, auto scheduler) {
+                          return ex::starts_on(scheduler, ex::just(i)) | ex::continues_on(scheduler);
+                      }) |
+                      ex::let_stopped([] { return ex::just(0); }) | ex::into_variant();
+                  ex::sync_wait(ex::write_env(ex::stop_when(work, source.get_token()),
+                                              ex::prop{ex::get_stop_token, source.get_token()}));
+              }),
+              0);
+}
+
+TEST(Allocations, a_coroutine_allocates_its_frame_alone) {
+    EXPECT_EQ(allocated_by([] { ex::sync_wait(leaf()); }), 1);
+    EXPECT_EQ(allocated_by([] { ex::sync_wait(parent()); }), 3);
+}
+
+TEST(Allocations, any_sender_makes_none_for_what_fits) {
+    using any = ex::any_sender<ex::set_value_t(int), ex::set_error_t(std::exception_ptr), ex::set_stopped_t()>;
+    EXPECT_EQ(allocated_by([] {
+                  any sender = ex::just(1) | ex::then([](int i) { return i; });
+                  any moved = std::move(sender);
+                  ex::sync_wait(std::move(moved));
+              }),
+              0);
+    EXPECT_EQ(allocated_by([] {
+                  any sender = ex::just(std::array<char, 500>()) | ex::then([](const auto &) { return 1; });
+                  ex::sync_wait(std::move(sender));
+              }),
+              2); // the sender and its operation
+}
+
+TEST(Allocations, what_outlives_its_caller_allocates_once) {
+    EXPECT_EQ(allocated_by([] { ex::sync_wait(ex::split(ex::just(1))); }), 1);
+    // Pending, so that no compiler sees an object made and destroyed, which it may put on the stack.
+    pending_list list;
+    ex::start_detached(pending_sender{&list});
+    list.complete(); // the list has its own memory now
+    EXPECT_EQ(allocated_by([&] { ex::start_detached(pending_sender{&list}); }), 1);
+    list.complete();
+    ex::counting_scope scope;
+    EXPECT_EQ(allocated_by([&] { ex::spawn(pending_sender{&list}, scope.get_token()); }), 1);
+    list.complete();
+    EXPECT_EQ(allocated_by([&] {
+                  auto future = ex::spawn_future(pending_sender{&list}, scope.get_token());
+                  list.complete();
+                  ex::sync_wait(std::move(future));
+                  ex::sync_wait(scope.join());
+              }),
+              1);
+}
+
+/** Counts for itself. */
+template <class T> struct own_allocator {
+    using value_type = T;
+    int *balance;
+    int *made;
+    own_allocator(int *b, int *m) : balance(b), made(m) {}
+    template <class U> own_allocator(const own_allocator<U> &other) : balance(other.balance), made(other.made) {}
+    T *allocate(std::size_t n) {
+        ++*balance;
+        ++*made;
+        return static_cast<T *>(std::malloc(n * sizeof(T)));
+    }
+    void deallocate(T *room, std::size_t) {
+        --*balance;
+        std::free(room);
+    }
+    template <class U> bool operator==(const own_allocator<U> &other) const { return balance == other.balance; }
+};
+
+TEST(Allocations, come_from_the_allocator_of_the_environment) {
+    int balance = 0, made = 0;
+    const auto env = ex::prop{ex::get_allocator, own_allocator<char>(&balance, &made)};
+    EXPECT_EQ(allocated_by([&] {
+                  ex::counting_scope scope;
+                  ex::start_detached(ex::just(), env);
+                  ex::spawn(ex::just(), scope.get_token(), env);
+                  ex::sync_wait(ex::spawn_future(ex::just(1), scope.get_token(), env));
+                  ex::sync_wait(scope.join());
+              }),
+              0);
+    EXPECT_EQ(made, 3);
+    EXPECT_EQ(balance, 0);
+}
+
+} // namespace

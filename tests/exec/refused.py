@@ -1,0 +1,39 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: refused.py COMPILER INCLUDE_DIR PROGRAM
+
+PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its second
+line. With -DMENDED it must compile, so it is refused for its fault and for nothing else.
+"""
+
+import re
+import subprocess
+import sys
+
+
+def compile_program(compiler, include_dir, program, *flags):
+    command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", f"-I{include_dir}", *flags, program]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def main():
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    compiler, include_dir, program = sys.argv[1:]
+    with open(program, encoding="utf-8") as source:
+        found = re.search(r"^// refused: (.*)$", source.read(), re.MULTILINE)
+    if not found:
+        sys.exit(f"{program}: no line `// refused: MESSAGE`")
+    mended = compile_program(compiler, include_dir, program, "-DMENDED")
+    if mended.returncode:
+        sys.exit(f"{program}: does not compile with -DMENDED either:\n{mended.stderr}")
+    refused = compile_program(compiler, include_dir, program)
+    if refused.returncode == 0:
+        sys.exit(f"{program}: compiles")
+    # Some compilers break long messages.
+    if not re.search(found.group(1), " ".join(refused.stderr.split())):
+        sys.exit(f"{program}: refused, but not with `{found.group(1)}`:\n{refused.stderr}")
+
+
+if __name__ == "__main__":
+    main()
