@@ -86,7 +86,9 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @param statuses array of `count` statuses that stays valid until the callback has run, or `MPI_STATUSES_IGNORE`;
  *                  the field `MPI_ERROR` of each is set too.
  *  @param cr       the continuation request that keeps track.
- *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run.
+ *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. Where
+ *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call asks after many
+ *                  that asked in vain: then 0, and the callback runs soon.
  *                  0: it will. May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
  *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is
  * no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation: that
