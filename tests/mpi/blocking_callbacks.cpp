@@ -222,14 +222,16 @@ void both_communicators(job &mine) {
     mine.got = 42;
 }
 void both_windows(job &mine) {
-    int rank = 0, value = 0, put = 42;
+    int rank = 0, put = 42;
+    int *value = nullptr;
     MPI_Comm_rank(mine.comm, &rank);
     MPI_Win win = MPI_WIN_NULL;
-    MPI_Win_create(&value, sizeof value, sizeof value, MPI_INFO_NULL, mine.comm, &win);
+    MPI_Win_allocate(sizeof *value, sizeof *value, MPI_INFO_NULL, mine.comm, &value, &win);
+    *value = 0;
     MPI_Win_fence(0, win);
     MPI_Put(&put, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, win);
     MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
-    mine.got = value;
+    mine.got = *value;
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 1 - rank, 0, win);
     MPI_Put(&put, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, win);
     MPI_Win_flush(1 - rank, win);
