@@ -109,7 +109,7 @@ template <class T> struct own_allocator {
     }
     void deallocate(T *room, std::size_t) {
         --*balance;
-        std::free(room);
+        std::free(room); // NOLINT(clang-analyzer-unix.Malloc): it is what allocate() gave
     }
     template <class U> bool operator==(const own_allocator<U> &other) const { return balance == other.balance; }
 };
