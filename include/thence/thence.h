@@ -76,9 +76,8 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.
  *  @param count    number of requests, at least 0.
  *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
- *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable (without
- *                  libthence, waiting for one yourself may give an empty status: it was completed for its
- *                  continuation). A null
+ *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable
+ * (without libthence, waiting for one yourself may give an empty status: it was completed for its continuation). A null
  *                  or inactive request counts as complete with an empty status.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
@@ -87,9 +86,9 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *                  the field `MPI_ERROR` of each is set too.
  *  @param cr       the continuation request that keeps track.
  *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. Where
- *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call asks after many
- *                  that asked in vain: then 0, and the callback runs soon.
- *                  0: it will. May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
+ *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call for one
+ * operation asks after 1,000 that asked in vain: then 0, and the callback runs soon. 0: it will. May be null with
+ * `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
  *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is
  * no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation: that
  * operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.

@@ -113,7 +113,7 @@ withdrawn withdraw(MPI_Request &request) noexcept;
     c->first.request = request;
     request = MPI_REQUEST_NULL;
     busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
-    if (engine::current->polled.add(c->first)) [[unlikely]] {
+    if (engine::current->polled.add(c->first, true)) [[unlikely]] {
         result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);
         return single_result::complete;
     }

@@ -48,11 +48,13 @@ public:
     // Anything but persistent requests that are not noted as cancellable.
     static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
 
-    // Returns true if the operation was complete at once (results taken); else it is in the set.
-    [[gnu::always_inline]] inline bool add(operation &op) {
+    // Returns true if the operation was complete at once (results taken); else it is in the set. `sparing`: see
+    // worth_asking(); else it is always asked whether it is complete.
+    [[gnu::always_inline]] inline bool add(operation &op, bool sparing = false) {
         op.how = tending::polled;
         op.error = MPI_SUCCESS;
-        if ((how_.look != nullptr ? how_.look(op.request) != 0 : worth_asking()) && complete_now(op)) [[unlikely]] {
+        if ((how_.look != nullptr ? how_.look(op.request) != 0 : !sparing || worth_asking()) && complete_now(op))
+            [[unlikely]] {
             return true;
         }
         // Counted before it can be found complete, so the count never goes below zero.
@@ -142,7 +144,7 @@ private:
     // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
     // by the next poll.
     bool worth_asking() noexcept {
-        constexpr unsigned many = 16;
+        constexpr unsigned many = 1000;
         constexpr unsigned one_in = 64;
         const unsigned vain = vain_.load(std::memory_order_relaxed);
         if (vain < many || vain % one_in == 0) {
