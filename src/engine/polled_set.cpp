@@ -88,7 +88,8 @@ int polled_set::list::find(const operation &op) const noexcept {
 bool polled_set::complete_now(operation &op) noexcept {
     int flag = 0;
     MPI_Status *status = wanted(op.status) ? op.status : MPI_STATUS_IGNORE;
-    const int error = table.Test(&op.request, &flag, status);
+    MPI_Request request = op.request; // some translation layers write to it although it is pending
+    const int error = table.Test(&request, &flag, status);
     if (flag == 0 && error == MPI_SUCCESS) [[likely]] {
         vain_.store(vain_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return false;

@@ -272,7 +272,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return PMPI_Waitall(count, requests, statuses);
     }
     // What is complete already costs as much as in MPI_Waitall.
-    if (!any_special(count, requests)) {
+    if (mpi_handles != handle_kind::pointer && !any_special(count, requests)) {
         int flag = 0;
         const int code = PMPI_Testall(count, requests, &flag, statuses);
         if (flag != 0 || code != MPI_SUCCESS) {
