@@ -16,7 +16,7 @@
 // Invariant: outcome is set, once, before the scheduler's operation is started, and nothing reads it earlier.
 
 #include <thence/exec/connect.hpp>
-#include <thence/exec/detail/variant.hpp>
+#include <thence/exec/detail/kept_outcome.hpp>
 #include <thence/exec/schedulers.hpp>
 #include <thence/exec/sender_adaptor_closure.hpp>
 
@@ -66,13 +66,9 @@ template <class S, class Scheduler, class R> struct continues_on_operation : imm
     using operation_state_concept = operation_state_t;
     using first_receiver = continues_on_receiver<continues_on_operation, R>;
     using second_receiver = arrival_receiver<continues_on_operation, R>;
-    using kept_types = kept_list<completion_signatures_of_t<S, env_of_t<R>>>;
-    using outcomes = unique_list_t<
-        concat_t<typename kept_types::type,
-                 std::conditional_t<kept_types::nothrow, list<>, list<std::tuple<set_error_t, std::exception_ptr>>>>>;
 
     [[no_unique_address]] R receiver;
-    [[no_unique_address]] rename_t<outcomes, variant> outcome;
+    [[no_unique_address]] kept_outcome_t<completion_signatures_of_t<S, env_of_t<R>>> outcome;
     connect_result_t<schedule_result_t<Scheduler>, second_receiver> second;
     connect_result_t<S, first_receiver> first;
 
@@ -82,16 +78,7 @@ template <class S, class Scheduler, class R> struct continues_on_operation : imm
     void start() &noexcept { exec::start(first); }
 
     template <class Tag, class... As> void keep(As &&...as) noexcept {
-        if constexpr ((nothrow_decay_copy<As> && ...)) {
-            outcome.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-        } else {
-            try {
-                outcome.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-            } catch (...) {
-                outcome.template emplace<std::tuple<set_error_t, std::exception_ptr>>(set_error_t(),
-                                                                                      std::current_exception());
-            }
-        }
+        detail::keep<Tag>(outcome, static_cast<As &&>(as)...);
         exec::start(second);
     }
     void send() noexcept {

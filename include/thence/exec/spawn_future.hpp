@@ -23,6 +23,7 @@
 //  - A stop request ends before `abandoned` is put down, so the work cannot destroy the state under it.
 
 #include <thence/exec/detail/allocate.hpp>
+#include <thence/exec/detail/kept_outcome.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
 #include <thence/exec/scope.hpp>
 #include <thence/exec/stop_when.hpp>
@@ -56,13 +57,10 @@ template <class S, class Association, class Allocator> class future_state : immo
     };
     using input = completion_signatures_of_t<future_work_t<S>, env<>>;
     static constexpr bool nothrow = kept_list<input>::nothrow;
-    using failure = std::tuple<set_error_t, std::exception_ptr>;
 
 public:
     using completions = join_completions_t<typename map_completions<input, decayed_signature>::type,
                                            completions_if_throwing<nothrow>, completion_signatures<set_stopped_t()>>;
-    using outcomes = unique_list_t<concat_t<typename kept_list<input>::type, list<std::tuple<set_stopped_t>>,
-                                            std::conditional_t<nothrow, list<>, list<failure>>>>;
     inplace_stop_source stop;
 
     future_state(S &&s, Allocator allocator, Association association)
@@ -94,15 +92,7 @@ public:
 
 private:
     template <class Tag, class... As> void complete(As &&...as) noexcept {
-        if constexpr ((nothrow_decay_copy<As> && ...)) {
-            outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-        } else {
-            try {
-                outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-            } catch (...) {
-                outcome_.template emplace<failure>(set_error_t(), std::current_exception());
-            }
-        }
+        keep<Tag>(outcome_, static_cast<As &&>(as)...);
         future_waiter *found = meeting_.exchange(&future_completed);
         if (found == &future_abandoned)
             destroy();
@@ -113,7 +103,7 @@ private:
     [[no_unique_address]] Allocator allocator_;
     Association association_;
     atomic<future_waiter *> meeting_{nullptr};
-    rename_t<outcomes, variant> outcome_;
+    kept_outcome_t<input, std::tuple<set_stopped_t>> outcome_;
     connect_result_t<future_work_t<S>, future_receiver> operation_;
 };
 

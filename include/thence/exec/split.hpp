@@ -21,6 +21,7 @@
 //  - Each copy, each operation, and the sender while it runs, hold one reference; the last releases the state.
 
 #include <thence/exec/connect.hpp>
+#include <thence/exec/detail/kept_outcome.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
 #include <thence/exec/sender_adaptor_closure.hpp>
 
@@ -64,9 +65,6 @@ public:
                            std::conditional_t<nothrow, completion_signatures<>,
                                               completion_signatures<set_error_t(const std::exception_ptr &)>>,
                            completion_signatures<set_stopped_t()>>;
-    using failure = std::tuple<set_error_t, std::exception_ptr>;
-    using outcomes =
-        unique_list_t<concat_t<typename kept_list<input>::type, std::conditional_t<nothrow, list<>, list<failure>>>>;
 
     inplace_stop_source stop;
 
@@ -96,15 +94,7 @@ public:
 
 private:
     template <class Tag, class... As> void complete(As &&...as) noexcept {
-        if constexpr ((nothrow_decay_copy<As> && ...)) {
-            outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-        } else {
-            try {
-                outcome_.template emplace<std::tuple<Tag, std::decay_t<As>...>>(Tag(), static_cast<As &&>(as)...);
-            } catch (...) {
-                outcome_.template emplace<failure>(set_error_t(), std::current_exception());
-            }
-        }
+        keep<Tag>(outcome_, static_cast<As &&>(as)...);
         split_waiter *first = nullptr; // in the order of their start
         for (split_waiter *w = waiting_.exchange(&end_); w != nullptr;)
             first = std::exchange(w, std::exchange(w->next, first));
@@ -118,7 +108,7 @@ private:
     split_waiter end_;
     atomic<split_waiter *> waiting_{nullptr};
     atomic<std::size_t> references_{1};
-    rename_t<outcomes, variant> outcome_;
+    kept_outcome_t<input> outcome_;
     connect_result_t<S, split_receiver> operation_;
 };
 
