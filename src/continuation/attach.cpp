@@ -138,13 +138,11 @@ group *take_group(int count) noexcept {
     return g;
 }
 
-} // namespace
-
-namespace {
 // Nothing but the attaching call itself keeps continuations from running here.
 bool attaching_only() noexcept {
     return this_thread.busy == thread_state::enlisted_mark + 1;
 }
+
 } // namespace
 
 attach_result complete_at_once(continuation &c, bool may_run) noexcept {

@@ -50,32 +50,42 @@ inline bool is_clearly_common(MPI_Request request) noexcept {
 
 enum class single_result { attached, not_tried, refused, complete };
 
+// The common beginning of the two ways below: `c`, the first of this thread's stock, is filled and registered, and
+// `request`, whose handle is returned, is the library's. The order keeps the arguments in their registers.
+[[gnu::always_inline]] inline MPI_Request begin_single(continuation &c, MPI_Request &request, const attachment &what,
+                                                       MPI_Status *status, continuation_request &cr,
+                                                       control_word attaching) noexcept {
+    c.callback = what.callback;
+    c.data = what.data;
+    c.first.status = status;
+    c.cr = &cr;
+    c.set_control(attaching, std::memory_order_relaxed);
+    cr.acquire();
+    this_thread.stock.head = c.next;
+    --this_thread.stock.count;
+    c.where = __builtin_return_address(0); // inlined into the function that the user called
+    const MPI_Request handle = request;
+    c.first.request = handle;
+    request = MPI_REQUEST_NULL;
+    return handle;
+}
+
 // The shortest way: one operation that MPI can push to us. `not_tried`: it does not apply, nothing happened. `refused`:
 // MPI would not, and withdraw() must be called.
 //
 // MPI_REQUEST_NULL is refused by try_push(): it looks complete. `c` may be queued as soon as try_push() has begun, and
-// run on another thread as soon as it is attached, so everything about it and about `request` is settled before. The
-// order of the rest keeps the arguments in their registers: what refuses comes first, and withdraw() needs `c` alone.
+// run on another thread as soon as it is attached, so everything about it and about `request` is settled before.
+// What refuses comes first, and withdraw() needs `c` alone: nothing else is kept for it.
 [[gnu::always_inline]] inline single_result attach_pushed(MPI_Request &request, const attachment &what,
                                                           MPI_Status *status, continuation_request &cr) noexcept {
     continuation *c = this_thread.stock.head;
     if (is_cr_handle(request) || c == nullptr) [[unlikely]] {
         return single_result::not_tried;
     }
-    c->callback = what.callback;
-    c->data = what.data;
-    c->first.status = status;
-    c->cr = &cr;
     const control_word attached = control_of(phase::attached, what, control_word::single | control_word::pushed);
-    c->set_control(control_of(phase::attaching, what, (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U),
-                   std::memory_order_relaxed);
-    cr.acquire();
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
-    c->where = __builtin_return_address(0); // inlined into the function that the user called
-    const MPI_Request handle = request;
-    c->first.request = handle;
-    request = MPI_REQUEST_NULL;
+    const MPI_Request handle = begin_single(
+        *c, request, what, status, cr,
+        control_of(phase::attaching, what, (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U));
     if (!engine::try_push(handle, &single_complete, c)) [[unlikely]] {
         this_thread.stock.head = c;
         return single_result::refused;
@@ -100,18 +110,8 @@ withdrawn withdraw(MPI_Request &request) noexcept;
     if (c == nullptr || !is_clearly_common(request)) [[unlikely]] {
         return single_result::not_tried;
     }
-    c->callback = what.callback;
-    c->data = what.data;
-    c->first.status = status;
-    c->cr = &cr;
     const control_word attached = control_of(phase::attached, what, control_word::single);
-    c->set_control(attached.with(phase::attaching), std::memory_order_relaxed);
-    cr.acquire();
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
-    c->where = __builtin_return_address(0); // inlined into the function that the user called
-    c->first.request = request;
-    request = MPI_REQUEST_NULL;
+    begin_single(*c, request, what, status, cr, attached.with(phase::attaching));
     busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
     if (engine::current->polled.add(c->first, true)) [[unlikely]] {
         result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);

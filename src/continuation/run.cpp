@@ -49,11 +49,6 @@ __attribute__((noinline)) control_word wait_until_attached(continuation &c) noex
     }
 }
 
-// From attached to free, which is where it runs; returns the word as it was.
-[[gnu::always_inline]] inline control_word begin_run(continuation &c) noexcept {
-    return c.take_control();
-}
-
 inline int invoke(const continuation &c, signature form, int error) noexcept {
     switch (form) {
     case signature::own:
@@ -102,7 +97,7 @@ constexpr control_word polled_single(signature form) noexcept {
     return {phase::attached, form, control_word::single};
 }
 
-// Everything but the most common kinds. `kind` is what begin_run() found.
+// Everything but the most common kinds. `kind` is what take_control() found.
 __attribute__((noinline)) void run_other(continuation &c, control_word kind) noexcept {
     if (kind.at() != phase::attached) [[unlikely]] {
         kind = wait_until_attached(c);
@@ -122,7 +117,7 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
 
 // Runs one, and gives all of it back but its CR's reference. Its thread is in a running_scope.
 [[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
-    const control_word kind = begin_run(c);
+    const control_word kind = c.take_control(); // from attached to free, which is where it runs
     if (kind == pushed_single(signature::paper) && engine::try_finish(c.first.request, c.first.status)) [[likely]] {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
     } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
@@ -155,10 +150,6 @@ public:
 private:
     continuation_request *cr_ = nullptr;
 };
-
-} // namespace
-
-namespace {
 
 template <bool bounded>
 [[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
