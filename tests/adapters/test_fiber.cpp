@@ -213,7 +213,7 @@ TEST(fiber_block, can_be_started_from_a_callback) {
         } state{cr};
         pending_receive first(1);
         int flag = 0;
-        const auto callback = [](int, MPI_Status *, void *data) {
+        const auto callback = [](int, MPI_Status *, void *data) -> int {
             auto *self = static_cast<relay *>(data);
             boost::fibers::fiber(boost::fibers::launch::post, [self] {
                 self->second.complete(11);

@@ -132,7 +132,7 @@ TEST(future, can_be_made_inside_a_callback) {
     } c{pending_receive(2), {}, cr};
     pending_receive first(1);
     int flag = 0;
-    const auto callback = [](int, MPI_Status *, void *data) {
+    const auto callback = [](int, MPI_Status *, void *data) -> int {
         auto *self = static_cast<chain *>(data);
         self->future = as_future(self->second.request, self->cr);
         return MPI_SUCCESS;

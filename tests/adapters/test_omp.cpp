@@ -233,7 +233,7 @@ TEST_P(omp, event_can_be_bound_inside_a_callback) {
         omp_event_handle_t event;
 #pragma omp task detach(event) shared(rc, state, first)
         {
-            const auto callback = [](int, MPI_Status *, void *data) {
+            const auto callback = [](int, MPI_Status *, void *data) -> int {
                 auto *self = static_cast<relay *>(data);
                 self->rc = thence_omp_fulfill_event_after(1, &self->second.request, MPI_STATUSES_IGNORE, self->event,
                                                           self->cr);

@@ -300,7 +300,7 @@ TEST(tbb_task_group, tasks_can_be_added_inside_a_callback_and_inside_its_tasks) 
     } state{group};
     pending_receive first(1);
     int flag = 0;
-    const auto callback = [](int, MPI_Status *, void *data) {
+    const auto callback = [](int, MPI_Status *, void *data) -> int {
         auto *self = static_cast<relay *>(data);
         self->group.run_after(self->second.request, [self] {
             ++self->runs;
