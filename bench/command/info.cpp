@@ -86,6 +86,8 @@ void print_for_people(const nlohmann::ordered_json &facts) {
     print_row("thread level", text(mpi, "thread_level") + " (asked for: " + text(mpi, "thread_level_asked") + ")");
     print_row("engine", text(facts, "engine") + ": " + text(facts, "engine_why"));
     print_row("progress hook", text(facts, "hook"));
+    print_row("helper thread", text(facts, "helper"));
+    print_row("binary interface", text(facts, "abi"));
     print_row("persistent requests", facts.at("detects_persistent").get<bool>()
                                          ? "recognized"
                                          : "not recognized: pass THENCE_PERSISTENT when attaching to one");
@@ -118,6 +120,8 @@ int info(const info_options &chosen) {
     facts["engine"] = runs_on.engine;
     facts["engine_why"] = runs_on.engine_why;
     facts["hook"] = runs_on.hook;
+    facts["helper"] = runs_on.helper;
+    facts["abi"] = runs_on.abi;
     facts["detects_persistent"] = runs_on.detects_persistent != 0;
     facts["settings"] = settings_in_force();
 

@@ -36,15 +36,17 @@ def info_says_what_is_in_force(program):
     assert facts["engine"] in ENGINES and len(facts["engine_why"]) > 10, facts
     assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
     assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
+    assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE"}, facts
     text = succeed(run(program, "info"))
-    for fact in (facts["engine"], facts["engine_why"], facts["hook"], facts["mpi"]["library"], *facts["settings"]):
+    for fact in (facts["engine"], facts["engine_why"], facts["hook"], facts["helper"], facts["abi"], facts["mpi"]["library"], *facts["settings"]):
         assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
 
 
 def info_follows_the_settings(program):
     facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
     assert facts["engine"] == "testsome", facts
+    assert "MPI_THREAD_MULTIPLE" in facts["helper"], facts
     assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
     assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
 

@@ -151,6 +151,9 @@ typedef struct thence_cr_info {
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
     const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
+    const char *helper;     /**< helper thread: `running`, `not started`, or `not possible: ` and why */
+    const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
+                                 other values than the header that Thence was built with, and what to do */
 } thence_cr_info;
 
 /** @brief Say what is in force. @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */

@@ -10,6 +10,7 @@
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/implementation.hpp"
 #include "progress/progress.hpp"
 
 #include <algorithm>
@@ -223,6 +224,8 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     info->engine = engine::current->name();
     info->engine_why = engine::current->why();
     info->hook = progress::hook_name();
+    info->helper = progress::helper_state();
+    info->abi = mpi::abi();
     return MPI_SUCCESS;
 }
 

@@ -11,6 +11,7 @@
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
@@ -94,8 +95,8 @@ int set_up() {
     if (observer_set_up != nullptr) {
         observer_set_up();
     }
-    if (wants_helper()) {
-        progress::require_helper();
+    if (wants_helper() && !progress::require_helper()) {
+        std::fprintf(stderr, "thence: THENCE_PROGRESS=thread: no helper thread, %s\n", progress::helper_state());
     }
     return MPI_SUCCESS;
 }

@@ -5,6 +5,7 @@
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
+#include "mpi/implementation.hpp"
 
 #include <chrono>
 #include <mutex>
@@ -22,7 +23,8 @@ std::mutex mutex_; // guards starting and stopping
 std::thread &thread_ = *new std::thread;
 std::atomic<bool> running_{false};
 std::atomic<bool> stop_{false};
-std::atomic<unsigned> epoch_{0}; // the futex: changes with every wake
+std::atomic<const char *> obstacle_{nullptr}; // why there can be no helper
+std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
 
 // How long to keep away from MPI after `misses` polls without a find.
@@ -83,12 +85,20 @@ void run() noexcept {
 
 } // namespace
 
+void helper_set_up(bool told_first) {
+    std::scoped_lock guard(mutex_);
+    obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
+                : !told_first && mpi::finalizes_alone()
+                    ? "not possible: on this MPI it needs libthence, to leave MPI before MPI_Finalize begins"
+                    : nullptr;
+}
+
 bool require_helper() {
     std::scoped_lock guard(mutex_);
     if (running_.load(std::memory_order_relaxed)) {
         return true;
     }
-    if (!mpi::thread_multiple()) {
+    if (obstacle_.load() != nullptr) {
         return false;
     }
     stop_.store(false);
@@ -100,6 +110,11 @@ bool require_helper() {
         return false;
     }
     return true;
+}
+
+const char *helper_state() noexcept {
+    const char *obstacle = obstacle_.load();
+    return running_.load() ? "running" : obstacle != nullptr ? obstacle : "not started";
 }
 
 bool helper_running() noexcept {

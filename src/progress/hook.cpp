@@ -133,6 +133,7 @@ void hook_found_nothing() noexcept {
 void set_up(const duties &what, bool told_first) {
     duties_ = what;
     hook_set_up(told_first);
+    helper_set_up(told_first);
     ready.store(false);
 }
 

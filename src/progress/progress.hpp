@@ -20,13 +20,15 @@ struct duties {
 
 // Called once, MPI being initialized. Chooses the hook. `told_first`: tear_down() will be called before MPI_Finalize
 // begins. MPICH's first waits for what MPIX_Async_start started, and would wait for ever for a hook that nobody told:
-// so without this that hook is not used.
+// so without this that hook is not used; nor is there a helper thread, which would be in MPI when it ends.
 void set_up(const duties &what, bool told_first);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
 void tear_down() noexcept;
 
-// Starts the helper thread if it is not running. False if the MPI's thread level forbids it, or the system.
+// Starts the helper thread if it is not running. False if it cannot run: helper_state() says why.
 bool require_helper();
+// `running`, `not started`, or `not possible: ` and why.
+const char *helper_state() noexcept;
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
 
@@ -56,6 +58,7 @@ void hook_found_nothing() noexcept;
 const duties &current_duties() noexcept;
 void hook_set_up(bool told_first);
 void hook_tear_down() noexcept;
+void helper_set_up(bool told_first);
 void hook_arm() noexcept;
 void helper_tear_down() noexcept;
 void helper_wake() noexcept;

@@ -319,6 +319,13 @@ int Comm_set_attr(MPI_Comm, int keyval, void *value) {
     world.set_attribute(keyval, value);
     return MPI_SUCCESS;
 }
+// As MPI_LASTUSEDCODE of an MPI that adds no error code.
+int Comm_get_attr(MPI_Comm, int, void *value, int *flag) {
+    static int last_used_code = MPI_ERR_LASTCODE;
+    *static_cast<int **>(value) = &last_used_code;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
 int Error_class(int code, int *result) {
     *result = code;
     return MPI_SUCCESS;

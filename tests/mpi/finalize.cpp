@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <string>
 #include <unistd.h>
 
@@ -17,11 +18,23 @@ int never(int, MPI_Status *, void *) {
     return MPI_SUCCESS;
 }
 
+// MPICH and its kin need a helper thread to leave MPI before MPI_Finalize begins: only libthence is told in time.
+bool helper_possible() {
+#if defined(OPEN_MPI)
+    return true;
+#else
+    Dl_info found{};
+    return dladdr(reinterpret_cast<void *>(&MPI_Finalize), &found) != 0 &&
+           std::strstr(found.dli_fname, "libthence") != nullptr;
+#endif
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
     alarm(60);
-    if (argc > 1 && std::strcmp(argv[1], "--progress=thread") == 0) {
+    const bool helper_wanted = argc > 1 && std::strcmp(argv[1], "--progress=thread") == 0;
+    if (helper_wanted) {
         setenv("THENCE_PROGRESS", "thread", 1);
     }
     int level = 0;
@@ -47,6 +60,9 @@ int main(int argc, char **argv) {
     MPI_Irecv(&value, 1, MPI_INT, rank, 1, MPI_COMM_WORLD, &complete);
     thence_attach(1, &complete, &never, nullptr, 0, MPI_STATUS_IGNORE, done, &flag);
     MPI_Send(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
+
+    thence_cr_info info{};
+    thence_cr_query(cr, &info);
 
     char path[] = "/tmp/thence_stderr_XXXXXX";
     const int file = mkstemp(path);
@@ -75,6 +91,8 @@ int main(int argc, char **argv) {
     check(report.find("thence") != std::string::npos, "finalize_reports_what_is_outstanding");
     check(report.find("MPI_Finalize") != std::string::npos, "report_says_when");
     check(report.find("4 continuations") != std::string::npos, "report_counts_them");
+    const char *helper = !helper_possible() ? "not possible: " : helper_wanted ? "running" : "not started";
+    check(std::strncmp(info.helper, helper, std::strlen(helper)) == 0, "query_tells_of_the_helper");
     if (failed != 0) {
         std::fprintf(stderr, "the report was:\n%s\n", report.c_str());
     }

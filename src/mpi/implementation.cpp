@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/implementation.hpp"
+
+#include "mpi/calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace thence::mpi {
+namespace {
+
+#if defined(MPI_H_ABI)
+// The keys of MPI_LASTUSEDCODE and of its neighbours went round in the correction. It alone is always as large as this.
+bool constants_agree() noexcept {
+    int *value = nullptr;
+    int flag = 0;
+    table.Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, static_cast<void *>(&value), &flag);
+    return flag != 0 && value != nullptr && *value >= MPI_ERR_LASTCODE;
+}
+
+bool agree() noexcept {
+    static const bool result = constants_agree();
+    return result;
+}
+#endif
+
+} // namespace
+
+bool finalizes_alone() noexcept {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    table.Get_library_version(text.data(), &length);
+    const std::string_view version(text.data());
+    constexpr std::array kin{"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
+    return std::any_of(kin.begin(), kin.end(),
+                       [&](const char *name) { return version.find(name) != std::string_view::npos; });
+}
+
+#if defined(MPI_H_ABI)
+const char *abi() noexcept {
+    return agree()
+               ? "standard"
+               : "standard, but this MPI and the header that was built with take MPI_ERRORS_RETURN, MPI_ERRORS_ABORT, "
+                 "MPI_SEEK_* and attribute keys for each other (one is from before October 2025): build with the "
+                 "mpi_abi.h of this MPI, or use a newer MPI";
+}
+
+MPI_Errhandler errors_return() noexcept {
+    return agree() ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
+}
+#else
+const char *abi() noexcept {
+    return "native";
+}
+
+MPI_Errhandler errors_return() noexcept {
+    return MPI_ERRORS_RETURN;
+}
+#endif
+
+} // namespace thence::mpi
