@@ -94,10 +94,7 @@ function(thence_mpi_test name)
     add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${run})
     thence_test_properties(${test} "${arg_TIMEOUT}" mpi ${arg_LABELS})
     set_tests_properties(${test} PROPERTIES PROCESSORS ${ranks})
-    # Open: the standard-ABI build on Intel MPI does not report errors as it should (error handlers of a communicator are
-    # not heeded, a file reads back zeros); these tests show it and are left out there until that is mended.
-    set(open_on_impi mpi_other_kinds mpi_interposition mpi_errors mpi_forum mpi_cancel mpi_prototype_faults)
-    if(thence_abi_peer AND NOT name IN_LIST open_on_impi)
+    if(thence_abi_peer)
       add_test(NAME ${test}.on_impi COMMAND ${thence_abi_peer}/bin/mpiexec ${run})
       thence_test_properties(${test}.on_impi "${arg_TIMEOUT}" mpi ${arg_LABELS})
       set_tests_properties(${test}.on_impi PROPERTIES PROCESSORS ${ranks} ENVIRONMENT_MODIFICATION

@@ -2,6 +2,7 @@
 #include "mpi/cancel.hpp"
 
 #include "mpi/calls.hpp"
+#include "mpi/implementation.hpp"
 
 #include <mutex>
 
@@ -12,7 +13,7 @@ void cancel(MPI_Request request) noexcept {
     std::scoped_lock guard(mutex);
     MPI_Errhandler users = MPI_ERRHANDLER_NULL;
     table.Comm_get_errhandler(MPI_COMM_WORLD, &users);
-    table.Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    table.Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
     table.Cancel(&request);
     table.Comm_set_errhandler(MPI_COMM_WORLD, users);
     table.Errhandler_free(&users);

@@ -164,7 +164,7 @@ TEST_F(cancelled, operations_that_cannot_be_complete_as_usual) {
         tell(other);
     }
     wait();
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
     EXPECT_EQ(1, seen.ended());
     EXPECT_EQ(MPI_SUCCESS, seen.error);
     EXPECT_EQ(size * size, sum);

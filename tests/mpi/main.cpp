@@ -79,7 +79,7 @@ int main(int argc, char **argv) {
         std::cerr << "this MPI does not give the thread level that these tests need\n";
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     std::signal(SIGALRM, give_up);
 

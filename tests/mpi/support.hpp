@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,31 @@ inline int class_of(int code) {
     int result = MPI_SUCCESS;
     MPI_Error_class(code, &result);
     return result;
+}
+
+// The library says where the MPI and the header take constants of the standard ABI for each other.
+inline bool constants_agree() {
+#if !defined(MPI_H_ABI)
+    return true;
+#else
+    static const bool result = [] {
+        MPI_Request cr = MPI_REQUEST_NULL;
+        thence_cr_info info{};
+        thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+        thence_cr_query(cr, &info);
+        thence_free(&cr);
+        return std::strchr(info.abi, ',') == nullptr;
+    }();
+    return result;
+#endif
+}
+inline MPI_Errhandler errors_return() {
+#if defined(MPI_H_ABI)
+    if (!constants_agree()) {
+        return MPI_ERRORS_ABORT;
+    }
+#endif
+    return MPI_ERRORS_RETURN;
 }
 
 inline void sleep_ms(int ms) {
@@ -70,7 +96,7 @@ class mpi_test : public testing::Test {
 protected:
     void SetUp() override {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(comm, errors_return());
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &size);
         ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
