@@ -10,6 +10,7 @@
 #include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
 
+#include <algorithm>
 #include <sched.h>
 #include <thread>
 
@@ -44,6 +45,28 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     });
 }
 
+// A few handles at a time: this is all that an interposed call on an array costs where no continuation is about.
+bool any_cr(int count, const MPI_Request requests[]) noexcept {
+    int i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const MPI_Request *four = requests + i;
+        if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+            if (((bits(four[0]) | bits(four[1]) | bits(four[2]) | bits(four[3])) & 1) != 0) {
+                return true;
+            }
+        } else if ((is_cr_handle(four[0]) | is_cr_handle(four[1]) | is_cr_handle(four[2]) | is_cr_handle(four[3])) !=
+                   0) {
+            return true;
+        }
+    }
+    for (; i < count; ++i) {
+        if (is_cr_handle(requests[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 // Without a hook nobody but us looks at what is polled and runs what is ready.
 bool something_to_do() noexcept {
     return engine::current != nullptr &&
@@ -69,24 +92,11 @@ bool is_special(MPI_Request request) noexcept {
 }
 
 bool plain(int count, const MPI_Request requests[]) noexcept {
-    if (attention.load(std::memory_order_relaxed) != 0) {
-        return false;
-    }
-    int i = 0;
-    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
-        for (; i + 4 <= count; i += 4) { // four tags at a time
-            if (((bits(requests[i]) | bits(requests[i + 1]) | bits(requests[i + 2]) | bits(requests[i + 3])) & 1) !=
-                0) {
-                return false;
-            }
-        }
-    }
-    for (; i < count; ++i) {
-        if (is_cr_handle(requests[i])) {
-            return false;
-        }
-    }
-    return true;
+    return attention.load(std::memory_order_relaxed) == 0 && !any_cr(count, requests);
+}
+
+bool any_special(int count, const MPI_Request requests[]) noexcept {
+    return kept_somewhere() ? std::any_of(requests, requests + count, is_special) : any_cr(count, requests);
 }
 
 int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept {

@@ -44,6 +44,7 @@ THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
 // True for a CR, and for a persistent request with continuations: such an entry of an array is tested by test_one().
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
+THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
 
 // True if test_one() would complete it now. Completes nothing; lets a CR's continuations run.
 THENCE_INTERNAL bool is_ready(MPI_Request request) noexcept;

@@ -39,10 +39,14 @@ bool peek(MPI_Request request) noexcept {
     return request_view(request).complete().load(std::memory_order_acquire) == completed;
 }
 
+int look(MPI_Request request) noexcept {
+    return peek(request) ? 1 : 0;
+}
+
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled.configure(to.complete, {&peek, &peek, &openmpi::may_cancel});
+        polled.configure(to.complete, {&peek, &look, &openmpi::may_cancel});
         push_enabled = true;
     }
     ~openmpi_engine() override { push_enabled = false; }

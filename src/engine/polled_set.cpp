@@ -85,8 +85,10 @@ bool polled_set::complete_now(operation &op) noexcept {
     MPI_Status *status = wanted(op.status) ? op.status : MPI_STATUS_IGNORE;
     const int error = table.Test(&op.request, &flag, status);
     if (flag == 0 && error == MPI_SUCCESS) [[likely]] {
+        vain_.store(vain_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
         return false;
     }
+    vain_.store(0, std::memory_order_relaxed);
     if (wanted(op.status)) {
         if (flag == 0) {
             *op.status = mpi::empty_status(); // the call failed and said nothing of the operation

@@ -10,14 +10,12 @@
 namespace thence::engine {
 namespace {
 
-// Open MPI's MPI_Test looks twice at what is pending; this looks once. Elsewhere MPI_Test is as good, and MPICH minds
-// some requests of files being looked at like this.
 #if defined(OPEN_MPI)
-bool may_be_complete(MPI_Request request) noexcept {
+// MPI_Test looks twice at what is pending, this looks once.
+int may_be_complete(MPI_Request request) noexcept {
     int flag = 0;
-    return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+    return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
 }
-
 #endif
 
 polled_set::methods methods_here() noexcept {
@@ -27,6 +25,8 @@ polled_set::methods methods_here() noexcept {
     if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
         how.may_cancel = &openmpi::may_cancel;
     }
+#else
+    how.look = mpi::table.request_is_complete;
 #endif
     return how;
 }
