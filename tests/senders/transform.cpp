@@ -187,6 +187,9 @@ TEST_P(transform, a_stop_of_the_predecessor_passes) {
 }
 
 TEST_P(transform, allocates_nothing) {
+    if (std::string(GetParam().engine) == "testsome") {
+        GTEST_SKIP() << "the fake's MPI_Testsome allocates by itself";
+    }
     ticket t;
     const auto round = [&] {
         ending end;
