@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
-#include <optional>
+#include <type_traits>
 
 namespace ex = thence::ex;
 
@@ -73,19 +73,12 @@ auto send(messages &m, int k) {
     return ex::just(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF) | thence::transform_mpi(MPI_Isend);
 }
 
-// Room for an operation state, which can neither be moved nor copied.
-template <class Operation> class room {
-public:
-    template <class Make> void start(Make &&make) {
-        struct in_place {
-            Make &make;
-            operator Operation() { return make(); } // NOLINT(google-explicit-constructor)
-        };
-        ex::start(operation_.emplace(in_place{make}));
-    }
-
-private:
-    std::optional<Operation> operation_;
+// Room for an operation state, which can neither be moved nor copied. These need no destructor: all is known to be complete.
+template <class Operation> union room {
+    static_assert(std::is_trivially_destructible_v<Operation>);
+    room() {}
+    template <class Make> void start(Make &&make) { ex::start(*::new (static_cast<void *>(&operation)) Operation(make())); }
+    Operation operation;
 };
 
 void senders(measure::work &work) {

@@ -70,6 +70,19 @@ using status_value = std::conditional_t<N == 1, MPI_Status, std::array<MPI_Statu
 template <class Values, class F> struct for_values;
 template <class... Vs, class F> struct for_values<std::tuple<Vs...>, F> : callable_for<F, Vs...> {};
 
+/** Room for values that need no destructor: no flag says whether they are there. */
+template <class T> union values_room {
+    values_room() noexcept {}
+    template <class... As> void emplace(As &&...as) noexcept(std::is_nothrow_constructible_v<T, As...>) {
+        ::new (static_cast<void *>(&value)) T(static_cast<As &&>(as)...);
+    }
+    T &operator*() noexcept { return value; }
+    T value;
+};
+/** The values between their arrival and the end of the operation. */
+template <class T>
+using kept_values = std::conditional_t<std::is_trivially_destructible_v<T>, values_room<T>, std::optional<T>>;
+
 template <class S, class F, class R, class Options> class transform_operation;
 
 /** The base of the operation, its parameters found from its own. */
@@ -152,7 +165,7 @@ private:
 
     [[no_unique_address]] R receiver_;
     [[no_unique_address]] F fn_;
-    std::optional<values_type> values_;
+    kept_values<values_type> values_;
     ex::connect_result_t<S, before> before_;
 };
 

@@ -16,7 +16,8 @@ using namespace sender_tests;
 class races : public senders {};
 
 void idle(unsigned turns) {
-    for (volatile unsigned i = 0; i < turns; i = i + 1) {
+    for (unsigned i = 0; i < turns; ++i) {
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the loop stays
     }
 }
 

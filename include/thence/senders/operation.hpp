@@ -131,17 +131,18 @@ private:
     /** False when it has failed, and then the operation is over or will be. */
     bool call(std::array<MPI_Request, N> &requests) noexcept {
         requests.fill(MPI_REQUEST_NULL);
-        std::exception_ptr failure;
+        int code = MPI_SUCCESS;
         try {
-            const int code = owner().call(requests.data());
-            if (code == MPI_SUCCESS) [[likely]]
-                return true;
-            failure = make_mpi_error(origin::call, code);
+            code = owner().call(requests.data());
         } catch (...) {
-            failure = std::current_exception();
+            give_up(requests, std::current_exception());
+            return false;
         }
-        give_up(requests, static_cast<std::exception_ptr &&>(failure));
-        return false;
+        if (code != MPI_SUCCESS) [[unlikely]] {
+            give_up(requests, make_mpi_error(origin::call, code));
+            return false;
+        }
+        return true;
     }
     /** The call has failed. A single request is then void; of a group some may be active. */
     [[gnu::noinline]] void give_up(std::array<MPI_Request, N> &requests, std::exception_ptr failure) noexcept {
