@@ -106,8 +106,11 @@ struct own_coroutine {
     };
     std::coroutine_handle<promise_type> handle;
     own_coroutine(std::coroutine_handle<promise_type> h) : handle(h) {}
-    own_coroutine(own_coroutine &&) = delete;
-    ~own_coroutine() { handle.destroy(); }
+    own_coroutine(own_coroutine &&other) noexcept : handle(std::exchange(other.handle, {})) {}
+    ~own_coroutine() {
+        if (handle)
+            handle.destroy();
+    }
 };
 
 TEST(WithAwaitableSenders, lets_a_coroutine_await_senders) {

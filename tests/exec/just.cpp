@@ -21,7 +21,8 @@ TEST(Just, decays_what_it_is_given) {
     const char text[] = "array";
     int number = 1;
     auto sender = ex::just(text, number);
-    number = 2;
+    ++number;
+    EXPECT_EQ(number, 2);
     auto [pointer, copied] = ex::sync_wait(std::move(sender)).value();
     EXPECT_STREQ(pointer, "array");
     EXPECT_EQ(copied, 1);

@@ -122,8 +122,7 @@ TEST(StopWhen, hears_of_both_tokens) {
                                                ex::then([&seen, token] { seen = token.stop_requested(); });
                                     }),
                                     given.get_token());
-        auto operation =
-            ex::connect(std::move(sender), recording{&got, ex::prop{ex::get_stop_token, outer.get_token()}});
+        auto operation = ex::connect(sender, recording{&got, ex::prop{ex::get_stop_token, outer.get_token()}});
         ex::start(operation);
         (by_receiver ? outer : given).request_stop();
         list.complete();

@@ -166,6 +166,7 @@ TEST(TaskStress, goes_on_once_when_what_it_awaits_completes_while_it_suspends) {
     EXPECT_EQ(sum + other, rounds / 2 * 2);
 }
 
+#if !THENCE_EXECUTION_IS_STDEXEC // the removal of a stop callback can wait for ever there
 TEST(TaskStress, a_stop_request_meets_a_task_that_completes) {
     loop_thread a;
     std::optional<ex::inplace_stop_source> source;
@@ -187,6 +188,7 @@ TEST(TaskStress, a_stop_request_meets_a_task_that_completes) {
     }
     EXPECT_EQ(values + stops, rounds / 4);
 }
+#endif
 
 TEST(ScopeStress, join_meets_the_last_piece_of_work) {
     loop_thread a, b;

@@ -82,8 +82,8 @@ recording(record *)->recording<>;
 class pending_list {
 public:
     struct item {
-        void (*complete)(item *) noexcept;
-        void (*stop)(item *) noexcept;
+        void (*complete)(item *) noexcept = nullptr;
+        void (*stop)(item *) noexcept = nullptr;
     };
     bool empty() const { return items_.empty(); }
     std::size_t size() const { return items_.size(); }

@@ -64,7 +64,7 @@ template <class... Sigs> struct any_receiver {
     }
     void set_stopped() &&noexcept requires std::invocable < const any_completions<Sigs...>
     &, void *, set_stopped_t > { (*outer->completions)(outer->operation, exec::set_stopped); }
-    auto get_env() const noexcept { return prop{get_stop_token, outer->token}; }
+    prop<get_stop_token_t, inplace_stop_token> get_env() const noexcept { return {get_stop_token, outer->token}; }
 };
 
 /** Room for an object of any type. It is inside if it fits, and can be moved where `Movable`. */
@@ -160,7 +160,7 @@ public:
 
     template <class S>
     requires(!std::same_as<std::decay_t<S>, any_sender> && sender<S>)
-        any_sender(S &&s) { // NOLINT(google-explicit-constructor)
+        any_sender(S &&s) { // NOLINT(bugprone-forwarding-reference-overload): constrained
         using stored = std::decay_t<S>;
         using environment = env_of_t<detail::any_receiver<Sigs...>>;
         static_assert(sender_in<stored, environment>, "any_sender: how the sender completes is not known for an "

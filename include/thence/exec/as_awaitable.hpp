@@ -85,7 +85,7 @@ template <class S, class Promise> class sender_awaitable : immovable {
             self->complete();
         }
         void set_stopped() &&noexcept { self->complete(); }
-        auto get_env() const noexcept { return exec::get_env(self->coroutine_.promise()); }
+        env_of_t<Promise> get_env() const noexcept { return exec::get_env(self->coroutine_.promise()); }
     };
 
 public:
@@ -150,9 +150,7 @@ struct as_awaitable_t {
     template <class T, class Promise> decltype(auto) operator()(T &&value, Promise &promise) const {
         if constexpr (detail::has_as_awaitable<T, Promise>)
             return static_cast<T &&>(value).as_awaitable(promise);
-        else if constexpr (detail::awaitable<T, Promise>)
-            return static_cast<T &&>(value);
-        else if constexpr (sender_in<T, env_of_t<Promise>>)
+        else if constexpr (!detail::awaitable<T, Promise> && sender_in<T, env_of_t<Promise>>)
             return detail::sender_awaitable<T, Promise>(static_cast<T &&>(value), promise);
         else
             return static_cast<T &&>(value);

@@ -23,13 +23,17 @@ namespace thence::exec::detail {
 template <class R> struct connect_promise;
 
 /** Owns the frame of the coroutine. */
-template <class R> class [[nodiscard]] connect_operation : immovable {
+template <class R> class [[nodiscard]] connect_operation {
 public:
     using operation_state_concept = operation_state_t;
     using promise_type = connect_promise<R>;
 
     explicit connect_operation(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
-    ~connect_operation() { coroutine_.destroy(); }
+    connect_operation(connect_operation &&other) noexcept : coroutine_(std::exchange(other.coroutine_, {})) {}
+    ~connect_operation() {
+        if (coroutine_)
+            coroutine_.destroy();
+    }
     void start() &noexcept { coroutine_.resume(); }
 
 private:
@@ -61,7 +65,7 @@ template <class R> struct connect_promise {
         set_stopped(static_cast<R &&>(receiver));
         return std::noop_coroutine();
     }
-    auto get_env() const noexcept { return exec::get_env(receiver); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(receiver); }
     template <class A> decltype(auto) await_transform(A &&awaitable) noexcept {
         if constexpr (has_as_awaitable<A, connect_promise>)
             return static_cast<A &&>(awaitable).as_awaitable(*this);

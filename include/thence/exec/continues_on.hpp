@@ -46,7 +46,7 @@ template <class Operation, class R> struct continues_on_receiver {
         operation->template keep<set_error_t>(static_cast<E &&>(error));
     }
     void set_stopped() &&noexcept { operation->template keep<set_stopped_t>(); }
-    auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(operation->receiver); }
 };
 
 /** Receiver of the scheduler's sender. */
@@ -59,7 +59,7 @@ template <class Operation, class R> struct arrival_receiver {
         exec::set_error(static_cast<R &&>(operation->receiver), static_cast<E &&>(error));
     }
     void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(operation->receiver)); }
-    auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(operation->receiver); }
 };
 
 template <class S, class Scheduler, class R> struct continues_on_operation : immovable {

@@ -128,7 +128,7 @@ template <class R> struct join_arrival {
             exec::set_error(static_cast<R &&>(*receiver), static_cast<E &&>(error));
         }
         void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(*receiver)); }
-        auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(*receiver); }
+        env_of_t<R> get_env() const noexcept { return exec::get_env(*receiver); }
     };
     using source = schedule_result_t<decltype(get_scheduler(std::declval<env_of_t<R>>()))>;
     connect_result_t<source, inner_receiver> operation;

@@ -50,7 +50,7 @@ template <class R, class Variant> struct into_variant_receiver {
         exec::set_error(static_cast<R &&>(next), static_cast<E &&>(error));
     }
     void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(next)); }
-    auto get_env() const noexcept { return exec::get_env(next); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(next); }
 };
 
 template <class S> struct into_variant_sender {

@@ -81,11 +81,11 @@ template <class R, class Added> struct let_next_receiver {
         exec::set_error(static_cast<R &&>(*next), static_cast<E &&>(error));
     }
     void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(*next)); }
-    auto get_env() const noexcept {
+    let_joined_t<Added, env_of_t<R>> get_env() const noexcept {
         if constexpr (std::is_same_v<Added, env<>>)
             return exec::get_env(*next);
         else
-            return env<Added, env_of_t<R>>(added, exec::get_env(*next));
+            return {added, exec::get_env(*next)};
     }
 };
 
@@ -97,7 +97,7 @@ template <class Tag, class Operation, class R> struct let_receiver {
     template <class... As> void set_value(As &&...as) &&noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
     template <class E> void set_error(E &&error) &&noexcept { take<set_error_t>(static_cast<E &&>(error)); }
     void set_stopped() &&noexcept { take<set_stopped_t>(); }
-    auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(operation->receiver); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(operation->receiver); }
 
 private:
     template <class Channel, class... As> void take(As &&...as) noexcept {

@@ -70,7 +70,7 @@ template <class S, class Association, class R> class associate_operation : immov
             exec::set_error(static_cast<R &&>(self->receiver_), static_cast<E &&>(error));
         }
         void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(self->receiver_)); }
-        auto get_env() const noexcept -> env_of_t<R> { return exec::get_env(self->receiver_); }
+        env_of_t<R> get_env() const noexcept { return exec::get_env(self->receiver_); }
     };
     struct inner_operation {
         connect_result_t<S, inner_receiver> operation;
@@ -108,7 +108,7 @@ public:
         if (association_)
             sender_.emplace(token.wrap(static_cast<Given &&>(given)));
     }
-    associate_sender(associate_sender &&) = default;
+    associate_sender(associate_sender &&) noexcept(std::is_nothrow_move_constructible_v<S>) = default;
     /** A copy has an association of its own, if the scope still gives one. */
     associate_sender(const associate_sender &other) requires std::copy_constructible<S>
         : association_(other.association_.try_associate()) {

@@ -74,7 +74,7 @@ struct spawn_t {
                                  static_cast<decltype(association) &&>(association));
                 });
                 start(made->operation);
-            }
+            } // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks): it deletes itself
         }
     }
 };

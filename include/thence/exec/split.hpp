@@ -53,7 +53,7 @@ template <class S> class split_state : immovable {
             state->template complete<set_error_t>(static_cast<E &&>(error));
         }
         void set_stopped() &&noexcept { state->template complete<set_stopped_t>(); }
-        auto get_env() const noexcept { return split_env{get_stop_token, state->stop.get_token()}; }
+        split_env get_env() const noexcept { return {get_stop_token, state->stop.get_token()}; }
     };
     using input = completion_signatures_of_t<S, split_env>;
     static constexpr bool nothrow = kept_list<input>::nothrow;
@@ -127,7 +127,7 @@ public:
     explicit shared(State *owned) noexcept : state_(owned) {}
     shared(const shared &other) noexcept : state_(other.state_) {
         if (state_ != nullptr)
-            state_->retain();
+            state_->retain(); // NOLINT(clang-analyzer-cplusplus.NewDelete): it sees no atomic count
     }
     shared(shared &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
     shared &operator=(shared other) noexcept {
@@ -136,7 +136,7 @@ public:
     }
     ~shared() {
         if (state_ != nullptr)
-            state_->release();
+            state_->release(); // NOLINT(clang-analyzer-cplusplus.NewDelete): as above
     }
     State *operator->() const noexcept { return state_; }
 

@@ -37,9 +37,8 @@ template <class S, class Token, class R> class stop_when_operation : immovable {
             exec::set_error(self->ended(), static_cast<E &&>(error));
         }
         void set_stopped() &&noexcept { exec::set_stopped(self->ended()); }
-        auto get_env() const noexcept {
-            return env<prop<get_stop_token_t, inner_token>, env_of_t<R>>(
-                prop<get_stop_token_t, inner_token>{get_stop_token, self->inner()}, exec::get_env(self->receiver_));
+        env<prop<get_stop_token_t, inner_token>, env_of_t<R>> get_env() const noexcept {
+            return {{get_stop_token, self->inner()}, exec::get_env(self->receiver_)};
         }
     };
 

@@ -43,7 +43,7 @@ template <class Tag, class R, class F> struct then_receiver {
     template <class... As> void set_value(As &&...as) &&noexcept { take<set_value_t>(static_cast<As &&>(as)...); }
     template <class E> void set_error(E &&error) &&noexcept { take<set_error_t>(static_cast<E &&>(error)); }
     void set_stopped() &&noexcept { take<set_stopped_t>(); }
-    auto get_env() const noexcept { return exec::get_env(next); }
+    env_of_t<R> get_env() const noexcept { return exec::get_env(next); }
 
 private:
     template <class Channel, class... As> void take(As &&...as) noexcept {

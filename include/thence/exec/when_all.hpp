@@ -68,7 +68,7 @@ template <class... Completions> struct when_all_traits {
                            std::conditional_t<stops, completion_signatures<set_stopped_t()>, completion_signatures<>>>;
 };
 
-template <class State, std::size_t I> struct when_all_receiver {
+template <class State, class R, std::size_t I> struct when_all_receiver {
     using receiver_concept = receiver_t;
     State *state;
 
@@ -77,15 +77,13 @@ template <class State, std::size_t I> struct when_all_receiver {
     }
     template <class E> void set_error(E &&error) &&noexcept { state->keep_error(static_cast<E &&>(error)); }
     void set_stopped() &&noexcept { state->keep_stopped(); }
-    auto get_env() const noexcept {
-        return when_all_env<env_of_t<typename State::receiver_type>>(
-            when_all_token{get_stop_token, state->stop.get_token()}, exec::get_env(state->receiver));
+    when_all_env<env_of_t<R>> get_env() const noexcept {
+        return {{get_stop_token, state->stop.get_token()}, exec::get_env(state->receiver)};
     }
 };
 
 template <class R, class... Completions> struct when_all_state : immovable {
     using traits = when_all_traits<Completions...>;
-    using receiver_type = R;
     enum outcome_t : unsigned char { values_sent, stopped, failed };
 
     [[no_unique_address]] R receiver;
@@ -172,11 +170,11 @@ private:
     }
 };
 
-template <class State, std::size_t I, class S> struct when_all_part {
-    connect_result_t<S, when_all_receiver<State, I>> operation;
+template <class State, class R, std::size_t I, class S> struct when_all_part {
+    connect_result_t<S, when_all_receiver<State, R, I>> operation;
 
-    when_all_part(State *state, auto &&s) noexcept(nothrow_connect<S, when_all_receiver<State, I>>)
-        : operation(exec::connect(static_cast<S &&>(s), when_all_receiver<State, I>{state})) {}
+    when_all_part(State *state, auto &&s) noexcept(nothrow_connect<S, when_all_receiver<State, R, I>>)
+        : operation(exec::connect(static_cast<S &&>(s), when_all_receiver<State, R, I>{state})) {}
 };
 
 template <class R, class Indices, class... Ss> struct when_all_operation;
@@ -185,9 +183,9 @@ struct when_all_operation<R, std::index_sequence<Is...>, Ss...>
     : when_all_state<R, completion_signatures_of_t<Ss, when_all_env<env_of_t<R>>>...> {
     using operation_state_concept = operation_state_t;
     using state = when_all_state<R, completion_signatures_of_t<Ss, when_all_env<env_of_t<R>>>...>;
-    struct parts_t : when_all_part<state, Is, Ss>... {
+    struct parts_t : when_all_part<state, R, Is, Ss>... {
         parts_t(state *s, auto &&senders)
-            : when_all_part<state, Is, Ss>(s, std::get<Is>(static_cast<decltype(senders)>(senders)))... {}
+            : when_all_part<state, R, Is, Ss>(s, std::get<Is>(static_cast<decltype(senders)>(senders)))... {}
     };
     [[no_unique_address]] parts_t parts;
 
@@ -198,7 +196,7 @@ struct when_all_operation<R, std::index_sequence<Is...>, Ss...>
         if constexpr (sizeof...(Ss) == 0)
             this->complete();
         else
-            (exec::start(static_cast<when_all_part<state, Is, Ss> &>(parts).operation), ...);
+            (exec::start(static_cast<when_all_part<state, R, Is, Ss> &>(parts).operation), ...);
     }
 };
 

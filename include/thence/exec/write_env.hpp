@@ -31,7 +31,7 @@ template <class R, class Env> struct write_env_receiver {
         exec::set_error(static_cast<R &&>(next), static_cast<E &&>(error));
     }
     void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(next)); }
-    auto get_env() const noexcept { return env<Env, env_of_t<R>>(answers, exec::get_env(next)); }
+    env<Env, env_of_t<R>> get_env() const noexcept { return {answers, exec::get_env(next)}; }
 };
 
 template <class S, class Env> struct write_env_sender {
