@@ -10,7 +10,8 @@
 
 namespace {
 
-// Each poll of an engine that looks looks at the newest `window` operations and at the next `window` of the rest.
+// Each poll of an engine that looks looks at 2 or 4 `window` operations, the newest `window` among them if there are new
+// ones.
 constexpr int window = 32;
 
 // Receives from self with a continuation each, all registered with one CR; complete_all() ends them.
@@ -106,7 +107,7 @@ void polls_until_found(measure::work &work) {
 void judge_cost(measure::session &session, const std::string &engine, const std::string &work) {
     // A native engine is told of completions; any other looks at two windows, so its constant is that of full windows.
     const bool native = engine == "openmpi";
-    const long few = native ? 1 : 2L * window;
+    const long few = native ? 1 : 4L * window;
     const long many = 10000;
     measure::job job{.work = work, .environment = {"THENCE_ENGINE=" + engine}, .few = 300, .many = 2300};
     job.parameters = {{"outstanding", few}};

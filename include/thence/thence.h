@@ -76,7 +76,9 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.
  *  @param count    number of requests, at least 0.
  *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
- *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable. A null
+ *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable (without
+ *                  libthence, waiting for one yourself may give an empty status: it was completed for its
+ *                  continuation). A null
  *                  or inactive request counts as complete with an empty status.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
@@ -155,9 +157,11 @@ THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
 
 /** Counters since the first use of the library, summed over all threads. */
 typedef struct thence_stats_t {
-    unsigned long long attached;  /**< continuations attached, immediate completions not counted */
+    unsigned long long attached;  /**< continuations attached, immediate completions not counted; at least `completed`
+                                       plus `outstanding`, and never less than at an earlier call */
     unsigned long long immediate; /**< thence_attach() calls that returned `flag == 1` */
-    unsigned long long completed; /**< continuations whose callback has returned */
+    unsigned long long completed; /**< continuations whose callback has returned; those that a thread runs in a row are
+                                       counted together, after the last */
     unsigned long long failed;    /**< continuations with a failed operation or a callback that returned an error */
     unsigned long long polls;     /**< engine polls */
     unsigned long long recovered; /**< completions that the native engine recovered by its scan */

@@ -21,14 +21,13 @@ int attach(int count, MPI_Request requests[], const continuation::attachment &wh
 int attach_refused(MPI_Request *request, int *flag) noexcept;
 int wake_up() noexcept;
 
-// One operation, if the arguments are good and it is a common one: the ways for an engine that MPI pushes to and for one
-// that looks, inline in the functions that the user calls. Else these call `otherwise`, with all that is needed to do
-// the work from the start. It is the last thing that happens then, so nothing need be saved for it.
+// One operation, if the arguments are good and it is a common one: the ways for an engine that MPI pushes to and for
+// one that looks, inline in the functions that the user calls. Else these call `otherwise`, with all that is needed to
+// do the work from the start. It is the last thing that happens then, so nothing need be saved for it.
 template <class Otherwise>
 [[gnu::always_inline]] inline int attach_polled(MPI_Request *request, const continuation::attachment &what,
-                                                MPI_Status *status, MPI_Request cr, int *flag,
-                                                Otherwise otherwise) noexcept {
-    continuation::continuation_request &object = *continuation::object_of(cr);
+                                                MPI_Status *status, continuation::continuation_request &object,
+                                                int *flag, Otherwise otherwise) noexcept {
     if (!object.polls()) [[unlikely]] {
         return otherwise();
     }
@@ -42,18 +41,22 @@ template <class Otherwise>
         return otherwise();
     }
     continuation::attach_result result;
-    if (continuation::attach_polled(*request, what, status, object, result) !=
-        continuation::single_result::attached) [[unlikely]] {
+    switch (continuation::attach_polled(*request, what, status, object, result)) {
+    case continuation::single_result::attached:
+        *flag = 0;
+        if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
+            return wake_up();
+        }
+        return MPI_SUCCESS;
+    case continuation::single_result::complete:
+        *flag = result.flag;
+        return result.error;
+    default:
         return otherwise();
     }
-    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
-        progress::wake();
-    }
-    *flag = result.flag;
-    return result.error;
 }
 
-// `polled`: calls the above, if `cr` has the form of a CR.
+// `polled`: calls the above.
 template <class Polled, class Otherwise>
 [[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
                                              MPI_Status *status, MPI_Request cr, int *flag, Polled polled,
@@ -64,7 +67,7 @@ template <class Polled, class Otherwise>
     }
     continuation::continuation_request &object = *continuation::object_of(cr);
     if (!object.pushes()) [[unlikely]] {
-        return polled();
+        return polled(object);
     }
     if (request == nullptr) [[unlikely]] {
         return otherwise();

@@ -19,9 +19,10 @@ __attribute__((noinline)) int continue_otherwise(MPI_Request *op_request, int *f
 }
 
 __attribute__((noinline)) int continue_polled(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
-                                              void *cb_data, MPI_Status *status, MPI_Request cont_req) {
-    return c_api::attach_polled(op_request, paper(cb, cb_data, nullptr), status, cont_req, flag, [=] {
-        return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req);
+                                              void *cb_data, MPI_Status *status,
+                                              continuation::continuation_request &cr) {
+    return c_api::attach_polled(op_request, paper(cb, cb_data, nullptr), status, cr, flag, [=, &cr] {
+        return continue_otherwise(op_request, flag, cb, cb_data, status, cr.handle());
     });
 }
 
@@ -37,7 +38,9 @@ int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function 
                   MPI_Request cont_req) {
     return c_api::attach_one(
         op_request, paper(cb, cb_data, nullptr), status, cont_req, flag,
-        [=] { return continue_polled(op_request, flag, cb, cb_data, status, cont_req); },
+        [=](continuation::continuation_request &cr) {
+            return continue_polled(op_request, flag, cb, cb_data, status, cr);
+        },
         [=] { return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req); });
 }
 

@@ -53,7 +53,10 @@ int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_
     const auto otherwise = [&] { return c_api::attach(1, request, what, status, cont_req, &flag); };
     return c_api::attach_one(
         request, what, status, cont_req, &flag,
-        [&] { return c_api::attach_polled(request, what, status, cont_req, &flag, otherwise); }, otherwise);
+        [&](continuation::continuation_request &object) {
+            return c_api::attach_polled(request, what, status, object, &flag, otherwise);
+        },
+        otherwise);
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,

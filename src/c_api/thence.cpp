@@ -12,6 +12,9 @@
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
+#include <algorithm>
+#include <atomic>
+
 using namespace thence;
 using c_api::fail;
 using continuation::continuation_request;
@@ -130,7 +133,10 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
     const auto otherwise = [&] { return c_api::attach(1, requests, what, statuses, cr, flag); };
     return c_api::attach_one(
         requests, what, statuses, cr, flag,
-        [&] { return c_api::attach_polled(requests, what, statuses, cr, flag, otherwise); }, otherwise);
+        [&](continuation::continuation_request &object) {
+            return c_api::attach_polled(requests, what, statuses, object, flag, otherwise);
+        },
+        otherwise);
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
@@ -225,6 +231,9 @@ int thence_stats(thence_stats_t *stats) {
         return fail(MPI_ERR_ARG);
     }
     using continuation::counters;
+    // A continuation counts as outstanding until its callback has returned, then as completed: in this order none is
+    // counted twice. One on its way from the one to the other may be missed, so what was said before is kept.
+    static std::atomic<unsigned long long> attached{0};
     stats->immediate = continuation::total(&counters::immediate);
     stats->completed = continuation::total(&counters::completed);
     stats->failed = continuation::total(&counters::failed);
@@ -232,7 +241,10 @@ int thence_stats(thence_stats_t *stats) {
     stats->recovered = engine::current != nullptr ? engine::current->recovered() : 0;
     stats->helper_wakeups = progress::helper_wakeups();
     stats->outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
-    stats->attached = stats->completed + stats->outstanding; // every one attached is one or the other
+    unsigned long long before = attached.load();
+    do {
+        stats->attached = std::max(before, stats->completed + stats->outstanding);
+    } while (!attached.compare_exchange_weak(before, stats->attached));
     return MPI_SUCCESS;
 }
 

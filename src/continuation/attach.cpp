@@ -111,8 +111,7 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
         op.how = tending::waiting;
         return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
     }
-    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) ||
-        engine::current->is_persistent(request)) {
+    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::current->is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
         if (result == outcome::pending) {
             attention.fetch_or(attention_kept, std::memory_order_relaxed);
@@ -203,7 +202,7 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
         c->first.error = MPI_SUCCESS;
         cr.acquire();
         return watch(c->first, requests[0], what.flags) == outcome::complete ? complete_at_once(*c, may_run)
-                                                                            : attached(*c, kind);
+                                                                             : attached(*c, kind);
     }
     c->first.link = g;
     g->count = count;
@@ -236,7 +235,7 @@ withdrawn withdraw(MPI_Request &request) noexcept {
     request = c.first.request;
     c.set_control(phase::free, std::memory_order_relaxed);
     ++this_thread.stock.count;
-    c.cr->release();
+    c.cr->unregister();
     return result;
 }
 

@@ -48,7 +48,7 @@ inline bool is_clearly_common(MPI_Request request) noexcept {
     return !is_cr_handle(request) && request != MPI_REQUEST_NULL && base::peek(mpi::persistent_count) == 0;
 }
 
-enum class single_result { attached, not_tried, refused };
+enum class single_result { attached, not_tried, refused, complete };
 
 // The shortest way: one operation that MPI can push to us. `not_tried`: it does not apply, nothing happened. `refused`:
 // MPI would not, and withdraw() must be called.
@@ -67,8 +67,7 @@ enum class single_result { attached, not_tried, refused };
     c->first.status = status;
     c->cr = &cr;
     const control_word attached = control_of(phase::attached, what, control_word::single | control_word::pushed);
-    c->set_control(control_of(phase::attaching, what,
-                              (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U),
+    c->set_control(control_of(phase::attaching, what, (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U),
                    std::memory_order_relaxed);
     cr.acquire();
     this_thread.stock.head = c->next;
@@ -93,7 +92,7 @@ struct withdrawn {
 // After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
 withdrawn withdraw(MPI_Request &request) noexcept;
 
-// One common operation on an engine that looks. `attached` may mean complete at once here, as `result` says.
+// One common operation on an engine that looks. `complete`: at once, with that result.
 [[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
                                                           MPI_Status *status, continuation_request &cr,
                                                           attach_result &result) noexcept {
@@ -116,9 +115,9 @@ withdrawn withdraw(MPI_Request &request) noexcept;
     busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
     if (engine::current->polled.add(c->first)) [[unlikely]] {
         result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);
-    } else {
-        c->set_control(attached, std::memory_order_release);
+        return single_result::complete;
     }
+    c->set_control(attached, std::memory_order_release);
     return single_result::attached;
 }
 

@@ -29,9 +29,9 @@ enum class handle_kind { tagged_pointer, integer, pointer };
 
 inline constexpr handle_kind mpi_handles = std::is_integral_v<MPI_Request> ? handle_kind::integer
 #if defined(OPEN_MPI)
-                                                                    : handle_kind::tagged_pointer;
+                                                                           : handle_kind::tagged_pointer;
 #else
-                                                                    : handle_kind::pointer;
+                                                                           : handle_kind::pointer;
 #endif
 
 inline constexpr std::uint32_t integer_prefix = 0x2d000000;
@@ -70,7 +70,8 @@ inline bool names_object(MPI_Request request) noexcept {
         return bits(request) - integer_prefix < max_crs;
     } else {
         // Rotated, an offset that is no multiple of the size becomes a huge index.
-        const auto offset = reinterpret_cast<std::uintptr_t>(object_of(request)) - reinterpret_cast<std::uintptr_t>(cr_arena);
+        const auto offset =
+            reinterpret_cast<std::uintptr_t>(object_of(request)) - reinterpret_cast<std::uintptr_t>(cr_arena);
         return std::rotr(offset, std::countr_zero(cr_bytes)) < max_crs;
     }
 }

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <sched.h>
 #include <thread>
+#include <vector>
 
 namespace thence::continuation {
 
@@ -24,25 +25,43 @@ bool kept_somewhere() noexcept {
     return (attention.load(std::memory_order_relaxed) & attention_kept) != 0 && engine::current->polled.keeps();
 }
 
+// The same, or a poll of ours has completed one whose user has not asked yet.
+bool told_somewhere() noexcept {
+    return (attention.load(std::memory_order_relaxed) & attention_kept) != 0 &&
+           (engine::current->polled.keeps() || engine::current->polled.has_answers());
+}
+
 // The status goes to every continuation on this persistent request, and to the user.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     busy_scope testing;
-    return engine::current->polled.exclusively([&] {
+    engine::polled_set &polled = engine::current->polled;
+    return polled.exclusively([&] {
         const MPI_Request handle = *request;
-        if (!engine::current->polled.is_kept(handle)) {
+        if (!polled.is_kept(handle) && !polled.has_answer(handle)) {
             return table.Test(request, flag, status);
         }
         MPI_Status result = mpi::empty_status();
         *flag = 0;
-        const int code = table.Test(request, flag, &result);
+        int code = table.Test(request, flag, &result);
         if (*flag != 0 || code != MPI_SUCCESS) {
-            engine::current->polled.completed_by_user(handle, result, code);
+            code = polled.answer(handle, code, result);
+            polled.completed_by_user(handle, result, code);
             if (status != MPI_STATUS_IGNORE) {
                 *status = result;
             }
         }
         return code;
     });
+}
+
+void forget_answer(MPI_Request request) noexcept {
+    if (told_somewhere()) {
+        busy_scope forgetting;
+        engine::current->polled.exclusively([&] {
+            engine::current->polled.forget_answer(request);
+            return int{MPI_SUCCESS};
+        });
+    }
 }
 
 // A few handles at a time: this is all that an interposed call on an array costs where no continuation is about.
@@ -79,16 +98,16 @@ bool is_special(MPI_Request request) noexcept {
     if (is_cr_handle(request)) {
         return true;
     }
-    if (!kept_somewhere()) {
+    if (!told_somewhere()) {
         return false;
     }
     busy_scope looking;
-    bool kept = false;
+    bool told = false;
     engine::current->polled.exclusively([&] {
-        kept = engine::current->polled.is_kept(request);
+        told = engine::current->polled.is_kept(request) || engine::current->polled.has_answer(request);
         return int{MPI_SUCCESS};
     });
-    return kept;
+    return told;
 }
 
 bool plain(int count, const MPI_Request requests[]) noexcept {
@@ -96,14 +115,14 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
-    return kept_somewhere() ? std::any_of(requests, requests + count, is_special) : any_cr(count, requests);
+    return told_somewhere() ? std::any_of(requests, requests + count, is_special) : any_cr(count, requests);
 }
 
 int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     if (is_cr_handle(*request)) {
         return thence_test(request, flag, status);
     }
-    return kept_somewhere() ? test_kept(request, flag, status) : table.Test(request, flag, status);
+    return told_somewhere() ? test_kept(request, flag, status) : table.Test(request, flag, status);
 }
 
 bool is_ignored(MPI_Request request) noexcept {
@@ -111,22 +130,77 @@ bool is_ignored(MPI_Request request) noexcept {
         return true;
     }
     const continuation_request *cr = is_cr_handle(request) ? continuation_request::from(request) : nullptr;
-    return cr != nullptr && !cr->active();
+    if (cr == nullptr) {
+        return false;
+    }
+    // A start alone makes a CR active that needs one; others become active with a registration.
+    return cr->has(THENCE_CR_NEEDS_START) ? !cr->active() : cr->idle() && cr->reported();
 }
 
-bool is_ready(MPI_Request request) noexcept {
-    int flag = 1;
-    if (is_cr_handle(request)) {
-        continuation_request *cr = continuation_request::from(request);
-        if (cr != nullptr && cr->active() && !cr->idle()) {
-            progress();
-            run_own(*cr);
-            flag = cr->idle() ? 1 : 0;
-        }
-    } else if (request != MPI_REQUEST_NULL) {
-        table.Request_get_status(request, &flag, MPI_STATUS_IGNORE);
+bool cr_is_ready(MPI_Request request) noexcept {
+    continuation_request *cr = continuation_request::from(request);
+    if (cr == nullptr || !cr->active() || cr->idle()) {
+        return true;
     }
-    return flag != 0;
+    progress();
+    run_own(*cr);
+    return cr->idle();
+}
+
+int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
+    continuation_request *cr = continuation_request::from(request);
+    set_empty(status);
+    const int code = cr == nullptr  ? int{MPI_ERR_REQUEST}
+                     : cr->active() ? report_complete(*cr).error
+                                    : int{MPI_SUCCESS};
+    return mpi::report(code);
+}
+
+int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
+    if (!told_somewhere()) {
+        return table.Testall(count, requests, flag, statuses);
+    }
+    busy_scope testing;
+    engine::polled_set &polled = engine::current->polled;
+    return polled.exclusively([&] {
+        const std::vector<MPI_Request> before(requests, requests + count);
+        std::vector<MPI_Status> results(static_cast<std::size_t>(count), mpi::empty_status());
+        const int code = table.Testall(count, requests, flag, results.data());
+        int answered = code;
+        for (int i = 0; i < count && (*flag != 0 || code != MPI_SUCCESS); ++i) {
+            const MPI_Request request = before[static_cast<std::size_t>(i)];
+            MPI_Status &result = results[static_cast<std::size_t>(i)];
+            int error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : result.MPI_ERROR;
+            if (error != MPI_ERR_PENDING) {
+                error = polled.answer(request, error, result);
+                polled.completed_by_user(request, result, error);
+                answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};
+            }
+            result.MPI_ERROR = error;
+            if (statuses != MPI_STATUSES_IGNORE) {
+                statuses[i] = result;
+            }
+        }
+        return answered;
+    });
+}
+
+int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
+    if (!told_somewhere()) {
+        return table.Request_get_status(request, flag, status);
+    }
+    busy_scope looking;
+    return engine::current->polled.exclusively([&] {
+        MPI_Status result = mpi::empty_status();
+        const int code = table.Request_get_status(request, flag, &result);
+        if (code == MPI_SUCCESS && *flag != 0) {
+            engine::current->polled.see_answer(request, result);
+            if (status != MPI_STATUS_IGNORE) {
+                *status = result;
+            }
+        }
+        return code;
+    });
 }
 
 bool must_test() noexcept {
@@ -204,6 +278,7 @@ void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
 }
 
 void restarted(MPI_Request before, MPI_Request after) noexcept {
+    forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
     }
@@ -211,6 +286,7 @@ void restarted(MPI_Request before, MPI_Request after) noexcept {
 
 int free_request(MPI_Request *request) noexcept {
     mpi::forget_persistent(*request);
+    forget_answer(*request);
     if (!kept_somewhere()) {
         return table.Request_free(request);
     }

@@ -5,7 +5,8 @@
 // An interposed call must cost a program that uses no continuations next to nothing: one look at the handle, one at
 // `attention`. Everything else is in the slow functions. They exist for four reasons:
 //  - a handle is a continuation request;
-//  - a persistent request has continuations: our poll and the user's call must not complete it both;
+//  - a persistent request has continuations: our poll and the user's call must not complete it both, and when our poll
+//    was first, the user must still be told how it ended;
 //  - nothing runs from a progress hook of this MPI: a blocked call must poll and run continuations itself;
 //  - this thread is in a callback: a call that blocks inside MPI could keep the MPI's own waiting thread, which is
 //  below
@@ -39,15 +40,23 @@ THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
 // Tests one request of any kind once, as MPI_Test does.
 THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
 
-// True for null and for a CR that is inactive: the any and some forms ignore such entries.
+// True for null and for a CR that is inactive: the any and some forms ignore such entries. A CR that is idle counts as
+// active until a completion call has reported it complete.
 THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
-// True for a CR, and for a persistent request with continuations: such an entry of an array is tested by test_one().
+// True for a CR, and for a persistent request with continuations or whose results a poll of ours has got: such an entry
+// of an array is tested by test_one().
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
 THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
 
-// True if test_one() would complete it now. Completes nothing; lets a CR's continuations run.
-THENCE_INTERNAL bool is_ready(MPI_Request request) noexcept;
+// For Testall, which completes all or none. CRs first: true if nothing is registered with it any more; runs what may
+// run, reports nothing. Then all other requests in one call, CRs being null: as MPI_Testall, also of persistent
+// requests with continuations. If that says so, each CR is reported as it was seen: this neither waits nor looks again.
+THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
+THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept;
+// As MPI_Request_get_status, for a request that is no CR.
+THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept;
+THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
 // True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback.
 THENCE_INTERNAL bool must_test() noexcept;
@@ -81,8 +90,8 @@ THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
 
-// Set before main() where finalizing() will be called.
-THENCE_INTERNAL extern bool finalize_is_interposed;
+// Set before main() where libthence is: then finalizing() will be called, and completion calls come to us first.
+THENCE_INTERNAL extern bool is_interposed;
 // MPI_Finalize is about to be called.
 THENCE_INTERNAL void finalizing() noexcept;
 

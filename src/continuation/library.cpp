@@ -18,7 +18,7 @@
 namespace thence::continuation {
 
 std::atomic<std::uint64_t> attention{0};
-bool finalize_is_interposed = false;
+bool is_interposed = false;
 std::atomic<bool> others_may_attach{false};
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
@@ -81,8 +81,9 @@ int set_up() {
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
+    engine::polled_set::results_wanted = is_interposed;
     engine::choose({&operation_complete, &request_complete});
-    progress::set_up({&on_progress, &help, &outstanding}, finalize_is_interposed);
+    progress::set_up({&on_progress, &help, &outstanding}, is_interposed);
     others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
     if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);

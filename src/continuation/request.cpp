@@ -55,6 +55,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     error_ = MPI_SUCCESS;
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
+    set_reported(true);
     references_.store(1, std::memory_order_relaxed);
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
     way_.store(observing != nullptr   ? way::general

@@ -2,7 +2,9 @@
 // The continuation request (CR): a set of continuations with one state.
 //
 // `references_` holds the whole state: 1 for the handle while it is not freed, 2 per registered continuation.
-//   1: Initialized, Inactive, Active Idle or Complete; these differ for nobody but thence_start()
+//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ for nobody but
+//   thence_start()
+//      and the any and some forms of MPI's completion calls, which ignore a CR that is not active
 //   3 and more: Active Referenced        even: freed, goes with its last continuation
 // Invariant: the object is recycled by whoever takes `references_` to zero, and by nobody else. A continuation that is
 // registered holds its reference until its callback has returned. Objects are constructed once and only reset for
@@ -53,10 +55,16 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    void release(long n = 1) noexcept { drop(2 * n); }
+    void release(long n = 1) noexcept {
+        set_reported(false); // while it is active, so nobody can report it idle before
+        drop(2 * n);
+    }
+    // As if it had not been registered.
+    void unregister() noexcept { drop(2); }
     // A wait has nothing more to do once the CR is idle.
     bool waits_simply() const noexcept { return !has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED); }
-    // Releases one. True if that made the CR idle, its handle is not freed, and nobody waits to be told.
+    // Releases one, after set_reported(). True if that made the CR idle, its handle is not freed, and nobody waits to
+    // be told.
     [[gnu::always_inline]] inline bool release_last() noexcept {
         const long before = references_.fetch_sub(2, std::memory_order_seq_cst);
         if (before != 3 || base::peek(has_waiters_)) [[unlikely]] { // after the read-modify-write
@@ -67,6 +75,9 @@ public:
     }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
+    // While idle: a completion call has said so since the last continuation ran, or none was ever registered.
+    bool reported() const noexcept { return reported_.load(std::memory_order_relaxed); }
+    void set_reported(bool value) noexcept { reported_.store(value, std::memory_order_relaxed); }
 
     // The handle is given up: no further registration; the object goes with its last continuation.
     void free_handle() noexcept;
@@ -124,6 +135,7 @@ private:
     std::atomic<way> way_{way::none};
     bool may_park_ = false; // the queue may be own_
     std::atomic<bool> active_{false};
+    std::atomic<bool> reported_{true};
     std::atomic<bool> has_waiters_{false};
     base::ready_queue<continuation> own_; // poll-only, or parked until started
 

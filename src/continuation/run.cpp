@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/run.hpp"
 
-#include "base/clock.hpp"
 #include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
+#include "continuation/standstill.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "engine/push.hpp"
@@ -160,7 +160,8 @@ private:
 
 namespace {
 
-template <bool bounded> [[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
+template <bool bounded>
+[[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
     reference_holder holder;
     do {
         continuation *c = queue.pop();
@@ -195,48 +196,12 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
 namespace {
 
 // The same for one continuation but for its CR's reference: no loop, no holder. held() is zero outside of the loop and
-// stays so.
+// stays so. It is counted as completed after that reference is given back, see thence_stats().
 [[gnu::always_inline]] inline void run_alone(continuation &c, continuation_request *cr) noexcept {
     this_thread.current = cr;
     run_one(c);
-    this_thread.counts.completed.add();
     continuations.level(this_thread.stock, 1);
 }
-
-} // namespace
-
-namespace {
-
-// Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that waits for it must end.
-class standstill {
-public:
-    bool lasts(const continuation_request &cr) noexcept {
-        const std::uint32_t now = base::coarse_milliseconds();
-        const unsigned long long done = total(&counters::completed);
-        // A look after a pause is a new wait: the callback did other work meanwhile.
-        if (cr_ != &cr || done != done_ || now - seen_ > pause_ms) {
-            cr_ = &cr;
-            done_ = done;
-            since_ = now;
-        }
-        seen_ = now;
-        const bool ready = !application_queue.empty() || !any_thread_queue.empty() ||
-                           !const_cast<continuation_request &>(cr).own_queue().empty();
-        // Only this callback's own continuation is left in `cr`, or what is left is ready and finds no thread.
-        const bool alone = this_thread.current == &cr && cr.registered() == 1 + this_thread.held();
-        return (ready || alone) && now - since_ > patience_ms;
-    }
-
-private:
-    static constexpr std::uint32_t patience_ms = 1000;
-    static constexpr std::uint32_t pause_ms = 200;
-    const continuation_request *cr_ = nullptr;
-    unsigned long long done_ = 0;
-    std::uint32_t since_ = 0;
-    std::uint32_t seen_ = 0;
-};
-
-thread_local constinit standstill waiting_inside;
 
 } // namespace
 
@@ -259,7 +224,7 @@ void discard(continuation &c) noexcept {
         groups.give(this_thread.group_stock, &c.of_group());
     }
     continuations.give(this_thread.stock, &c);
-    cr.release();
+    cr.unregister();
 }
 
 void run(continuation &c) noexcept {
@@ -268,6 +233,7 @@ void run(continuation &c) noexcept {
     running_scope running;
     run_alone(c, cr);
     cr->release();
+    this_thread.counts.completed.add();
 }
 
 long run_ready(long limit) noexcept {
@@ -328,18 +294,22 @@ namespace {
 
 // The state after what could run has run.
 inline test_result conclude(continuation_request &cr) noexcept {
-    test_result result;
-    if (cr.idle()) {
-        result.complete = true;
-        if (cr.has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED)) [[unlikely]] {
-            cr.deactivate();
-            result.error = cr.take_error();
-        }
+    return cr.idle() ? report_complete(cr) : test_result{};
+}
+
+} // namespace
+
+test_result report_complete(continuation_request &cr) noexcept {
+    cr.set_reported(true);
+    test_result result{true, MPI_SUCCESS};
+    if (!cr.waits_simply()) [[unlikely]] {
+        cr.deactivate();
+        result.error = cr.take_error();
     }
     return result;
 }
 
-} // namespace
+static thread_local constinit standstill waiting_inside;
 
 test_result test(continuation_request &cr) noexcept {
     if (!cr.active()) [[unlikely]] {
@@ -378,9 +348,15 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
         running_scope running;
         run_alone(*c, its);
         its = this_thread.current; // loaded again: cheaper than a register kept across the callback
-        last = its->release_last();
+        if (its == object_of(*cr)) [[likely]] {
+            its->set_reported(true);
+            last = its->release_last();
+        } else {
+            its->release();
+        }
+        this_thread.counts.completed.add();
     }
-    if (!last || its != object_of(*cr) || !its->waits_simply()) [[unlikely]] {
+    if (!last || !its->waits_simply()) [[unlikely]] {
         return otherwise(cr, status);
     }
     if (engine::wanted(status)) {

@@ -38,6 +38,8 @@ struct test_result {
     int error = MPI_SUCCESS;
 };
 test_result test(continuation_request &cr) noexcept;
+// What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.
+test_result report_complete(continuation_request &cr) noexcept;
 // Blocks until complete, except for MPI_ERR_PENDING inside a callback that nothing else could satisfy.
 test_result wait(continuation_request &cr) noexcept;
 

@@ -29,8 +29,8 @@ struct counters {
 };
 
 struct thread_state {
-    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in a
-    // poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; and while it
+    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in
+    // a poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; and while it
     // runs callbacks.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;

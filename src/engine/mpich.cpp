@@ -16,7 +16,9 @@ bool is_complete(MPI_Request request) noexcept {
 
 class mpich final : public engine {
 public:
-    explicit mpich(completion_sink sink) noexcept { polled.configure(sink, {&is_complete, table.request_is_complete}); }
+    explicit mpich(completion_sink sink) noexcept {
+        polled.configure(sink, {table.request_is_complete, table.request_is_complete});
+    }
     const char *name() const noexcept override { return "mpich"; }
     const char *why() const noexcept override {
         return "MPIX_Request_is_complete is there and told a pending from a complete request";

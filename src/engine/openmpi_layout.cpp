@@ -63,7 +63,8 @@ const char *prove_reading(probe &p) {
     MPI_Request pending_receive = p.receive();
     request_view view(pending_receive);
     const char *fault = nullptr;
-    if (view.complete().load() != pending || view.persistent() || view.type() != type_point_to_point) {
+    if (view.complete().load() != pending || view.state() != state_active || view.persistent() ||
+        view.type() != type_point_to_point) {
         fault = "a pending receive does not show the expected fields";
     } else if (view.callback().load() != nullptr) {
         fault = "the callback slot of a plain receive is in use";

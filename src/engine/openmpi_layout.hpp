@@ -17,6 +17,7 @@ namespace thence::engine::openmpi {
 // `request->req_complete` is one of: pending, completed, or the address of a wait-sync object.
 inline void *const pending = nullptr;
 inline constexpr std::uintptr_t pending_bits = 0;
+inline constexpr int state_active = 2; // `req_state` of a request that is started and whose results are not taken
 inline void *const completed = reinterpret_cast<void *>(std::uintptr_t{1});
 
 // A completion callback. Returning 1 tells Open MPI that the callback took the request over: it is not touched again.
@@ -50,6 +51,8 @@ public:
         void *object = base_;
         return reinterpret_cast<int (*)(void **)>(load<void *>(120))(&object);
     }
+    // What frees the request.
+    std::atomic_ref<void *> free_slot() const noexcept { return pointer(120); }
     std::atomic_ref<void *> callback() const noexcept { return pointer(136); }
     std::atomic_ref<void *> callback_data() const noexcept { return pointer(144); }
     MPI_Request handle() const noexcept {

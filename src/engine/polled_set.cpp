@@ -52,6 +52,11 @@ template <class T> void enlarge(T *&array, int capacity) {
     array = larger;
 }
 
+// What MPI says of an inactive request.
+bool is_empty(const MPI_Status &status) noexcept {
+    return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
+}
+
 int error_class(int code) noexcept {
     int result = code;
     table.Error_class(code, &result);
@@ -113,13 +118,14 @@ bool polled_set::add_kept(operation &op) {
     if (looks_complete(op.request)) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        MPI_Request request = op.request;
-        if (test_one(request, status, error)) {
+        if (test_kept(op.request, status, error)) {
+            error = answer(op.request, error, status);
             completed_by_user(op.request, status, error);
             take(op, status, error);
             return true;
         }
     }
+    forget_answer(op.request); // it is active, so it was started anew
     size_.fetch_add(1, std::memory_order_relaxed);
     kept_count_.fetch_add(1, std::memory_order_relaxed);
     kept_.push(op);
@@ -165,40 +171,47 @@ void polled_set::test_next() noexcept {
     }
     const int i = next_to_test_++ % all;
     next_to_test_ %= all;
-    MPI_Status status = mpi::empty_status();
-    int error = MPI_SUCCESS;
     if (i >= owned_.count) {
-        MPI_Request request = kept_.requests[i - owned_.count];
-        if (test_one(request, status, error)) {
-            completed_by_user(kept_.requests[i - owned_.count], status, error);
+        MPI_Status status = mpi::empty_status();
+        int error = MPI_SUCCESS;
+        const MPI_Request request = kept_.requests[i - owned_.count];
+        if (test_kept(request, status, error)) {
+            completed_by_poll(request, status, error);
         }
-    } else if (test_one(owned_.requests[i], status, error)) {
-        operation &op = *owned_.ops[i];
-        owned_.drop(i);
-        report(op, status, error);
+    } else {
+        test_owned(i);
     }
 }
 
 template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
-    const int newest = std::min(which.count, window);
-    if (newest != 0) {
-        look(which.count - newest, newest);
-    }
-    const int rest = which.count - window;
-    if (rest > 0) {
-        if (which.cursor >= rest) {
-            which.cursor = 0;
+    const int most = how_.peek != nullptr ? most_peeked : most_tested;
+    if (which.count <= most) {
+        which.grown = false;
+        if (which.count != 0) {
+            look(0, which.count);
         }
-        const int count = std::min(window, rest - which.cursor);
-        const int first = which.cursor;
-        which.cursor += count;
-        look(first, count);
+        return;
     }
+    int rest = which.count;
+    int turn = most;
+    if (which.grown) {
+        which.grown = false;
+        rest -= window;
+        turn = most - window;
+        look(rest, window); // what it drops is filled from behind `rest`
+    }
+    if (which.cursor >= rest) {
+        which.cursor = 0;
+    }
+    const int first = which.cursor;
+    const int count = std::min(turn, rest - first);
+    which.cursor += count;
+    look(first, count);
 }
 
 void polled_set::look_owned_testsome(int first, int count) noexcept {
-    int indices[window];
-    MPI_Status statuses[window];
+    int indices[most_tested];
+    MPI_Status statuses[most_tested];
     int completed = 0;
     const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
@@ -238,13 +251,19 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
 
 void polled_set::look_owned_one_by_one(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
-        if (looks_complete(owned_.requests[i]) && test_one(owned_.requests[i], status, error)) {
-            operation &op = *owned_.ops[i];
-            owned_.drop(i);
-            report(op, status, error);
+        if (looks_complete(owned_.requests[i])) [[unlikely]] {
+            test_owned(i);
         }
+    }
+}
+
+__attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
+    MPI_Status status = mpi::empty_status();
+    int error = MPI_SUCCESS;
+    if (test_one(owned_.requests[i], status, error)) {
+        operation &op = *owned_.ops[i];
+        owned_.drop(i);
+        report(op, status, error);
     }
 }
 
@@ -252,10 +271,61 @@ void polled_set::look_kept(int first, int count) noexcept {
     for (int i = std::min(first + count, kept_.count) - 1; i >= first; i = std::min(i, kept_.count) - 1) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        MPI_Request request = kept_.requests[i];
-        if (looks_complete(request) && test_one(request, status, error)) {
-            completed_by_user(kept_.requests[i], status, error);
+        const MPI_Request request = kept_.requests[i];
+        if (looks_complete(request) && test_kept(request, status, error)) {
+            completed_by_poll(request, status, error);
         }
+    }
+}
+
+bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept {
+    if (how_.test_kept == nullptr) {
+        return test_one(request, status, error);
+    }
+    int flag = 0;
+    error = how_.test_kept(&request, &flag, &status);
+    return flag != 0 || error != MPI_SUCCESS;
+}
+
+void polled_set::completed_by_poll(MPI_Request request, const MPI_Status &status, int error) {
+    const bool freed = std::find(release_.begin(), release_.end(), request) != release_.end();
+    if (results_wanted && !freed) {
+        forget_answer(request);
+        answers_.push_back({request, status, error});
+        answer_count_.fetch_add(1, std::memory_order_relaxed);
+    }
+    completed_by_user(request, status, error);
+}
+
+std::size_t polled_set::find_answer(MPI_Request request) const noexcept {
+    const auto place =
+        std::find_if(answers_.begin(), answers_.end(), [&](const result &r) { return r.request == request; });
+    return static_cast<std::size_t>(place - answers_.begin());
+}
+
+int polled_set::answer(MPI_Request request, int code, MPI_Status &status) noexcept {
+    const std::size_t at = find_answer(request);
+    if (at != answers_.size()) {
+        if (code == MPI_SUCCESS && is_empty(status)) {
+            status = answers_[at].status;
+            code = answers_[at].error;
+        }
+        forget_answer(request);
+    }
+    return code;
+}
+
+void polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
+    if (const std::size_t at = find_answer(request); at != answers_.size() && is_empty(status)) {
+        status = answers_[at].status;
+    }
+}
+
+void polled_set::forget_answer(MPI_Request request) noexcept {
+    if (const std::size_t at = find_answer(request); at != answers_.size()) {
+        answers_[at] = answers_.back();
+        answers_.pop_back();
+        answer_count_.fetch_sub(1, std::memory_order_relaxed);
     }
 }
 

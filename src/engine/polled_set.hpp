@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The set of operations that are found complete by looking at them, a bounded number at a time.
 //
-// Each poll looks at two windows: the newest `window` operations, since what was started last often completes first,
-// and the next `window` of the rest, in rotation. So a poll costs O(window) however many operations wait, and no
-// operation waits for more than ceil(n / window) + 1 polls to be looked at.
+// Each poll looks at 2 `window` operations, or 4 where a look is cheap: at the newest `window` if any were added since
+// the last poll, since what was started last often completes first, and at the next ones in rotation. So a poll costs
+// O(window) however many operations wait, and no operation waits for more than ceil(n / window) + 1 polls to be looked
+// at.
 //
 // Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately.
 // An operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own
@@ -23,15 +24,19 @@ namespace thence::engine {
 class polled_set {
 public:
     static constexpr int window = 32;
+    static constexpr int most_tested = 2 * window;
+    static constexpr int most_peeked = 4 * window;
 
     // What differs between MPIs.
     struct methods {
         // Looks at one request without entering MPI's progress; null where the MPI has no such look.
-        bool (*peek)(MPI_Request) = nullptr;
+        int (*peek)(MPI_Request) = nullptr;
         // How to find out that a request which is added may be complete, where that is cheaper than MPI_Test. Null: see
         // worth_asking().
         int (*look)(MPI_Request) = nullptr;
-        // May MPI be asked to cancel it? `keep` as in add().
+        // Completes a persistent request for us, as MPI_Test; null where MPI_Test is good for that.
+        int (*test_kept)(MPI_Request *request, int *flag, MPI_Status *status) = nullptr;
+        // May MPI be asked to cancel it? `keep`: it is persistent.
         bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
     };
 
@@ -70,6 +75,7 @@ public:
 
     bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
     bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
+    bool has_answers() const noexcept { return answer_count_.load(std::memory_order_relaxed) != 0; }
     unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
 
     void cancel(operation &op) noexcept;
@@ -82,6 +88,17 @@ public:
         collect();
         return call();
     }
+    // Under exclusively(): a call of MPI just answered its user that `request` is complete, with `code` and `status`.
+    // If it found it inactive because a poll had completed it, what the poll got is the answer.
+    int answer(MPI_Request request, int code, MPI_Status &status) noexcept;
+    // The same without giving the answer up, and whether there is one.
+    bool has_answer(MPI_Request request) const noexcept { return find_answer(request) != answers_.size(); }
+    void see_answer(MPI_Request request, MPI_Status &status) const noexcept;
+    // Under exclusively(): it is started anew, or gone.
+    void forget_answer(MPI_Request request) noexcept;
+    // Set before use: answers are kept. Without interposition nobody would ask for them.
+    static inline bool results_wanted = false;
+
     // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
     void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
     // Under exclusively(): true if a kept operation waits on `request`.
@@ -97,6 +114,7 @@ private:
         int count = 0;
         int capacity = 0;
         int cursor = 0;
+        bool grown = false; // since the last poll
         list() = default;
         list(const list &) = delete;
         list &operator=(const list &) = delete;
@@ -108,6 +126,7 @@ private:
             requests[count] = op.request;
             ops[count] = &op;
             ++count;
+            grown = true;
         }
         void drop(int i) noexcept {
             --count;
@@ -136,12 +155,16 @@ private:
     void collect() noexcept;
     template <class Look> void poll_list(list &which, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
+    void test_owned(int i) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
+    bool test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept;
+    void completed_by_poll(MPI_Request request, const MPI_Status &status, int error);
+    std::size_t find_answer(MPI_Request request) const noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request); }
+    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
 
     void (*sink_)(operation &) = nullptr;
     methods how_;
@@ -153,6 +176,13 @@ private:
     list owned_;
     list kept_;
     std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done
+    struct result {
+        MPI_Request request;
+        MPI_Status status;
+        int error;
+    };
+    std::vector<result> answers_; // of persistent requests that a poll completed and their user has not asked for yet
+    std::atomic<long> answer_count_{0};
     std::atomic<long> size_{0};
     std::atomic<unsigned> vain_{0}; // see worth_asking(); a guide only, so racing threads may lose a count
     std::atomic<long> kept_count_{0};

@@ -16,6 +16,22 @@ int may_be_complete(MPI_Request request) noexcept {
     int flag = 0;
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
 }
+
+// Open MPI 4.1 frees a persistent request when it reports that it failed: that is left to its user's own call. MPI_Test
+// must not be called while it is pending, since it might fail meanwhile.
+int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    const openmpi::request_view view(*request);
+    if (may_be_complete(*request) == 0) {
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    if (view.state() == openmpi::state_active && view.status().MPI_ERROR != MPI_SUCCESS) {
+        *flag = 1;
+        *status = view.status();
+        return view.status().MPI_ERROR;
+    }
+    return mpi::table.Test(request, flag, status);
+}
 #endif
 
 polled_set::methods methods_here() noexcept {
@@ -23,6 +39,7 @@ polled_set::methods methods_here() noexcept {
 #if defined(OPEN_MPI)
     how.look = &may_be_complete;
     if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
+        how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;
     }
 #else

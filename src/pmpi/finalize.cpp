@@ -7,7 +7,7 @@
 
 namespace {
 
-[[maybe_unused]] const bool said = thence::continuation::finalize_is_interposed = true;
+[[maybe_unused]] const bool said = thence::continuation::is_interposed = true;
 
 } // namespace
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Test, MPI_Wait and their any, some and all forms on any mix of continuation requests and MPI's own.
 //
-// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array; the all forms
-// go through the entries in turn, and Testall looks at everything before it completes anything.
+// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array. Waitall goes
+// through the entries in turn. Testall looks at the continuation requests first and completes the rest in one call of
+// MPI's: to look at ordinary requests one by one without completing them is not to be had everywhere (MPICH releases
+// some requests of files when MPI_Request_get_status looks at them, or never finds them complete).
 #include "continuation/interposing.hpp"
 
 #include <thence/thence.h>
@@ -141,7 +143,7 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (!must_test()) {
+    if (!must_test() && !is_special(*request)) {
         return PMPI_Wait(request, status);
     }
     turn next;
@@ -236,12 +238,33 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
-    *flag = 1;
-    for (int i = 0; i < count && *flag != 0; ++i) {
-        *flag = is_ready(requests[i]) ? 1 : 0;
+    *flag = 0;
+    std::vector<MPI_Request> own(requests, requests + count);
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            continue;
+        }
+        if (thence_is_cr(requests[i]) == 0) {
+            return thence_test(&requests[i], flag, MPI_STATUS_IGNORE); // which reports the error
+        }
+        if (!cr_is_ready(requests[i])) {
+            return MPI_SUCCESS;
+        }
+        own[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+    }
+    int code = test_all(count, own.data(), flag, statuses);
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            requests[i] = own[static_cast<std::size_t>(i)];
+        } else if (*flag != 0) {
+            MPI_Status *status = slot(statuses, i);
+            const int error = report_cr_complete(requests[i], status);
+            set_error(status, error);
+            code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
+        }
     }
     catch_up();
-    return *flag != 0 ? wait_for_all(count, requests, statuses) : int{MPI_SUCCESS};
+    return code;
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
@@ -261,8 +284,11 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
 }
 
 THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-    if (!is_cr_handle(request)) [[likely]] {
+    if (plain(request)) [[likely]] {
         return PMPI_Request_get_status(request, flag, status);
+    }
+    if (!is_cr_handle(request)) {
+        return get_status(request, flag, status);
     }
     if (thence_is_cr(request) == 0 || flag == nullptr) {
         const int code = flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST;

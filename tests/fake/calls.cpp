@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace thence::fake {
 namespace {
@@ -157,6 +158,9 @@ bool all_done(int count, const MPI_Request requests[]) {
 }
 
 int Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+    if (auto act = std::exchange(world.at_test, nullptr)) {
+        act();
+    }
     *flag = 0;
     if (!all_done(count, requests)) {
         world.progress();

@@ -207,7 +207,7 @@ TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
     const features &offers = GetParam().offers;
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"
                             // which MPI_Finalize would wait for: without interposition it is not used
-                            : offers.async_start && thence::continuation::finalize_is_interposed ? "MPIX_Async_start"
+                            : offers.async_start && thence::continuation::is_interposed ? "MPIX_Async_start"
                                                                                                  : "none");
 }
 

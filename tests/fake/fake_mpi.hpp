@@ -82,11 +82,15 @@ public:
 
     // Called at the steps of each completion, on its thread. Set while nothing completes.
     std::function<void(step, MPI_Request)> at_step;
+    // Called once, by the next Testall, before it looks at anything.
+    std::function<void()> at_test;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
     // Of MPI_COMM_WORLD.
     std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
     // MPI_Test on an operation that failed says so, but not that it is complete.
     bool failed_test_clears_flag = false;
+    // A completing call on a persistent request that failed releases it, as Open MPI 4.1 does.
+    bool failed_test_frees_persistent = false;
 
     MPI_Info info(std::map<std::string, std::string> keys);
     // Codes given to the error handler of MPI_COMM_WORLD or met by an operation, since the last call.

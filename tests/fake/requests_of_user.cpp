@@ -29,7 +29,11 @@ int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
     if (q.is_persistent) {
         q.state = 1;
         q.now.store(life::inactive);
-        if (q.user_freed.load()) {
+        if (error != MPI_SUCCESS && failed_test_frees_persistent) {
+            void *object = &q;
+            q.free_function(&object);
+            *handle = object == nullptr ? MPI_REQUEST_NULL : *handle;
+        } else if (q.user_freed.load()) {
             give_request(q);
         }
     } else {

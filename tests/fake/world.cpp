@@ -56,6 +56,11 @@ void count_down(void *object, int error) {
 
 int free_natively(void **object) {
     request &q = *from_object(*object);
+    if (q.is_persistent && q.now.load() == life::inactive && world.failed_test_frees_persistent) {
+        give_request(q);
+        *object = nullptr;
+        return MPI_SUCCESS;
+    }
     if (q.now.load() != life::active || !is_done(q) || q.is_persistent) {
         misuse("req_free", &q, "it is not an active, complete, non-persistent request");
         return MPI_ERR_REQUEST;
@@ -72,9 +77,10 @@ void mpi::begin(const features &what) {
     features_ = what;
     per_progress = SIZE_MAX;
     at_step = nullptr;
+    at_test = nullptr;
     cancelling = on_cancel::complete_at_once;
     handler = MPI_ERRORS_ARE_FATAL;
-    failed_test_clears_flag = false;
+    failed_test_clears_flag = failed_test_frees_persistent = false;
     progress_calls = completing_calls = cancel_calls = 0;
     initialized_ = true;
     finalized_ = false;

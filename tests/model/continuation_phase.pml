@@ -3,8 +3,8 @@
  * The phases of one continuation: its runner, its attacher, and visitors (search, cancel, report) meet in one word.
  * While a visitor looks at the operations they stay in place: nobody runs the continuation, and nobody else visits it.
  *
- * As in continuation.hpp (for_each_attached) and run.cpp (become_running): the runner exchanges `running` into the word
- * whatever was there, and if that was not `attached` it waits until it is.
+ * As in continuation.hpp (for_each_attached) and run.cpp (begin_run): the runner exchanges `free` into the word whatever
+ * was there, and if that was not `attached` it waits until it is. It runs in `free`, where no visitor looks.
  *
  * Mutations, each of which must be found:
  *   PLAIN_TAKE    the waiting runner takes the word with a load and a store instead of a compare-and-swap
@@ -16,7 +16,7 @@
 #define VISITORS 2
 #endif
 
-mtype = { attaching, attached, visited, running, free };
+mtype = { attaching, attached, visited, free };
 mtype word = attaching;
 bool queued;       /* the completion has put it into the ready queue */
 bool attach_done;
@@ -36,16 +36,16 @@ active proctype completer() {
 active proctype runner() {
     mtype seen;
     queued;
-    atomic { seen = word; word = running };
+    atomic { seen = word; word = free };
 #ifndef NO_WAIT
     if
     :: seen == attached
     :: else ->
 #ifndef PLAIN_TAKE
-        atomic { word == attached -> word = running }
+        atomic { word == attached -> word = free }
 #else
         word == attached;
-        word = running
+        word = free
 #endif
     fi;
 #endif
@@ -53,15 +53,14 @@ active proctype runner() {
     assert(attach_done); /* the attacher must not touch it any more */
     assert(visiting == 0);
     ran++;
-    in_run = false;
-    word = free
+    in_run = false
 }
 
 active [VISITORS] proctype visitor() {
     byte round;
     for (round : 1 .. 2) {
         if
-        :: word == free || word == running
+        :: word == free
 #ifndef PLAIN_VISIT
         :: atomic { word == attached -> word = visited };
 #else

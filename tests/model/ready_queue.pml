@@ -2,12 +2,13 @@
 /*
  * The ready queue: what any thread pushes is popped exactly once, and by one popper in the order of its pushes.
  *
- * As in ready_queue.hpp: push swings `inbox` (newest first); pop takes the oldest of `outbox` under the lock, or, when
- * that is empty, the whole inbox by one exchange, keeps the oldest and puts the rest behind what `outbox` holds by now.
+ * As in ready_queue.hpp: push swings `inbox` (newest first); pop exchanges BUSY into `outbox`, which locks it, and takes
+ * the oldest of the list it got; when that is empty it unlocks, takes the whole inbox by one exchange, keeps the oldest
+ * and puts the rest behind what `outbox` holds by now.
  *
  * Mutations, each of which must be found:
  *   PLAIN_PUSH    push writes the head without compare-and-swap
- *   NO_LOCK       the outbox changes without the lock
+ *   NO_LOCK       the outbox is locked by a load and a store instead of an exchange
  *   OVERWRITE     what was taken replaces the outbox instead of going behind it
  */
 
@@ -19,15 +20,18 @@
 byte next[ITEMS + 1];
 byte inbox;
 byte outbox;
-bool lock;
 byte popped[ITEMS + 1];
 byte done;
 
-inline acquire() {
+#define BUSY 255
+
+/* Takes the list out, waiting for who holds it. */
+inline acquire(list) {
 #ifndef NO_LOCK
-    atomic { !lock -> lock = true }
+    atomic { outbox != BUSY -> list = outbox; outbox = BUSY }
 #else
-    skip
+    outbox != BUSY -> list = outbox;
+    outbox = BUSY
 #endif
 }
 
@@ -58,8 +62,11 @@ proctype popper() {
     byte oldest;
     byte link;
     do
-    :: if
-       :: outbox == 0 ->
+    :: acquire(item);
+       if
+       :: item != 0 -> outbox = next[item]
+       :: else ->
+           outbox = 0;
            atomic { newest = inbox; inbox = 0 };
            if
            :: newest == 0 || next[newest] == 0 -> item = newest
@@ -69,34 +76,23 @@ proctype popper() {
                :: newest != 0 -> link = next[newest]; next[newest] = oldest; oldest = newest; newest = link
                :: else -> break
                od;
-               acquire();
+               acquire(item);
 #ifndef OVERWRITE
                if
-               :: outbox == 0 -> outbox = next[oldest]
+               :: item == 0 -> item = oldest
                :: else ->
-                   link = outbox;
+                   link = item;
                    do
                    :: next[link] != 0 -> link = next[link]
                    :: else -> break
                    od;
-                   next[link] = oldest;
-                   oldest = outbox;
-                   outbox = next[oldest]
+                   next[link] = oldest
                fi;
 #else
-               outbox = next[oldest];
+               item = oldest;
 #endif
-               lock = false;
-               item = oldest
+               outbox = next[item]
            fi
-       :: else ->
-           acquire();
-           item = outbox;
-           if
-           :: item != 0 -> outbox = next[item]
-           :: else
-           fi;
-           lock = false
        fi;
        if
        :: item != 0 -> popped[item]++; assert(popped[item] == 1); item = 0

@@ -361,6 +361,37 @@ TEST_P(continuation_requests, a_callback_that_loops_on_another_cr_ends_with_pend
     EXPECT_TRUE(eventually([&] { return m.runs == 1; })) << "it still runs afterwards";
 }
 
+TEST_P(continuation_requests, a_callback_that_loops_on_several_crs_in_turn_ends_with_pending) {
+    cr c;
+    cr other(THENCE_CR_POLL_ONLY);
+    note n;
+    note m;
+    int codes_seen[2] = {MPI_SUCCESS, MPI_SUCCESS};
+    const ticket t = pending(m, other);
+    n.inside = [&] {
+        world.complete(t);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        MPI_Request *crs[2] = {&c, &other};
+        for (bool left = true; left && std::chrono::steady_clock::now() < end;) {
+            left = false;
+            for (int i = 0; i < 2; ++i) { // until each is complete or says that it cannot be
+                int flag = 0;
+                if (codes_seen[i] == MPI_SUCCESS) {
+                    codes_seen[i] = thence_test(crs[i], &flag, MPI_STATUS_IGNORE);
+                    left = left || (flag == 0 && codes_seen[i] == MPI_SUCCESS);
+                }
+            }
+        }
+    };
+    world.complete(pending(n, c));
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_EQ(codes_seen[0], MPI_ERR_PENDING);
+    EXPECT_EQ(codes_seen[1], MPI_ERR_PENDING);
+    EXPECT_EQ(reported(), (codes{MPI_ERR_PENDING, MPI_ERR_PENDING}));
+    EXPECT_EQ(thence_wait(&other, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(m.runs, 1) << "it still runs afterwards";
+}
+
 TEST_P(continuation_requests, a_callback_may_wait_for_what_another_thread_runs) {
     cr c;
     cr other;

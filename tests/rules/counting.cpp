@@ -2,6 +2,8 @@
 // What thence_stats() and thence_cr_query() say.
 #include "library.hpp"
 
+#include <chrono>
+
 namespace {
 
 using namespace thence::fake;
@@ -128,6 +130,47 @@ TEST_P(counting, query_says_what_is_in_force) {
     EXPECT_EQ(info.detects_persistent, std::string(GetParam().engine) == "openmpi" ? 1 : 0);
     EXPECT_STREQ(info.engine, GetParam().engine);
     EXPECT_NE(std::string(info.engine_why), "");
+}
+
+// What is counted moves from outstanding to completed while somebody looks.
+TEST_P(counting, attached_never_goes_back_and_is_never_too_high) {
+    std::atomic<bool> stop{false};
+    std::atomic<unsigned long long> begun{0}; // at least as many as are attached
+    std::thread worker([&] {
+        cr c;
+        cr d;
+        note n;
+        while (!stop.load(std::memory_order_relaxed)) {
+            for (int i = 0; i < 8; ++i) {
+                begun.fetch_add(1);
+                MPI_Request r = world.start();
+                const ticket t = world.ticket_of(r);
+                attach(r, n, i % 3 == 0 ? d : c);
+                world.complete(t);
+                if (i < 3) { // alone or in a row
+                    thence_wait(&c, MPI_STATUS_IGNORE);
+                }
+            }
+            EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            EXPECT_EQ(thence_wait(&d, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        }
+    });
+    thence_stats_t last = before_;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
+    while (std::chrono::steady_clock::now() < end && !HasFailure()) {
+        const thence_stats_t now = stats();
+        const unsigned long long most = begun.load();
+        EXPECT_GE(now.attached, last.attached);
+        EXPECT_GE(now.completed, last.completed);
+        EXPECT_GE(now.attached, now.completed + now.outstanding);
+        EXPECT_LE(now.attached - before_.attached, most) << "one was counted twice";
+        last = now;
+    }
+    stop = true;
+    worker.join();
+    const thence_stats_t s = stats();
+    EXPECT_EQ(s.attached - before_.attached, begun.load());
+    EXPECT_EQ(s.completed - before_.completed, begun.load());
 }
 
 THENCE_RULES(counting);

@@ -177,6 +177,134 @@ TEST_P(interposed, an_inactive_cr_is_ignored_by_the_any_and_some_forms) {
     EXPECT_EQ(found, MPI_UNDEFINED);
 }
 
+// As an inactive persistent request: an idle CR is reported once, and is active again with the next registration.
+TEST_P(interposed, the_any_and_some_forms_report_an_idle_cr_once) {
+    cr c;
+    MPI_Request both[] = {c, MPI_REQUEST_NULL};
+    int index = -1;
+    int found = -1;
+    int flag = -1;
+    int indices[2];
+    const auto nothing_active = [&] {
+        EXPECT_EQ(MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(index, MPI_UNDEFINED);
+        EXPECT_EQ(MPI_Testany(2, both, &index, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(flag, 1);
+        EXPECT_EQ(index, MPI_UNDEFINED);
+        EXPECT_EQ(MPI_Waitsome(2, both, &found, indices, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(found, MPI_UNDEFINED);
+        EXPECT_EQ(MPI_Testsome(2, both, &found, indices, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(found, MPI_UNDEFINED);
+    };
+    note n;
+    int runs = 0;
+    const auto run_one = [&] {
+        world.complete(pending(n, c));
+        EXPECT_TRUE(eventually([&] { return n.runs == runs + 1; }));
+        ++runs;
+    };
+    nothing_active(); // nothing was ever registered
+    run_one();
+    EXPECT_EQ(MPI_Waitany(2, both, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(index, 0);
+    nothing_active();
+    run_one();
+    EXPECT_EQ(MPI_Testsome(2, both, &found, indices, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(found, 1);
+    nothing_active();
+    world.complete(pending(n, c));
+    EXPECT_EQ(MPI_Wait(&both[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    ++runs;
+    nothing_active();
+    run_one();
+    EXPECT_EQ(MPI_Test(&both[0], &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    nothing_active();
+    run_one();
+    EXPECT_EQ(MPI_Testall(2, both, &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    nothing_active();
+    MPI_Request complete = done();
+    EXPECT_EQ(attach(complete, n, c), 1);
+    nothing_active(); // complete at once, so nothing was registered
+    EXPECT_EQ(MPI_Wait(&both[0], MPI_STATUS_IGNORE), MPI_SUCCESS) << "a single wait for an inactive request returns";
+}
+
+TEST_P(interposed, waitany_prefers_no_idle_cr_to_what_it_waits_for) {
+    cr idle;
+    note n;
+    world.complete(pending(n, idle));
+    EXPECT_EQ(MPI_Wait(&idle.handle, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    MPI_Request mixed[] = {idle, world.start()};
+    world.complete_in_progress(mixed[1], {9});
+    int index = -1;
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Waitany(2, mixed, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 1);
+    EXPECT_EQ(status.MPI_SOURCE, 9);
+}
+
+TEST_P(interposed, a_started_cr_without_continuations_is_reported_once) {
+    cr c(THENCE_CR_NEEDS_START);
+    MPI_Request one[] = {c};
+    int index = -1;
+    EXPECT_EQ(MPI_Start(&one[0]), MPI_SUCCESS);
+    EXPECT_EQ(MPI_Waitany(1, one, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(index, 0);
+    EXPECT_EQ(MPI_Waitany(1, one, &index, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(index, MPI_UNDEFINED);
+}
+
+// Another thread registers when Testall has looked at the CR and completes the rest.
+TEST_P(interposed, testall_never_waits_for_what_is_registered_meanwhile) {
+    cr c;
+    note n;
+    note late;
+    world.complete(pending(n, c));
+    let_run();
+    MPI_Request all[] = {c, done(3)};
+    ticket later{};
+    world.at_test = [&] {
+        world.at_test = nullptr;
+        std::thread([&] { later = pending(late, c); }).join();
+    };
+    int flag = -1;
+    MPI_Status statuses[2];
+    EXPECT_EQ(MPI_Testall(2, all, &flag, statuses), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(statuses[1].MPI_SOURCE, 3);
+    EXPECT_EQ(c.registered(), 1);
+    EXPECT_EQ(MPI_Testall(2, all, &flag, statuses), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0) << "active again";
+    world.complete(later);
+    EXPECT_EQ(MPI_Waitall(2, all, statuses), MPI_SUCCESS);
+    EXPECT_EQ(late.runs, 1);
+}
+
+TEST_P(interposed, testall_completes_persistent_requests_for_their_continuations_too) {
+    cr c;
+    note n;
+    MPI_Status ours{};
+    MPI_Request all[] = {MPI_REQUEST_NULL, world.start()};
+    MPI_Recv_init(nullptr, 0, MPI_CHAR, 0, 0, MPI_COMM_SELF, &all[0]);
+    MPI_Start(&all[0]);
+    EXPECT_EQ(attach(all[0], n, c, &ours), 0);
+    world.complete(all[1]);
+    int flag = -1;
+    EXPECT_EQ(MPI_Testall(2, all, &flag, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    EXPECT_NE(all[1], MPI_REQUEST_NULL);
+    world.complete(all[0], {8});
+    MPI_Status statuses[2];
+    EXPECT_EQ(MPI_Testall(2, all, &flag, statuses), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(statuses[0].MPI_SOURCE, 8);
+    EXPECT_EQ(all[1], MPI_REQUEST_NULL);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_EQ(ours.MPI_SOURCE, 8);
+    MPI_Request_free(&all[0]);
+}
+
 TEST_P(interposed, errors_of_mixed_arrays_are_in_their_statuses) {
     cr c;
     MPI_Request failed = world.start();

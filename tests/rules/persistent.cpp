@@ -145,6 +145,102 @@ TEST_P(persistent, the_users_own_wait_completes_it_for_its_continuations_too) {
     MPI_Request_free(&r);
 }
 
+// Whoever of the two is first: our poll here.
+TEST_P(persistent, the_user_gets_the_true_status_also_when_a_poll_was_first) {
+    cr c;
+    note n;
+    MPI_Request r = make();
+    int runs = 0;
+    const auto complete_by_poll = [&](int source) {
+        MPI_Start(&r);
+        EXPECT_EQ(attach(r, n, c), 0);
+        world.complete(r, {source});
+        EXPECT_TRUE(eventually([&] { return n.runs == runs + 1; }));
+        ++runs;
+    };
+    MPI_Status status{};
+    int flag = -1;
+    int index = -1;
+    int indices[2];
+    complete_by_poll(1);
+    EXPECT_EQ(MPI_Request_get_status(r, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 1) << "to look takes nothing away";
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 1);
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE) << "once: it is inactive";
+    complete_by_poll(2);
+    EXPECT_EQ(MPI_Test(&r, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(status.MPI_SOURCE, 2);
+    complete_by_poll(3);
+    EXPECT_EQ(MPI_Waitany(1, &r, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 0);
+    EXPECT_EQ(status.MPI_SOURCE, 3);
+    EXPECT_EQ(MPI_Waitany(1, &r, &index, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, MPI_UNDEFINED);
+    complete_by_poll(4);
+    EXPECT_EQ(MPI_Testsome(1, &r, &index, indices, &status), MPI_SUCCESS);
+    EXPECT_EQ(index, 1);
+    EXPECT_EQ(status.MPI_SOURCE, 4);
+    complete_by_poll(5);
+    EXPECT_EQ(MPI_Waitall(1, &r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 5);
+    complete_by_poll(6);
+    EXPECT_EQ(MPI_Testall(1, &r, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(status.MPI_SOURCE, 6);
+    complete_by_poll(7);
+    complete_by_poll(8); // started anew without having asked
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(status.MPI_SOURCE, 8);
+    complete_by_poll(9);
+    note again;
+    MPI_Status ours{};
+    EXPECT_EQ(attach(r, again, c, &ours), 1) << "complete, and not asked for yet";
+    EXPECT_EQ(ours.MPI_SOURCE, 9);
+    complete_by_poll(10);
+    MPI_Request_free(&r);
+    MPI_Request plain = world.start(); // may well have the same handle
+    EXPECT_EQ(MPI_Test(&plain, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(plain);
+    MPI_Wait(&plain, MPI_STATUS_IGNORE);
+}
+
+TEST_P(persistent, a_failed_one_stays_the_users) {
+    if (std::string(GetParam().engine) == "mpich") {
+        GTEST_SKIP() << "no MPI with this engine frees it";
+    }
+#if !defined(OPEN_MPI)
+    GTEST_SKIP() << "only Open MPI frees it";
+#endif
+    world.failed_test_frees_persistent = true;
+    cr c;
+    note n;
+    note twin;
+    MPI_Status status{};
+    MPI_Request r = make();
+    const MPI_Request handle = r;
+    MPI_Start(&r);
+    attach(r, n, c);
+    attach(r, twin, c);
+    world.complete(r, {0, 0, 0, MPI_ERR_TRUNCATE});
+    EXPECT_TRUE(eventually([&] { return n.runs == 1 && twin.runs == 1; }));
+    EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
+    EXPECT_EQ(twin.error, MPI_ERR_TRUNCATE);
+    EXPECT_EQ(r, handle);
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_ERR_TRUNCATE) << "and its user is told too";
+    reported();
+    if (r != MPI_REQUEST_NULL) { // where our poll has completed it, it is inactive now
+        MPI_Start(&r);
+        world.complete(r, {2});
+        EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
+        EXPECT_EQ(status.MPI_SOURCE, 2);
+        MPI_Request_free(&r);
+    }
+}
+
 TEST_P(persistent, freed_while_continued_it_goes_after_its_continuation) {
     cr c;
     note n;
