@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to wait for a message in a coroutine: a task that awaits one receive, from its creation to its end, beyond
-// Irecv and Wait. Both sides send the message to themselves once the receive is posted.
+// What it costs to wait for a message in a coroutine: a task that awaits one receive, from its creation to its end,
+// beyond Irecv and Wait. Both sides send the message to themselves once the receive is posted.
 #include "measure/benchmark.hpp"
 
 #include <thence/transform_mpi.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transform_mpi costs: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and completed, beyond
-// the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
+// What transform_mpi costs: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and
+// completed, beyond the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
 #include "measure/benchmark.hpp"
 
 #include <thence/transform_mpi.hpp>
@@ -73,11 +73,14 @@ auto send(messages &m, int k) {
     return ex::just(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF) | thence::transform_mpi(MPI_Isend);
 }
 
-// Room for an operation state, which can neither be moved nor copied. These need no destructor: all is known to be complete.
+// Room for an operation state, which can neither be moved nor copied. These need no destructor: all is known to be
+// complete.
 template <class Operation> union room {
     static_assert(std::is_trivially_destructible_v<Operation>);
     room() {}
-    template <class Make> void start(Make &&make) { ex::start(*::new (static_cast<void *>(&operation)) Operation(make())); }
+    template <class Make> void start(Make &&make) {
+        ex::start(*::new (static_cast<void *>(&operation)) Operation(make()));
+    }
     Operation operation;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heat in a square, a block of rows and columns per process: each step exchanges the halo with all four neighbours in one
-// co_await, columns as strided views, while nothing else is blocked. The result is compared with a run on one process.
+// Heat in a square, a block of rows and columns per process: each step exchanges the halo with all four neighbours in
+// one co_await, columns as strided views, while nothing else is blocked. The result is compared with a run on one
+// process.
 #include <thence/mpi.hpp>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline over the processes with back-pressure: each stage works on a few items at a time, and hands one on only when the
-// next stage has taken it (a synchronous send), so a fast producer waits for a slow consumer instead of filling its memory.
+// A pipeline over the processes with back-pressure: each stage works on a few items at a time, and hands one on only
+// when the next stage has taken it (a synchronous send), so a fast producer waits for a slow consumer instead of
+// filling its memory.
 #include <thence/mpi.hpp>
 
 #include <cstdlib>

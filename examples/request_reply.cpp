@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server that answers requests until nobody needs it any more. It always waits for the next request; when all clients are
-// done, that pending receive is cancelled, and the server's coroutine ends where it waits.
+// A server that answers requests until nobody needs it any more. It always waits for the next request; when all clients
+// are done, that pending receive is cancelled, and the server's coroutine ends where it waits.
 #include <thence/mpi.hpp>
 
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dynamic task farm: rank 0 gives each worker the next task as soon as it returns a result. One coroutine per worker, in a
-// scope that waits for all of them; rank 0 works too, between the messages.
+// A dynamic task farm: rank 0 gives each worker the next task as soon as it returns a result. One coroutine per worker,
+// in a scope that waits for all of them; rank 0 works too, between the messages.
 #include <thence/mpi.hpp>
 
 #include <cstdlib>

@@ -12,11 +12,13 @@
  *      }
  *
  *  Each member function returns a sender: to `co_await`, to join with `when_all`, to wait for with thence::sync_wait().
- *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp; how errors, stop requests and
- *  threads are dealt with, in transform_mpi.hpp. A stop request cancels receives that are pending, and nothing else.
+ *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp; how errors, stop
+ * requests and threads are dealt with, in transform_mpi.hpp. A stop request cancels receives that are pending, and
+ * nothing else.
  *
- *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in before;
- *  set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for receives whose stop token may be asked to stop. */
+ *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
+ * before; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for receives whose stop token may be
+ * asked to stop. */
 
 #include <thence/senders/buffer.hpp>
 #include <thence/transform_mpi.hpp>
@@ -64,8 +66,8 @@ template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call c
 } // namespace detail
 
 /** @brief A communicator handle. world(), self() and view() only name one; duplicate(), split() own what they made: the
- *         destructor frees it, so all its processes destroy it. Owned ones return errors (`MPI_ERRORS_RETURN`), which become
- *         exceptions; for others set that yourself. */
+ *         destructor frees it, so all its processes destroy it. Owned ones return errors (`MPI_ERRORS_RETURN`), which
+ * become exceptions; for others set that yourself. */
 class communicator {
 public:
     static communicator world() noexcept { return communicator(MPI_COMM_WORLD, false); }
@@ -146,11 +148,10 @@ public:
             },
             with_status);
         if constexpr (detail::moves_in<B>)
-            return ex::let_value(static_cast<decltype(receive) &&>(receive),
-                                 [](std::remove_cvref_t<B> &held, const MPI_Status &status) {
-                                     return ex::just(static_cast<std::remove_cvref_t<B> &&>(held),
-                                                     message_status(status));
-                                 });
+            return ex::let_value(
+                static_cast<decltype(receive) &&>(receive), [](std::remove_cvref_t<B> &held, const MPI_Status &status) {
+                    return ex::just(static_cast<std::remove_cvref_t<B> &&>(held), message_status(status));
+                });
         else
             return ex::then(static_cast<decltype(receive) &&>(receive),
                             [](const MPI_Status &status) noexcept { return message_status(status); });
@@ -193,11 +194,12 @@ public:
     }
     template <detail::buffer_like S, detail::buffer_like R, class Op> auto allreduce(S &&in, R &&out, Op op) const {
         check_reduction<S>();
-        return between<1, 1>(in, out, [comm = comm_, op = detail::operator_of(op)](
-                                          void *from, int count, MPI_Datatype type, void *to, int, MPI_Datatype,
-                                          MPI_Request *request) {
-            return MPI_Iallreduce(from, to, count, type, op, comm, request);
-        });
+        return between<1, 1>(in, out,
+                             [comm = comm_, op = detail::operator_of(op)](void *from, int count, MPI_Datatype type,
+                                                                          void *to, int, MPI_Datatype,
+                                                                          MPI_Request *request) {
+                                 return MPI_Iallreduce(from, to, count, type, op, comm, request);
+                             });
     }
     /** @brief Only the root's `out` is used. */
     template <detail::buffer_like S, detail::buffer_like R, class Op>
@@ -256,8 +258,8 @@ private:
         static_assert(detail::has_mpi_type<typename detail::element_of<std::remove_reference_t<B>>::type>,
                       "a reduction takes elements of arithmetic types or std::complex");
     }
-    /** An operation from one buffer to another, both lvalues or views. `Sends`, `Receives`: how many parts each side has, 0
-     *  for one part per process. A side that this process does not use may have any size. */
+    /** An operation from one buffer to another, both lvalues or views. `Sends`, `Receives`: how many parts each side
+     * has, 0 for one part per process. A side that this process does not use may have any size. */
     template <std::size_t Sends, std::size_t Receives, class S, class R, class Call>
     auto between(S &in, R &out, Call call, bool receives = true, bool sends = true) const {
         static_assert(detail::writable<std::remove_reference_t<R>>(), "the buffer to receive into is const");

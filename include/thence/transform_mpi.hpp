@@ -3,12 +3,13 @@
 #define THENCE_TRANSFORM_MPI_HPP
 
 /** @file transform_mpi.hpp
- *  @brief Every nonblocking MPI operation as a sender: `just(buf, n, MPI_DOUBLE, to, tag, comm) | transform_mpi(MPI_Isend)`.
+ *  @brief Every nonblocking MPI operation as a sender: `just(buf, n, MPI_DOUBLE, to, tag, comm) |
+ * transform_mpi(MPI_Isend)`.
  *
  *  `transform_mpi(f, options...)` is an adaptor. When the sender before it sends its values, it keeps them, calls
- *  `f(values..., MPI_Request *)` with them as lvalues, and completes when MPI has completed the request. `f` may be a function of
- *  MPI, or anything callable that starts an operation of any kind: point-to-point, collective, RMA, I/O. With
- *  `thence::requests<N>` in place of `MPI_Request *` it starts N of them, and the sender completes once, after all.
+ *  `f(values..., MPI_Request *)` with them as lvalues, and completes when MPI has completed the request. `f` may be a
+ * function of MPI, or anything callable that starts an operation of any kind: point-to-point, collective, RMA, I/O.
+ * With `thence::requests<N>` in place of `MPI_Request *` it starts N of them, and the sender completes once, after all.
  *
  *  Completion signatures:
  *  - set_value_t(Values...): the predecessor's values, which live until then, so buffers moved in are safe;
@@ -17,17 +18,18 @@
  *  - set_stopped_t() if the receiver's stop token can be asked to stop, and for persistent requests;
  *  - errors and stopped of the predecessor as they are.
  *
- *  Errors: MPI must return them: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes with
- *  that error, once; of a group, after what it has started is cancelled or complete.
+ *  Errors: MPI must return them: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
+ * with that error, once; of a group, after what it has started is cancelled or complete.
  *
- *  Stopping: before the call, nothing is started. Later, MPI is asked to cancel the operation. It is stopped only if MPI says
- *  that it was cancelled (receives can be); else it completes as if nobody had asked. The option
- *  thence::uncancellable leaves it alone, which is right for sends, whose cancelling MPI has deprecated. Only a receiver whose stop
- *  token can be asked to stop pays for this.
+ *  Stopping: before the call, nothing is started. Later, MPI is asked to cancel the operation. It is stopped only if
+ * MPI says that it was cancelled (receives can be); else it completes as if nobody had asked. The option
+ *  thence::uncancellable leaves it alone, which is right for sends, whose cancelling MPI has deprecated. Only a
+ * receiver whose stop token can be asked to stop pays for this.
  *
- *  Threads: the completion runs where the continuation does: on a thread that makes progress, inside MPI or thence_progress(),
- *  or in start() if the operation is complete at once. To go on elsewhere, add `continues_on(scheduler)`. There no other
- *  continuation runs until it returns, so it must not wait for one; thence::sync_wait() refuses to.
+ *  Threads: the completion runs where the continuation does: on a thread that makes progress, inside MPI or
+ * thence_progress(), or in start() if the operation is complete at once. To go on elsewhere, add
+ * `continues_on(scheduler)`. There no other continuation runs until it returns, so it must not wait for one;
+ * thence::sync_wait() refuses to.
  *
  *  Memory: nothing is allocated, except for errors, and for the first operations that can be stopped.
  *
@@ -61,8 +63,8 @@ concept mpi_option = any_of_type<T, with_status_t, uncancellable_t, persistent_t
 
 /** Whether it completes with stopped by itself. */
 template <class Options, class... Env>
-inline constexpr bool may_be_stopped =
-    (Options::cancellable && may_stop<Env...>) || (Options::attach_flags & THENCE_PERSISTENT) != 0;
+inline constexpr bool may_be_stopped = (Options::cancellable && may_stop<Env...>) ||
+                                       (Options::attach_flags & THENCE_PERSISTENT) != 0;
 
 template <class Options, std::size_t N>
 using status_value = std::conditional_t<N == 1, MPI_Status, std::array<MPI_Status, N>>;
@@ -99,7 +101,9 @@ template <class Operation, class R> struct before_receiver {
     using receiver_concept = ex::receiver_t;
     Operation *operation;
 
-    template <class... Vs> void set_value(Vs &&...values) &&noexcept { operation->go_on(static_cast<Vs &&>(values)...); }
+    template <class... Vs> void set_value(Vs &&...values) &&noexcept {
+        operation->go_on(static_cast<Vs &&>(values)...);
+    }
     template <class E> void set_error(E &&error) &&noexcept {
         ex::set_error(static_cast<R &&>(operation->receiver_), static_cast<E &&>(error));
     }
@@ -107,8 +111,7 @@ template <class Operation, class R> struct before_receiver {
     ex::env_of_t<R> get_env() const noexcept { return ex::get_env(operation->receiver_); }
 };
 
-template <class S, class F, class R, class Options>
-class transform_operation : transform_base<S, F, R, Options>::type {
+template <class S, class F, class R, class Options> class transform_operation : transform_base<S, F, R, Options>::type {
     using found = transform_base<S, F, R, Options>;
     using base = typename found::type;
     using values_type = typename found::values;

@@ -95,8 +95,8 @@ TEST_P(group, a_call_that_fails_half_way_ends_once_after_what_it_started) {
 
 TEST_P(group, a_call_that_fails_before_it_starts_anything_ends_at_once) {
     ending end;
-    auto operation = ex::connect(
-        ex::just() | thence::transform_mpi([](thence::requests<3>) { return MPI_ERR_COUNT; }), receiver{&end});
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([](thence::requests<3>) { return MPI_ERR_COUNT; }),
+                                 receiver{&end});
     ex::start(operation);
     EXPECT_EQ(end.errors, 1);
 }

@@ -84,12 +84,13 @@ TEST_P(races, stop_against_completion) {
         done = &end;
         order = number % 8 == 0 ? stop_first : number % 8 == 1 ? completion_first : any;
         int from = -1;
-        auto operation = ex::connect(ex::just() | thence::transform_mpi(
-                                                      [&](MPI_Request *r) {
-                                                          start_one{&t}(r);
-                                                          started.store(true, std::memory_order_release);
-                                                      },
-                                                      thence::with_status) |
+        auto operation = ex::connect(ex::just() |
+                                         thence::transform_mpi(
+                                             [&](MPI_Request *r) {
+                                                 start_one{&t}(r);
+                                                 started.store(true, std::memory_order_release);
+                                             },
+                                             thence::with_status) |
                                          ex::then([&](MPI_Status status) { from = status.MPI_SOURCE; }),
                                      receiver{&end, stop.get_token()});
         gate.arrive_and_wait();

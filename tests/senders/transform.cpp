@@ -67,11 +67,11 @@ TEST_P(transform, buffers_moved_in_live_until_completion) {
     {
         auto buffer = std::make_shared<int>(1);
         watched = buffer;
-        auto operation =
-            ex::connect(ex::just(std::move(buffer)) | thence::transform_mpi([&](std::shared_ptr<int> &, MPI_Request *r) {
-                            return start_one{&t}(r);
-                        }) | ex::then([](std::shared_ptr<int>) {}), // ends it
-                        receiver{&end});
+        auto operation = ex::connect(
+            ex::just(std::move(buffer)) | thence::transform_mpi([&](std::shared_ptr<int> &, MPI_Request *r) {
+                return start_one{&t}(r);
+            }) | ex::then([](std::shared_ptr<int>) {}), // ends it
+            receiver{&end});
         ex::start(operation);
         let_run();
         EXPECT_FALSE(watched.expired());
@@ -86,14 +86,15 @@ TEST_P(transform, sends_the_status_where_it_is_asked_for) {
         ticket t;
         int source = -1;
         ending end;
-        auto operation = ex::connect(ex::just(7) | thence::transform_mpi(
-                                                       [&](int, MPI_Request *r) {
-                                                           start_one{&t}(r);
-                                                           if (at_once) {
-                                                               world.complete(t, {5});
-                                                           }
-                                                       },
-                                                       thence::with_status) |
+        auto operation = ex::connect(ex::just(7) |
+                                         thence::transform_mpi(
+                                             [&](int, MPI_Request *r) {
+                                                 start_one{&t}(r);
+                                                 if (at_once) {
+                                                     world.complete(t, {5});
+                                                 }
+                                             },
+                                             thence::with_status) |
                                          ex::then([&](int, MPI_Status status) { source = status.MPI_SOURCE; }),
                                      receiver{&end});
         ex::start(operation);
@@ -132,7 +133,8 @@ TEST_P(transform, the_text_of_an_error_is_kept) {
 
 TEST_P(transform, a_callable_that_throws_completes_with_what_it_threw) {
     ending end;
-    auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) -> int { throw 3; }), receiver{&end});
+    auto operation =
+        ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) -> int { throw 3; }), receiver{&end});
     ex::start(operation);
     EXPECT_EQ(end.errors, 1);
     EXPECT_THROW(std::rethrow_exception(end.error), int);
@@ -164,8 +166,8 @@ TEST_P(transform, truncation_found_at_once_is_an_error) {
 TEST_P(transform, errors_of_the_predecessor_pass) {
     ticket t;
     ending end;
-    auto operation = ex::connect(ex::just() | ex::then([] { throw 1; }) | thence::transform_mpi(start_one{&t}),
-                                 receiver{&end});
+    auto operation =
+        ex::connect(ex::just() | ex::then([] { throw 1; }) | thence::transform_mpi(start_one{&t}), receiver{&end});
     ex::start(operation);
     EXPECT_EQ(end.errors, 1);
     EXPECT_THROW(std::rethrow_exception(end.error), int);
@@ -193,8 +195,8 @@ TEST_P(transform, allocates_nothing) {
     ticket t;
     const auto round = [&] {
         ending end;
-        auto operation = ex::connect(ex::just(1) | thence::transform_mpi([&](int, MPI_Request *r) { start_one{&t}(r); }),
-                                     receiver{&end});
+        auto operation = ex::connect(
+            ex::just(1) | thence::transform_mpi([&](int, MPI_Request *r) { start_one{&t}(r); }), receiver{&end});
         ex::inplace_stop_source stop;
         ending other;
         ticket u;
@@ -247,8 +249,7 @@ using stoppable_env = receiver<stoppable>::environment;
 using plain = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}));
 using with_status = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}, thence::with_status));
 using left_alone = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}, thence::uncancellable));
-static_assert(
-    completes_with<plain, unstoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr)>());
+static_assert(completes_with<plain, unstoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr)>());
 static_assert(completes_with<plain, stoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr),
                              ex::set_stopped_t()>());
 static_assert(completes_with<with_status, unstoppable_env, ex::set_value_t(int, MPI_Status),

@@ -45,9 +45,8 @@ TEST_F(typed, a_ring_of_ranges) {
 
 TEST_F(typed, buffers_moved_in_come_back) {
     run([&]() -> ex::task<> {
-        auto [sent, received, status] =
-            co_await ex::when_all(comm.send(std::vector<particle>(2, {0.5F, me}), right),
-                                  comm.recv(std::vector<particle>(3), left));
+        auto [sent, received, status] = co_await ex::when_all(comm.send(std::vector<particle>(2, {0.5F, me}), right),
+                                                              comm.recv(std::vector<particle>(3), left));
         EXPECT_EQ(sent.size(), 2U);
         EXPECT_EQ(status.template count<particle>(), 2U);
         EXPECT_EQ(received[1].id, left);

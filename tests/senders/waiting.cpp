@@ -78,7 +78,8 @@ TEST_P(waiting, leaving_a_scope_waits_for_operations_in_flight) {
     ex::counting_scope scope;
     std::atomic<int> done{0};
     for (int i = 0; i < 5; ++i) {
-        ex::spawn(completed_by_progress() | ex::then([&](int) noexcept { ++done; }) | ex::upon_error([](auto &&) noexcept {}),
+        ex::spawn(completed_by_progress() | ex::then([&](int) noexcept { ++done; }) |
+                      ex::upon_error([](auto &&) noexcept {}),
                   scope.get_token());
     }
     thence::sync_wait(scope.join());

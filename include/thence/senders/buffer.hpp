@@ -6,7 +6,8 @@
  *  @brief What can be sent and received: a contiguous range of trivially copyable elements (`std::span`, `std::vector`,
  *         `std::array`, ...), one such element, or a thence::strided view.
  *
- *  A range or element that is an lvalue, and a view, must live until the operation is complete. An rvalue that owns its elements
+ *  A range or element that is an lvalue, and a view, must live until the operation is complete. An rvalue that owns its
+ * elements
  *  (`std::vector<int>(n)`) moves into the operation and is sent back as its first value.
  *
  *  Arithmetic types and std::complex travel as what they are, other trivially copyable types as bytes. */
@@ -49,9 +50,9 @@ template <class B>
 concept buffer_range = std::ranges::contiguous_range<B> && std::ranges::sized_range<B> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<B>>;
 template <class B>
-concept buffer_element = !std::ranges::range<B> && !is_strided<std::remove_cvref_t<B>> &&
-                         std::is_trivially_copyable_v<std::remove_cvref_t<B>> && !std::is_pointer_v<
-                             std::remove_cvref_t<B>>;
+concept buffer_element =
+    !std::ranges::range<B> && !is_strided<std::remove_cvref_t<B>> &&
+    std::is_trivially_copyable_v<std::remove_cvref_t<B>> && !std::is_pointer_v<std::remove_cvref_t<B>>;
 
 /** What an operation may take as a buffer. */
 template <class B>
@@ -59,8 +60,8 @@ concept buffer_like = buffer_range<B> || is_strided<std::remove_cvref_t<B>> || b
 
 /** Whether an argument `B &&` moves into the operation. */
 template <class B>
-inline constexpr bool moves_in = !std::is_lvalue_reference_v<B> && !is_strided<std::remove_cvref_t<B>> &&
-                                 !std::ranges::borrowed_range<B>;
+inline constexpr bool moves_in =
+    !std::is_lvalue_reference_v<B> && !is_strided<std::remove_cvref_t<B>> && !std::ranges::borrowed_range<B>;
 
 template <class B> struct element_of { using type = std::remove_cvref_t<B>; };
 template <std::ranges::range B> struct element_of<B> { using type = std::ranges::range_value_t<B>; };

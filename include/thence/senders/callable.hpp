@@ -18,8 +18,8 @@
 
 namespace thence {
 
-/** @brief The requests of an operation that consists of N of them: `MPI_REQUEST_NULL` until the callable sets them. What
- *         it leaves null counts as complete. */
+/** @brief The requests of an operation that consists of N of them: `MPI_REQUEST_NULL` until the callable sets them.
+ * What it leaves null counts as complete. */
 template <std::size_t N> class requests {
 public:
     explicit requests(MPI_Request *first) noexcept : first_(first) {}
@@ -71,7 +71,6 @@ template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_
             return fn(values..., requests<N>(first));
     }
 }
-
 
 template <class T> inline constexpr bool is_code = std::is_void_v<T> || std::is_same_v<T, int>;
 

@@ -2,8 +2,8 @@
 #ifndef THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
 #define THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
 
-// The continuation requests of the senders: one for all operations of the process that nobody can stop, and one for each
-// that somebody can, since a stop request cancels what is registered with a continuation request (thence_cancel).
+// The continuation requests of the senders: one for all operations of the process that nobody can stop, and one for
+// each that somebody can, since a stop request cancels what is registered with a continuation request (thence_cancel).
 //
 // Invariant: a lent continuation request has one operation at most that is not complete. It is given back when the
 // operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.

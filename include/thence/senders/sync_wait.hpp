@@ -5,11 +5,12 @@
 /** @file senders/sync_wait.hpp
  *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile.
  *
- *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own one:
- *  `THENCE_PROGRESS=thread`), or it waits for ever. */
+ *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
+ * one: `THENCE_PROGRESS=thread`), or it waits for ever. */
 
 // Invariants of the loop.
-//  - A task's last access to the loop is the exchange that puts it into the list; so is the store of finish(). The thread
+//  - A task's last access to the loop is the exchange that puts it into the list; so is the store of finish(). The
+//  thread
 //    in run() may destroy the loop as soon as it has seen either.
 //  - Tasks run in the order in which they came.
 
@@ -194,17 +195,17 @@ template <class Result> struct sync_wait_receiver {
 
 /** @brief Runs `sender` to its end and makes MPI progress meanwhile.
  *  @return the values as a tuple, nothing if it was stopped.
- *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a completion of a sender
- *          over MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
+ *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a completion of a
+ * sender over MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
  *  @note Threads: any that may call MPI. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
-        using result =
-            typename detail::values_before<ex::completion_signatures_of_t<S, detail::sync_wait_env>>::type;
+        using result = typename detail::values_before<ex::completion_signatures_of_t<S, detail::sync_wait_env>>::type;
         if (detail::completing)
-            throw std::logic_error("thence::sync_wait: called inside the completion of an MPI operation, where no other "
-                                   "operation can complete on this thread; put continues_on(scheduler) before it, or "
-                                   "go on with let_value() or co_await instead of waiting");
+            throw std::logic_error(
+                "thence::sync_wait: called inside the completion of an MPI operation, where no other "
+                "operation can complete on this thread; put continues_on(scheduler) before it, or "
+                "go on with let_value() or co_await instead of waiting");
         detail::sync_wait_state<result> state;
         auto operation = ex::connect(static_cast<S &&>(s), detail::sync_wait_receiver<result>{&state});
         ex::start(operation);
