@@ -71,11 +71,10 @@ template <class Token = ex::never_stop_token> struct receiver {
 
 private:
     void finish(std::atomic<int> &count) const noexcept {
-        ending &e = *end; // the operation may go, and this with it
-        count.fetch_add(1, std::memory_order_acq_rel);
-        if (e.inside) {
-            e.inside();
+        if (end->inside) {
+            end->inside();
         }
+        count.fetch_add(1, std::memory_order_acq_rel); // whoever sees it may end everything
     }
 };
 receiver(ending *)->receiver<>;
