@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: refused.py COMPILER INCLUDE_DIR PROGRAM
+"""usage: refused.py COMPILER INCLUDE_DIR PROGRAM [FLAGS...]
 
 PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its second
 line. With -DMENDED it must compile, so it is refused for its fault and for nothing else.
@@ -17,17 +17,18 @@ def compile_program(compiler, include_dir, program, *flags):
 
 
 def main():
-    if len(sys.argv) != 4:
+    if len(sys.argv) < 4:
         sys.exit(__doc__)
-    compiler, include_dir, program = sys.argv[1:]
+    compiler, include_dir, program = sys.argv[1:4]
+    more = sys.argv[4:]
     with open(program, encoding="utf-8") as source:
         found = re.search(r"^// refused: (.*)$", source.read(), re.MULTILINE)
     if not found:
         sys.exit(f"{program}: no line `// refused: MESSAGE`")
-    mended = compile_program(compiler, include_dir, program, "-DMENDED")
+    mended = compile_program(compiler, include_dir, program, "-DMENDED", *more)
     if mended.returncode:
         sys.exit(f"{program}: does not compile with -DMENDED either:\n{mended.stderr}")
-    refused = compile_program(compiler, include_dir, program)
+    refused = compile_program(compiler, include_dir, program, *more)
     if refused.returncode == 0:
         sys.exit(f"{program}: compiles")
     # Some compilers break long messages.

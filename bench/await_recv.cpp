@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What it costs to wait for a message in a coroutine: a task that awaits one receive, from its creation to its end,
+// beyond Irecv and Wait. Both sides send the message to themselves once the receive is posted.
+#include "measure/benchmark.hpp"
+
+#include <thence/transform_mpi.hpp>
+
+#include <cstdlib>
+#include <new>
+
+namespace ex = thence::ex;
+
+namespace {
+
+long allocations = 0;
+
+} // namespace
+
+void *operator new(std::size_t size) {
+    ++allocations;
+    if (void *p = std::malloc(size)) {
+        return p;
+    }
+    throw std::bad_alloc();
+}
+// Not inlined, where GCC would take the free() of what new returned for a mistake.
+[[gnu::noinline]] void operator delete(void *p) noexcept {
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete(void *p, std::size_t) noexcept {
+    std::free(p);
+}
+
+namespace {
+
+void send_to_self(int &out) {
+    MPI_Request send;
+    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
+void wait(measure::work &work) {
+    int in = 0;
+    int out = 0;
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            MPI_Request receive;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
+            send_to_self(out);
+            MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        }
+    });
+}
+
+ex::task<> receive(int &in) {
+    co_await (ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | thence::transform_mpi(MPI_Irecv) |
+              ex::then([](auto &&...) noexcept {}));
+}
+
+struct note {
+    using receiver_concept = ex::receiver_t;
+    bool *done;
+
+    void set_value() &&noexcept { *done = true; }
+    void set_error(std::exception_ptr) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+    void set_stopped() &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+};
+
+void await(measure::work &work) {
+    int in = 0;
+    int out = 0;
+    long allocated = 0;
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            const long before = allocations;
+            bool done = false;
+            auto operation = ex::connect(receive(in), note{&done});
+            ex::start(operation);
+            send_to_self(out);
+            while (!done) {
+                thence_progress();
+            }
+            allocated = allocations - before;
+        }
+    });
+    work.result("allocations", static_cast<double>(allocated));
+}
+
+void judge(measure::session &session) {
+    const std::string engine = session.engine();
+    for (const measure::level threads : {measure::level::single, measure::level::multiple}) {
+        const measure::sample ours =
+            session.instructions({.work = "await", .threads = threads, .few = 2000, .many = 12000});
+        const measure::sample baseline = session.instructions(measure::without_interposition(
+            {.work = "wait", .threads = threads, .few = 2000, .many = 12000}, "await_recv"));
+        const bool native = engine == "openmpi"; // the others have no bar: polling costs what it costs
+        session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
+                     .found = measure::difference(ours, baseline),
+                     .unit = "instructions per receive",
+                     .kind = native ? measure::bar_kind::at_most : measure::bar_kind::none,
+                     .bar = 350,
+                     .against = "MPI_Wait on the same receive",
+                     .side_unit = "instructions per message",
+                     .ours = ours.value,
+                     .baseline = baseline.value});
+    }
+    const measure::numbers counted = session.alone({.work = "await"});
+    session.add({.name = "allocations",
+                 .found = {.value = counted.at("allocations")},
+                 .unit = "heap allocations per receive, the coroutine's frame",
+                 .kind = measure::bar_kind::at_most,
+                 .bar = 1});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "await_recv",
+                          .about = "a coroutine that awaits a receive, beyond what Irecv and Wait cost",
+                          .bars = "at most +350 instructions on Open MPI, at both thread levels; one allocation",
+                          .pieces = {{"wait", wait}, {"await", await}},
+                          .judge = judge});
+}

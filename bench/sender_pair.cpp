@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What transform_mpi costs: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and
+// completed, beyond the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
+#include "measure/benchmark.hpp"
+
+#include <thence/transform_mpi.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <type_traits>
+
+namespace ex = thence::ex;
+
+namespace {
+
+constexpr int batch = 32;
+constexpr int bytes = 64;
+
+long allocations = 0;
+
+} // namespace
+
+void *operator new(std::size_t size) {
+    ++allocations;
+    if (void *p = std::malloc(size)) {
+        return p;
+    }
+    throw std::bad_alloc();
+}
+// Not inlined, where GCC would take the free() of what new returned for a mistake.
+[[gnu::noinline]] void operator delete(void *p) noexcept {
+    std::free(p);
+}
+[[gnu::noinline]] void operator delete(void *p, std::size_t) noexcept {
+    std::free(p);
+}
+
+namespace {
+
+struct messages {
+    std::array<std::array<char, bytes>, batch> in{};
+    std::array<std::array<char, bytes>, batch> out{};
+};
+
+void raw(measure::work &work) {
+    messages m;
+    work.count([&](long iterations) {
+        std::array<MPI_Request, 2 * batch> requests;
+        for (long i = 0; i < iterations; ++i) {
+            for (int k = 0; k < batch; ++k) {
+                MPI_Irecv(m.in[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2 * k]);
+                MPI_Isend(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2 * k + 1]);
+            }
+            MPI_Waitall(2 * batch, requests.data(), MPI_STATUSES_IGNORE);
+        }
+    });
+}
+
+struct count_down {
+    using receiver_concept = ex::receiver_t;
+    int *left;
+
+    void set_value(auto &&...) &&noexcept { --*left; }
+    void set_error(std::exception_ptr) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+};
+
+auto receive(messages &m, int k) {
+    return ex::just(m.in[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF) | thence::transform_mpi(MPI_Irecv);
+}
+auto send(messages &m, int k) {
+    return ex::just(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF) | thence::transform_mpi(MPI_Isend);
+}
+
+// Room for an operation state, which can neither be moved nor copied. These need no destructor: all is known to be
+// complete.
+template <class Operation> union room {
+    static_assert(std::is_trivially_destructible_v<Operation>);
+    room() {}
+    template <class Make> void start(Make &&make) {
+        ex::start(*::new (static_cast<void *>(&operation)) Operation(make()));
+    }
+    Operation operation;
+};
+
+void senders(measure::work &work) {
+    using receive_operation = ex::connect_result_t<decltype(receive(std::declval<messages &>(), 0)), count_down>;
+    using send_operation = ex::connect_result_t<decltype(send(std::declval<messages &>(), 0)), count_down>;
+    messages m;
+    long allocated = 0;
+    work.count([&](long iterations) {
+        std::array<room<receive_operation>, batch> receives;
+        std::array<room<send_operation>, batch> sends;
+        for (long i = 0; i < iterations; ++i) {
+            const long before = allocations;
+            int left = 2 * batch;
+            for (int k = 0; k < batch; ++k) {
+                receives[k].start([&] { return ex::connect(receive(m, k), count_down{&left}); });
+                sends[k].start([&] { return ex::connect(send(m, k), count_down{&left}); });
+            }
+            while (left != 0) {
+                thence_progress();
+            }
+            allocated = allocations - before; // of the last batch, when all is warm
+        }
+    });
+    work.result("allocations", static_cast<double>(allocated) / batch);
+}
+
+void judge(measure::session &session) {
+    const std::string engine = session.engine();
+    for (const measure::level threads : {measure::level::single, measure::level::multiple}) {
+        const measure::sample ours = session.instructions({.work = "senders", .threads = threads});
+        const measure::sample baseline =
+            session.instructions(measure::without_interposition({.work = "raw", .threads = threads}, "sender_pair"));
+        const bool native = engine == "openmpi"; // the others have no bar: polling costs what it costs
+        session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
+                     .found = measure::difference(ours, baseline, batch),
+                     .unit = "instructions per pair",
+                     .kind = native ? measure::bar_kind::at_most : measure::bar_kind::none,
+                     .bar = 250,
+                     .against = "Irecv, Isend and MPI_Waitall",
+                     .side_unit = "instructions per pair",
+                     .ours = ours.value / batch,
+                     .baseline = baseline.value / batch,
+                     .to_beat = "pika: +3913 at best, +10063 by default"});
+    }
+    const measure::numbers counted = session.alone({.work = "senders"});
+    session.add({.name = "allocations",
+                 .found = {.value = counted.at("allocations")},
+                 .unit = "heap allocations per pair",
+                 .kind = measure::bar_kind::at_most,
+                 .bar = 0,
+                 .to_beat = "pika: 8 to 10"});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "sender_pair",
+                          .about = "a send and a receive of 64 B through transform_mpi, beyond Irecv+Isend+Waitall",
+                          .bars = "at most +250 instructions a pair on Open MPI, at both thread levels; no allocation",
+                          .pieces = {{"raw", raw}, {"senders", senders}},
+                          .judge = judge});
+}

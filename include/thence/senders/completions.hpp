@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_COMPLETIONS_HPP
+#define THENCE_SENDERS_COMPLETIONS_HPP
+
+// How a sender over MPI completes, computed from how its predecessor does, with nothing but what every implementation
+// of senders has.
+
+#include <tuple>
+#include <type_traits>
+
+#include <thence/execution.hpp>
+
+namespace thence::detail {
+
+template <class... Sigs> struct signatures {};
+
+template <class List, class Sig> struct add_signature;
+template <class... Sigs, class Sig> struct add_signature<signatures<Sigs...>, Sig> {
+    using type = std::conditional_t<(std::is_same_v<Sigs, Sig> || ...), signatures<Sigs...>, signatures<Sigs..., Sig>>;
+};
+template <class List, class... More> struct add_signatures { using type = List; };
+template <class List, class First, class... More> struct add_signatures<List, First, More...> {
+    using type = typename add_signatures<typename add_signature<List, First>::type, More...>::type;
+};
+template <class List> struct as_completions;
+template <class... Sigs> struct as_completions<signatures<Sigs...>> {
+    using type = ex::completion_signatures<Sigs...>;
+};
+
+/** The values of `set_value_t(Values...)`, and whether a signature is one. */
+template <class Sig> struct sent_values { static constexpr bool is_value = false; };
+template <class... Vs> struct sent_values<ex::set_value_t(Vs...)> {
+    static constexpr bool is_value = true;
+    using tuple = std::tuple<std::decay_t<Vs>...>;
+};
+
+template <class... Sigs> struct first_values { using type = void; };
+template <class Sig, class... Sigs> struct first_values<Sig, Sigs...> {
+    using type = typename first_values<Sigs...>::type;
+};
+template <class Sig, class... Sigs>
+requires sent_values<Sig>::is_value struct first_values<Sig, Sigs...> {
+    using type = typename sent_values<Sig>::tuple;
+};
+
+/** The values that a predecessor sends, as a tuple; it must have one way to do so. */
+template <class Completions> struct values_before;
+template <class... Sigs> struct values_before<ex::completion_signatures<Sigs...>> {
+    static_assert((0 + ... + (sent_values<Sigs>::is_value ? 1 : 0)) == 1,
+                  "transform_mpi: the sender before it must have exactly one way to complete with values; handle or "
+                  "turn the others into it with then(), upon_error(), or pipe it into into_variant()");
+    using type = typename first_values<Sigs...>::type;
+};
+
+template <class Values, class... Added> struct value_signature;
+template <class... Vs, class... Added> struct value_signature<std::tuple<Vs...>, Added...> {
+    using type = ex::set_value_t(Vs..., Added...);
+};
+
+/** Those of the predecessor with other values, and those of an operation of MPI. */
+template <class Value, bool Stopped, class Completions> struct mpi_completions;
+template <class Value, bool Stopped, class... Sigs>
+struct mpi_completions<Value, Stopped, ex::completion_signatures<Sigs...>> {
+    template <class Sig>
+    using other = std::conditional_t<sent_values<Sig>::is_value, ex::set_error_t(std::exception_ptr), Sig>;
+    using always =
+        typename add_signatures<signatures<Value, ex::set_error_t(std::exception_ptr)>, other<Sigs>...>::type;
+    using type =
+        typename as_completions<typename std::conditional_t<Stopped, add_signatures<always, ex::set_stopped_t()>,
+                                                            add_signatures<always>>::type>::type;
+};
+
+/** Whether an operation whose receiver has this environment may be asked to stop. */
+template <class... Env> inline constexpr bool may_stop = true;
+template <class Env> inline constexpr bool may_stop<Env> = !ex::unstoppable_token<ex::stop_token_of_t<Env>>;
+
+} // namespace thence::detail
+
+#endif

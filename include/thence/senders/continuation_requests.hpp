@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
+#define THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
+
+// The continuation requests of the senders: one for all operations of the process that nobody can stop, and one for
+// each that somebody can, since a stop request cancels what is registered with a continuation request (thence_cancel).
+//
+// Invariant: a lent continuation request has one operation at most that is not complete. It is given back when the
+// operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.
+
+#include <atomic>
+#include <mutex>
+#include <new>
+
+#include <thence/thence.h>
+
+namespace thence::detail {
+
+/** A continuation request that is lent to one operation at a time. */
+struct lent_request {
+    MPI_Request cr;
+    lent_request *next;
+};
+
+/** Made at first use; freed by MPI_Finalize, which deletes the attributes of MPI_COMM_SELF first. */
+class continuation_requests {
+public:
+    /** @return MPI's error code where the first use fails, else MPI_SUCCESS. */
+    int shared(MPI_Request &cr) noexcept {
+        if (!ready_.load(std::memory_order_acquire)) [[unlikely]]
+            if (const int code = set_up(); code != MPI_SUCCESS)
+                return code;
+        cr = shared_;
+        return MPI_SUCCESS;
+    }
+    int lend(lent_request *&lent) noexcept {
+        MPI_Request unused;
+        if (const int code = shared(unused); code != MPI_SUCCESS)
+            return code;
+        {
+            const std::scoped_lock lock(mutex_);
+            if (free_ != nullptr) {
+                lent = free_;
+                free_ = lent->next;
+                return MPI_SUCCESS;
+            }
+        }
+        auto *made = new (std::nothrow) lent_request{};
+        if (made == nullptr)
+            return MPI_ERR_NO_MEM;
+        if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &made->cr); code != MPI_SUCCESS) {
+            delete made;
+            return code;
+        }
+        lent = made;
+        return MPI_SUCCESS;
+    }
+    void give_back(lent_request *lent) noexcept {
+        const std::scoped_lock lock(mutex_);
+        lent->next = free_;
+        free_ = lent;
+    }
+    /** What MPI_Finalize does. */
+    void release() noexcept {
+        const std::scoped_lock lock(mutex_);
+        if (!ready_.exchange(false))
+            return;
+        free_if_live(shared_);
+        while (free_ != nullptr) {
+            lent_request *gone = free_;
+            free_ = gone->next;
+            free_if_live(gone->cr);
+            delete gone;
+        }
+    }
+
+private:
+    int set_up() noexcept {
+        const std::scoped_lock lock(mutex_);
+        if (ready_.load(std::memory_order_relaxed))
+            return MPI_SUCCESS;
+        if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &shared_); code != MPI_SUCCESS)
+            return code;
+        int keyval = MPI_KEYVAL_INVALID;
+        if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr) == MPI_SUCCESS) {
+            MPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
+            MPI_Comm_free_keyval(&keyval); // goes with the attribute
+        }
+        ready_.store(true, std::memory_order_release);
+        return MPI_SUCCESS;
+    }
+    static int at_finalize(MPI_Comm, int, void *self, void *) noexcept {
+        static_cast<continuation_requests *>(self)->release();
+        return MPI_SUCCESS;
+    }
+    // Where the library goes first, its continuation requests are gone already.
+    static void free_if_live(MPI_Request cr) noexcept {
+        if (thence_is_cr(cr))
+            thence_free(&cr);
+    }
+
+    std::atomic<bool> ready_{false};
+    MPI_Request shared_{}; // valid while ready_
+    std::mutex mutex_;
+    lent_request *free_ = nullptr;
+};
+
+inline constinit continuation_requests sender_requests;
+
+/** Whether this thread is inside a completion of a sender. There no continuation runs on it, so to wait there is an
+ *  error (see sync_wait). */
+inline constinit thread_local bool completing = false;
+
+struct completing_scope {
+    completing_scope() noexcept { completing = true; }
+    ~completing_scope() { completing = false; }
+    completing_scope(const completing_scope &) = delete;
+    completing_scope &operator=(const completing_scope &) = delete;
+};
+
+} // namespace thence::detail
+
+#endif

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_ERROR_HPP
+#define THENCE_SENDERS_ERROR_HPP
+
+/** @file senders/error.hpp
+ *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error. */
+
+#include <exception>
+
+#include <thence/continuation.hpp>
+
+namespace thence {
+
+/** @brief An error of an MPI operation: code(), error_class(), what() as thence::error, and where it came up. */
+class mpi_error : public error {
+public:
+    /** Who reported it: the call that was to start the operation, or its completion. */
+    enum class origin { call, completion };
+
+    explicit mpi_error(origin where, int code, std::vector<MPI_Status> statuses = {})
+        : error(where == origin::call ? "the MPI call that starts an operation failed" : "an MPI operation failed",
+                code, std::move(statuses)),
+          where_(where) {}
+    origin where() const noexcept { return where_; }
+
+private:
+    origin where_;
+};
+
+namespace detail {
+
+/** Never throws: where memory is exhausted, the error is that. */
+inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
+                                         std::span<const MPI_Status> statuses = {}) noexcept {
+    try {
+        return std::make_exception_ptr(
+            mpi_error(where, code, std::vector<MPI_Status>(statuses.begin(), statuses.end())));
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+
+} // namespace detail
+
+} // namespace thence
+
+#endif

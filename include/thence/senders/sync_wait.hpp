@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_SYNC_WAIT_HPP
+#define THENCE_SENDERS_SYNC_WAIT_HPP
+
+/** @file senders/sync_wait.hpp
+ *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile.
+ *
+ *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
+ * one: `THENCE_PROGRESS=thread`), or it waits for ever. */
+
+// Invariants of the loop.
+//  - A task's last access to the loop is the exchange that puts it into the list; so is the store of finish(). The
+//  thread
+//    in run() may destroy the loop as soon as it has seen either.
+//  - Tasks run in the order in which they came.
+
+#include <atomic>
+#include <exception>
+#include <optional>
+#include <stdexcept>
+
+#include <thence/continuation.hpp>
+#include <thence/execution.hpp>
+#include <thence/senders/completions.hpp>
+#include <thence/senders/continuation_requests.hpp>
+
+namespace thence {
+
+/** @brief A run loop whose run() makes MPI progress between tasks. One thread runs it, any may schedule. */
+class progress_loop {
+    struct task {
+        task *next = nullptr;
+        void (*execute)(task *) noexcept = nullptr;
+    };
+    template <class R> struct operation : task {
+        using operation_state_concept = ex::operation_state_t;
+        progress_loop *loop;
+        [[no_unique_address]] R receiver;
+
+        operation(progress_loop *l, R r) : loop(l), receiver(static_cast<R &&>(r)) {
+            this->execute = [](task *self) noexcept {
+                R &completed = static_cast<operation *>(self)->receiver;
+                if constexpr (detail::may_stop<ex::env_of_t<R>>) {
+                    if (ex::get_stop_token(ex::get_env(completed)).stop_requested()) {
+                        ex::set_stopped(static_cast<R &&>(completed));
+                        return;
+                    }
+                }
+                ex::set_value(static_cast<R &&>(completed));
+            };
+        }
+        operation(operation &&) = delete;
+        void start() &noexcept { loop->push(this); }
+    };
+
+public:
+    class scheduler;
+
+    progress_loop() = default;
+    progress_loop(progress_loop &&) = delete;
+    ~progress_loop() {
+        if (added_.load(std::memory_order_relaxed) != nullptr)
+            std::terminate(); // operations that would never complete
+    }
+    inline scheduler get_scheduler() noexcept;
+
+    /** @brief Runs tasks and makes progress until finish() has been called and no task is left. */
+    void run() {
+        detail::backoff backoff;
+        for (;;) {
+            if (run_added()) {
+                backoff.reset();
+                continue;
+            }
+            if (finished_.load(std::memory_order_acquire)) {
+                if (!run_added())
+                    return;
+                continue;
+            }
+            check(thence_progress(), "make progress");
+            if (added_.load(std::memory_order_relaxed) == nullptr && !finished_.load(std::memory_order_relaxed))
+                backoff.pause();
+        }
+    }
+    /** @brief Lets run() return. */
+    void finish() noexcept { finished_.store(true, std::memory_order_release); }
+
+private:
+    void push(task *added) noexcept {
+        task *first = added_.load(std::memory_order_relaxed);
+        do {
+            added->next = first;
+        } while (!added_.compare_exchange_weak(first, added, std::memory_order_release, std::memory_order_relaxed));
+    }
+    bool run_added() noexcept {
+        if (added_.load(std::memory_order_relaxed) == nullptr)
+            return false;
+        task *in_order = nullptr;
+        for (task *newest = added_.exchange(nullptr, std::memory_order_acquire); newest != nullptr;) {
+            task *next = newest->next;
+            newest->next = in_order;
+            in_order = newest;
+            newest = next;
+        }
+        while (in_order != nullptr) {
+            task *now = in_order;
+            in_order = now->next; // the task is gone after it has run
+            now->execute(now);
+        }
+        return true;
+    }
+
+    std::atomic<task *> added_{nullptr}; // the newest first
+    std::atomic<bool> finished_{false};
+};
+
+/** @brief Schedules on a progress_loop, which must outlive it. */
+class progress_loop::scheduler {
+    struct environment {
+        progress_loop *loop;
+        template <class Tag> scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
+            return scheduler(loop);
+        }
+    };
+    struct sender {
+        using sender_concept = ex::sender_t;
+        progress_loop *loop;
+
+        template <class, class... Env> static consteval auto get_completion_signatures() {
+            if constexpr (detail::may_stop<Env...>)
+                return ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>();
+            else
+                return ex::completion_signatures<ex::set_value_t()>();
+        }
+        template <ex::receiver R> auto connect(R r) const { return operation<R>(loop, static_cast<R &&>(r)); }
+        environment get_env() const noexcept { return {loop}; }
+    };
+
+public:
+    using scheduler_concept = ex::scheduler_t;
+
+    explicit scheduler(progress_loop *loop) noexcept : loop_(loop) {}
+    sender schedule() const noexcept { return {loop_}; }
+    template <class Tag> scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept { return *this; }
+    friend bool operator==(const scheduler &, const scheduler &) noexcept = default;
+
+private:
+    progress_loop *loop_;
+};
+
+inline progress_loop::scheduler progress_loop::get_scheduler() noexcept {
+    return scheduler(this);
+}
+
+namespace detail {
+
+struct sync_wait_env {
+    progress_loop *loop;
+    auto query(ex::get_scheduler_t) const noexcept { return loop->get_scheduler(); }
+    auto query(ex::get_delegation_scheduler_t) const noexcept { return loop->get_scheduler(); }
+};
+
+template <class Result> struct sync_wait_state {
+    progress_loop loop;
+    std::exception_ptr error;
+    std::optional<Result> result;
+};
+
+template <class Result> struct sync_wait_receiver {
+    using receiver_concept = ex::receiver_t;
+    sync_wait_state<Result> *state;
+
+    template <class... Vs>
+    requires std::is_constructible_v<Result, Vs...>
+    void set_value(Vs &&...values) &&noexcept {
+        try {
+            state->result.emplace(static_cast<Vs &&>(values)...);
+        } catch (...) {
+            state->error = std::current_exception();
+        }
+        state->loop.finish();
+    }
+    template <class E> void set_error(E &&error) &&noexcept {
+        if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
+            state->error = static_cast<E &&>(error);
+        else
+            state->error = std::make_exception_ptr(static_cast<E &&>(error));
+        state->loop.finish();
+    }
+    void set_stopped() &&noexcept { state->loop.finish(); }
+    sync_wait_env get_env() const noexcept { return {&state->loop}; }
+};
+
+} // namespace detail
+
+/** @brief Runs `sender` to its end and makes MPI progress meanwhile.
+ *  @return the values as a tuple, nothing if it was stopped.
+ *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a completion of a
+ * sender over MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
+ *  @note Threads: any that may call MPI. */
+struct sync_wait_t {
+    template <class S> auto operator()(S &&s) const {
+        using result = typename detail::values_before<ex::completion_signatures_of_t<S, detail::sync_wait_env>>::type;
+        if (detail::completing)
+            throw std::logic_error(
+                "thence::sync_wait: called inside the completion of an MPI operation, where no other "
+                "operation can complete on this thread; put continues_on(scheduler) before it, or "
+                "go on with let_value() or co_await instead of waiting");
+        detail::sync_wait_state<result> state;
+        auto operation = ex::connect(static_cast<S &&>(s), detail::sync_wait_receiver<result>{&state});
+        ex::start(operation);
+        state.loop.run();
+        if (state.error)
+            std::rethrow_exception(static_cast<std::exception_ptr &&>(state.error));
+        return static_cast<std::optional<result> &&>(state.result);
+    }
+};
+inline constexpr sync_wait_t sync_wait{};
+
+} // namespace thence
+
+#endif

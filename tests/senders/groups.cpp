@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several requests of one call: the operation completes once, after all of them.
+#include "support.hpp"
+
+namespace {
+
+using namespace sender_tests;
+
+class group : public senders {
+protected:
+    // A call that starts three operations of the given kinds, and then fails or not.
+    auto three(int code = MPI_SUCCESS) {
+        return [this, code](thence::requests<3> r) {
+            for (std::size_t i = 0; i < (code == MPI_SUCCESS ? 3U : 2U); ++i) {
+                start_one{&tickets[i], kinds[i]}(&r[i]);
+            }
+            return code;
+        };
+    }
+    ticket tickets[3];
+    kind kinds[3] = {kind::point_to_point, kind::point_to_point, kind::point_to_point};
+};
+
+TEST_P(group, completes_once_after_all) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end});
+    ex::start(operation);
+    for (const int i : {2, 0}) {
+        world.complete(tickets[i]);
+        let_run();
+        EXPECT_EQ(end.all(), 0);
+    }
+    world.complete(tickets[1]);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(group, sends_all_statuses) {
+    ending end;
+    std::array<MPI_Status, 3> seen{};
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(three(), thence::with_status) |
+                                     ex::then([&](const std::array<MPI_Status, 3> &all) { seen = all; }),
+                                 receiver{&end});
+    ex::start(operation);
+    for (int i = 0; i < 3; ++i) {
+        world.complete(tickets[i], {10 + i});
+    }
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    EXPECT_EQ(seen[2].MPI_SOURCE, 12);
+}
+
+TEST_P(group, one_failure_is_its_error_after_all_are_over) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end});
+    ex::start(operation);
+    world.complete(tickets[1], {.error = MPI_ERR_TRUNCATE});
+    let_run();
+    EXPECT_EQ(end.all(), 0);
+    world.complete(tickets[0]);
+    world.complete(tickets[2]);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+TEST_P(group, a_failure_among_complete_ones_is_its_error) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
+                                     three()(r);
+                                     world.complete(tickets[0]);
+                                     world.complete(tickets[1], {.error = MPI_ERR_TRUNCATE});
+                                     world.complete(tickets[2]);
+                                 }),
+                                 receiver{&end});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+TEST_P(group, a_call_that_fails_half_way_ends_once_after_what_it_started) {
+    for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
+        world.cancelling = how;
+        kinds[1] = kind::collective; // which nothing can cancel
+        ending end;
+        auto operation = ex::connect(ex::just() | thence::transform_mpi(three(MPI_ERR_COUNT)), receiver{&end});
+        ex::start(operation);
+        let_run();
+        EXPECT_EQ(end.all(), 0) << "its buffers are in use";
+        world.complete(tickets[1]);
+        EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+        EXPECT_EQ(end.call_error(), MPI_ERR_COUNT);
+    }
+}
+
+TEST_P(group, a_call_that_fails_before_it_starts_anything_ends_at_once) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([](thence::requests<3>) { return MPI_ERR_COUNT; }),
+                                 receiver{&end});
+    ex::start(operation);
+    EXPECT_EQ(end.errors, 1);
+}
+
+TEST_P(group, a_generic_callable_is_a_group_too) {
+    ending end;
+    auto operation = ex::connect(
+        ex::just(1, 2) | thence::transform_mpi([&](auto &, auto &, thence::requests<3> r) { return three()(r); }),
+        receiver{&end});
+    ex::start(operation);
+    for (const ticket &t : tickets) {
+        world.complete(t);
+    }
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+}
+
+TEST_P(group, a_stop_request_cancels_all_that_can_be) {
+    ending end;
+    ex::inplace_stop_source stop;
+    kinds[1] = kind::collective;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    let_run();
+    EXPECT_EQ(end.all(), 0);
+    world.complete(tickets[1]);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.stops, 1);
+}
+
+THENCE_RULES(group);
+
+} // namespace

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Persistent requests as senders that can be started again.
+#include "support.hpp"
+
+namespace {
+
+using namespace sender_tests;
+
+class persistent : public senders {
+protected:
+    void SetUp() override {
+        senders::SetUp();
+        MPI_Recv_init(nullptr, 0, MPI_CHAR, 0, 0, MPI_COMM_SELF, &request);
+    }
+    void TearDown() override {
+        EXPECT_EQ(MPI_Request_free(&request), MPI_SUCCESS);
+        senders::TearDown();
+    }
+    MPI_Request request = MPI_REQUEST_NULL;
+};
+
+TEST_P(persistent, starts_and_completes_again_and_again) {
+    const auto sender = thence::start_mpi(request);
+    for (int i = 0; i < 3; ++i) {
+        ending end;
+        auto operation = ex::connect(sender, receiver{&end});
+        ex::start(operation);
+        EXPECT_NE(request, MPI_REQUEST_NULL);
+        let_run();
+        EXPECT_EQ(end.all(), 0);
+        world.complete(request);
+        EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    }
+}
+
+TEST_P(persistent, sends_its_status) {
+    ending end;
+    int source = -1;
+    auto operation = ex::connect(thence::start_mpi(request, thence::with_status) |
+                                     ex::then([&](MPI_Status status) { source = status.MPI_SOURCE; }),
+                                 receiver{&end});
+    ex::start(operation);
+    world.complete(request, {9});
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    EXPECT_EQ(source, 9);
+}
+
+TEST_P(persistent, is_cancelled_by_a_stop_request) {
+    ending end;
+    ex::inplace_stop_source stop;
+    auto operation = ex::connect(thence::start_mpi(request), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.stops, 1);
+}
+
+TEST_P(persistent, is_stopped_when_its_owner_cancels_it) {
+    ending end;
+    auto operation = ex::connect(thence::start_mpi(request), receiver{&end});
+    ex::start(operation);
+    MPI_Cancel(&request);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.stops, 1);
+}
+
+TEST_P(persistent, its_failure_is_an_error) {
+    ending end;
+    auto operation = ex::connect(thence::start_mpi(request), receiver{&end});
+    ex::start(operation);
+    world.complete(request, {.error = MPI_ERR_TRUNCATE});
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+THENCE_RULES(persistent);
+
+} // namespace

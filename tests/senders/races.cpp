@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whatever races between starting, stopping and completing an operation: it completes its receiver once, and is
+// stopped if and only if the cancel came first.
+//
+// Each round starts one operation on one thread, while a second completes it and a third asks it to stop.
+#include "support.hpp"
+
+#include <barrier>
+#include <chrono>
+#include <random>
+
+namespace {
+
+using namespace sender_tests;
+
+class races : public senders {};
+
+void idle(unsigned turns) {
+    for (unsigned i = 0; i < turns; ++i) {
+        std::atomic_signal_fence(std::memory_order_seq_cst); // the loop stays
+    }
+}
+
+TEST_P(races, stop_against_completion) {
+    const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+    long stopped = 0;
+    long completed = 0;
+    unsigned number = 0;
+    std::atomic<bool> over{false};
+    std::barrier gate(3);
+    ex::inplace_stop_source *source = nullptr;
+    std::atomic<bool> started{false};
+    std::atomic<bool> stop_asked{false};
+    ending *done = nullptr;
+    // Where cores are busy, one side may win all free races; so some rounds have an order.
+    enum { any, stop_first, completion_first } order = any;
+    ticket t;
+
+    std::thread completer([&] {
+        std::mt19937 random(1);
+        for (;;) {
+            gate.arrive_and_wait();
+            if (over) {
+                return;
+            }
+            while (!started.load(std::memory_order_acquire)) {
+                std::this_thread::yield();
+            }
+            while (order == stop_first && !stop_asked.load(std::memory_order_acquire)) {
+                std::this_thread::yield();
+            }
+            idle(random() % 400);
+            world.complete(t, {3}); // false if it was cancelled first
+            thence_progress();
+            gate.arrive_and_wait();
+        }
+    });
+    std::thread stopper([&] {
+        std::mt19937 random(2);
+        for (;;) {
+            gate.arrive_and_wait();
+            if (over) {
+                return;
+            }
+            while (random() % 8 != 0 && !started.load(std::memory_order_acquire)) {
+                std::this_thread::yield();
+            }
+            while (order == completion_first && done->all() == 0) {
+                std::this_thread::yield();
+            }
+            idle(random() % 400);
+            source->request_stop();
+            stop_asked.store(true, std::memory_order_release);
+            gate.arrive_and_wait();
+        }
+    });
+    while (std::chrono::steady_clock::now() < end_time) {
+        ++number;
+        ex::inplace_stop_source stop;
+        source = &stop;
+        started = false;
+        stop_asked = false;
+        ending end;
+        done = &end;
+        order = number % 8 == 0 ? stop_first : number % 8 == 1 ? completion_first : any;
+        int from = -1;
+        auto operation = ex::connect(ex::just() |
+                                         thence::transform_mpi(
+                                             [&](MPI_Request *r) {
+                                                 start_one{&t}(r);
+                                                 started.store(true, std::memory_order_release);
+                                             },
+                                             thence::with_status) |
+                                         ex::then([&](MPI_Status status) { from = status.MPI_SOURCE; }),
+                                     receiver{&end, stop.get_token()});
+        gate.arrive_and_wait();
+        ex::start(operation);
+        if (!started) { // stopped before the call
+            EXPECT_EQ(end.stops, 1);
+            MPI_Request r = world.start();
+            t = world.ticket_of(r);
+            started.store(true, std::memory_order_release);
+            gate.arrive_and_wait();
+            thence::mpi::table.Wait(&r, MPI_STATUS_IGNORE);
+            continue;
+        }
+        ASSERT_TRUE(eventually([&] { return end.all() != 0; }));
+        gate.arrive_and_wait();
+        let_run();
+        ASSERT_EQ(end.all(), 1) << "round " << number;
+        ASSERT_EQ(end.errors, 0);
+        ASSERT_EQ(end.values == 1, from == 3);
+        (end.stops == 1 ? stopped : completed) += 1;
+    }
+    over = true;
+    gate.arrive_and_wait();
+    completer.join();
+    stopper.join();
+    EXPECT_GT(stopped, 0);
+    EXPECT_GT(completed, 0);
+    std::printf("%u rounds: %ld stopped, %ld complete\n", number, stopped, completed);
+}
+
+// Many operations at once, started and completed by several threads, some stopped; their continuation requests are used
+// again and again.
+TEST_P(races, a_request_meets_only_its_own_operation) {
+    const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
+    std::atomic<long> wrong{0};
+    std::vector<std::thread> threads;
+    for (unsigned seed = 0; seed < 3; ++seed) {
+        threads.emplace_back([&, seed] {
+            std::mt19937 random(seed);
+            while (std::chrono::steady_clock::now() < end_time) {
+                ex::inplace_stop_source stop;
+                ending end;
+                ticket t;
+                const bool stops = random() % 2 == 0;
+                auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+                ex::start(operation);
+                idle(random() % 100);
+                if (stops) {
+                    stop.request_stop();
+                } else {
+                    world.complete(t);
+                }
+                if (!eventually([&] { return end.all() != 0; })) {
+                    ++wrong;
+                    world.complete(t);
+                    return;
+                }
+                if (end.all() != 1 || (end.stops == 1) != stops) {
+                    ++wrong;
+                }
+            }
+        });
+    }
+    for (std::thread &t : threads) {
+        t.join();
+    }
+    EXPECT_EQ(wrong, 0);
+}
+
+THENCE_RULES(races);
+
+} // namespace

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stop requests: a pending operation is cancelled, and is stopped if and only if MPI says that it was cancelled.
+#include "support.hpp"
+
+namespace {
+
+using namespace sender_tests;
+
+class stopping : public senders {
+protected:
+    ex::inplace_stop_source stop;
+    ending end;
+    ticket t;
+};
+
+TEST_P(stopping, a_pending_receive_is_cancelled) {
+    for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
+        world.cancelling = how;
+        ex::inplace_stop_source source;
+        ending e;
+        auto operation = ex::connect(one(t), receiver{&e, source.get_token()});
+        ex::start(operation);
+        let_run();
+        EXPECT_EQ(e.all(), 0);
+        source.request_stop();
+        EXPECT_TRUE(eventually([&] { return e.all() == 1; }));
+        EXPECT_EQ(e.stops, 1);
+    }
+}
+
+TEST_P(stopping, before_the_start_nothing_is_called) {
+    stop.request_stop();
+    auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    EXPECT_EQ(end.stops, 1);
+    EXPECT_EQ(t.q, nullptr);
+}
+
+TEST_P(stopping, what_mpi_cannot_cancel_completes_normally) {
+    world.cancelling = on_cancel::ignore;
+    for (const kind what : {kind::point_to_point, kind::collective, kind::rma}) {
+        ex::inplace_stop_source source;
+        ending e;
+        auto operation = ex::connect(one(t, what), receiver{&e, source.get_token()});
+        ex::start(operation);
+        source.request_stop();
+        let_run();
+        EXPECT_EQ(e.all(), 0);
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return e.all() == 1; }));
+        EXPECT_EQ(e.values, 1);
+    }
+}
+
+TEST_P(stopping, an_uncancellable_operation_is_left_alone) {
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(start_one{&t}, thence::uncancellable),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    let_run();
+    EXPECT_EQ(end.all(), 0);
+    EXPECT_EQ(world.cancel_calls, 0U);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+}
+
+TEST_P(stopping, an_error_wins_over_a_stop_request) {
+    world.cancelling = on_cancel::ignore;
+    auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    world.complete(t, {.error = MPI_ERR_TRUNCATE});
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+TEST_P(stopping, only_the_operation_that_was_asked_is_cancelled) {
+    ticket u;
+    ending other;
+    ex::inplace_stop_source others;
+    auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+    auto second = ex::connect(one(u), receiver{&other, others.get_token()});
+    ex::start(operation);
+    ex::start(second);
+    stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return end.stops == 1; }));
+    let_run();
+    EXPECT_EQ(other.all(), 0);
+    EXPECT_EQ(world.cancel_calls, 1U);
+    world.complete(u);
+    EXPECT_TRUE(eventually([&] { return other.values == 1; }));
+}
+
+TEST_P(stopping, a_late_request_meets_no_later_operation) {
+    {
+        auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+        ex::start(operation);
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    }
+    ending next;
+    ex::inplace_stop_source other;
+    auto operation = ex::connect(one(t), receiver{&next, other.get_token()}); // takes the same continuation request
+    ex::start(operation);
+    stop.request_stop();
+    let_run();
+    EXPECT_EQ(next.all(), 0);
+    EXPECT_EQ(world.cancel_calls, 0U);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return next.values == 1; }));
+}
+
+TEST_P(stopping, a_request_during_the_call_cancels_what_it_started) {
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
+                                     stop.request_stop();
+                                     return start_one{&t}(r);
+                                 }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.stops, 1);
+}
+
+TEST_P(stopping, a_failing_start_call_completes_once_here_too) {
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    EXPECT_EQ(end.all(), 1);
+    EXPECT_EQ(end.call_error(), MPI_ERR_RANK);
+}
+
+TEST_P(stopping, an_operation_complete_at_once_is_not_stopped) {
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
+                                     start_one{&t}(r);
+                                     world.complete(t);
+                                     stop.request_stop();
+                                 }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(stopping, a_completion_may_stop_another_operation) {
+    ticket u;
+    ending other;
+    ending first;
+    auto waiting = ex::connect(one(t), receiver{&other, stop.get_token()});
+    first.inside = [&] { stop.request_stop(); };
+    auto operation = ex::connect(one(u), receiver{&first});
+    ex::start(waiting);
+    ex::start(operation);
+    world.complete(u);
+    EXPECT_TRUE(eventually([&] { return other.all() == 1; }));
+    EXPECT_EQ(other.stops, 1);
+}
+
+TEST_P(stopping, the_first_failure_of_when_all_cancels_the_others) {
+    ticket u;
+    auto operation = ex::connect(ex::when_all(one(t), one(u)), receiver{&end});
+    ex::start(operation);
+    world.complete(u, {.error = MPI_ERR_TRUNCATE});
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+THENCE_RULES(stopping);
+
+} // namespace

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One operation: it completes once, with the values, the status or the error, when MPI does.
+#include "support.hpp"
+
+#include <memory>
+
+namespace {
+
+using namespace sender_tests;
+
+class transform : public senders {};
+
+TEST_P(transform, completes_when_mpi_does) {
+    ticket t;
+    ending end;
+    auto operation = ex::connect(one(t), receiver{&end});
+    EXPECT_EQ(t.q, nullptr) << "nothing is started before start()";
+    ex::start(operation);
+    let_run();
+    EXPECT_EQ(end.all(), 0);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(transform, completes_in_start_when_the_operation_is_complete) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *request) {
+                                     *request = world.start();
+                                     world.complete(*request);
+                                     return MPI_SUCCESS;
+                                 }),
+                                 receiver{&end});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(transform, a_call_that_starts_nothing_is_complete) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) {}), receiver{&end});
+    ex::start(operation);
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(transform, passes_the_values_on) {
+    ticket t;
+    int sum = 0;
+    ending end;
+    auto operation =
+        ex::connect(ex::just(1, std::string("x")) | thence::transform_mpi([&](int &i, std::string &s, MPI_Request *r) {
+                        i += 40;
+                        s += "y";
+                        return start_one{&t}(r);
+                    }) | ex::then([&](int i, std::string s) { sum = i + static_cast<int>(s.size() - 1); }),
+                    receiver{&end});
+    ex::start(operation);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    EXPECT_EQ(sum, 42);
+}
+
+TEST_P(transform, buffers_moved_in_live_until_completion) {
+    ticket t;
+    std::weak_ptr<int> watched;
+    ending end;
+    {
+        auto buffer = std::make_shared<int>(1);
+        watched = buffer;
+        auto operation = ex::connect(
+            ex::just(std::move(buffer)) | thence::transform_mpi([&](std::shared_ptr<int> &, MPI_Request *r) {
+                return start_one{&t}(r);
+            }) | ex::then([](std::shared_ptr<int>) {}), // ends it
+            receiver{&end});
+        ex::start(operation);
+        let_run();
+        EXPECT_FALSE(watched.expired());
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+        EXPECT_TRUE(watched.expired());
+    }
+}
+
+TEST_P(transform, sends_the_status_where_it_is_asked_for) {
+    for (const bool at_once : {false, true}) {
+        ticket t;
+        int source = -1;
+        ending end;
+        auto operation = ex::connect(ex::just(7) |
+                                         thence::transform_mpi(
+                                             [&](int, MPI_Request *r) {
+                                                 start_one{&t}(r);
+                                                 if (at_once) {
+                                                     world.complete(t, {5});
+                                                 }
+                                             },
+                                             thence::with_status) |
+                                         ex::then([&](int, MPI_Status status) { source = status.MPI_SOURCE; }),
+                                     receiver{&end});
+        ex::start(operation);
+        if (!at_once) {
+            world.complete(t, {5});
+        }
+        EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+        EXPECT_EQ(source, 5);
+    }
+}
+
+// Elsewhere such a call completed its receiver with the error and then with a value.
+TEST_P(transform, a_failing_start_call_completes_once) {
+    ending end;
+    auto operation =
+        ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }), receiver{&end});
+    ex::start(operation);
+    let_run();
+    EXPECT_EQ(end.errors, 1);
+    EXPECT_EQ(end.all(), 1);
+    EXPECT_EQ(end.call_error(), MPI_ERR_RANK);
+}
+
+TEST_P(transform, the_text_of_an_error_is_kept) {
+    ending end;
+    auto operation =
+        ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }), receiver{&end});
+    ex::start(operation);
+    try {
+        std::rethrow_exception(end.error);
+    } catch (const thence::error &e) {
+        EXPECT_EQ(e.code(), MPI_ERR_RANK);
+        EXPECT_NE(std::string(e.what()).find("of the fake"), std::string::npos) << e.what();
+    }
+}
+
+TEST_P(transform, a_callable_that_throws_completes_with_what_it_threw) {
+    ending end;
+    auto operation =
+        ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) -> int { throw 3; }), receiver{&end});
+    ex::start(operation);
+    EXPECT_EQ(end.errors, 1);
+    EXPECT_THROW(std::rethrow_exception(end.error), int);
+}
+
+// Elsewhere an error that the first test found became a value.
+TEST_P(transform, truncation_found_at_once_is_an_error) {
+    for (const bool before : {true, false}) {
+        ticket t;
+        ending end;
+        auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
+                                         start_one{&t}(r);
+                                         if (before) {
+                                             world.complete(t, {.error = MPI_ERR_TRUNCATE});
+                                         }
+                                     }),
+                                     receiver{&end});
+        ex::start(operation);
+        if (!before) {
+            world.complete(t, {.error = MPI_ERR_TRUNCATE});
+        }
+        EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+        EXPECT_EQ(end.errors, 1);
+        EXPECT_EQ(end.completion_error(), MPI_ERR_TRUNCATE);
+        reported();
+    }
+}
+
+TEST_P(transform, errors_of_the_predecessor_pass) {
+    ticket t;
+    ending end;
+    auto operation =
+        ex::connect(ex::just() | ex::then([] { throw 1; }) | thence::transform_mpi(start_one{&t}), receiver{&end});
+    ex::start(operation);
+    EXPECT_EQ(end.errors, 1);
+    EXPECT_THROW(std::rethrow_exception(end.error), int);
+    EXPECT_EQ(t.q, nullptr) << "nothing was started";
+}
+
+TEST_P(transform, a_stop_of_the_predecessor_passes) {
+    ticket first;
+    ticket second;
+    ending end;
+    ex::inplace_stop_source stop;
+    auto operation =
+        ex::connect(one(first) | thence::transform_mpi(start_one{&second}), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.stops, 1);
+    EXPECT_EQ(second.q, nullptr) << "nothing more was started";
+}
+
+TEST_P(transform, allocates_nothing) {
+    if (std::string(GetParam().engine) == "testsome") {
+        GTEST_SKIP() << "the fake's MPI_Testsome allocates by itself";
+    }
+    ticket t;
+    const auto round = [&] {
+        ending end;
+        auto operation = ex::connect(
+            ex::just(1) | thence::transform_mpi([&](int, MPI_Request *r) { start_one{&t}(r); }), receiver{&end});
+        ex::inplace_stop_source stop;
+        ending other;
+        ticket u;
+        auto cancellable = ex::connect(one(u), receiver{&other, stop.get_token()});
+        const long before = allocations;
+        ex::start(operation);
+        ex::start(cancellable);
+        const long allocated = allocations - before;
+        world.complete(t);
+        world.complete(u);
+        EXPECT_TRUE(eventually([&] { return end.values == 1 && other.values == 1; }));
+        return allocated;
+    };
+    for (int i = 0; i < 20; ++i) {
+        round(); // the library's own pools fill
+    }
+    EXPECT_EQ(round(), 0);
+}
+
+TEST_P(transform, a_completion_may_start_the_next_operation) {
+    ticket first;
+    ticket second;
+    ending end;
+    auto operation = ex::connect(one(first) | ex::let_value([&] { return one(second); }), receiver{&end});
+    ex::start(operation);
+    world.complete(first);
+    EXPECT_TRUE(eventually([&] { return second.q != nullptr; }));
+    EXPECT_EQ(end.all(), 0);
+    world.complete(second);
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+}
+
+TEST_P(transform, a_sender_may_be_connected_again) {
+    ticket t;
+    const auto sender = one(t);
+    for (int i = 0; i < 2; ++i) {
+        ending end;
+        auto operation = ex::connect(sender, receiver{&end});
+        ex::start(operation);
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    }
+}
+
+template <class S, class Env, class... Sigs> constexpr bool completes_with() {
+    return std::is_same_v<ex::completion_signatures_of_t<S, Env>, ex::completion_signatures<Sigs...>>;
+}
+using unstoppable_env = receiver<>::environment;
+using stoppable_env = receiver<stoppable>::environment;
+using plain = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}));
+using with_status = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}, thence::with_status));
+using left_alone = decltype(ex::just(1) | thence::transform_mpi([](int, MPI_Request *) {}, thence::uncancellable));
+static_assert(completes_with<plain, unstoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr)>());
+static_assert(completes_with<plain, stoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr),
+                             ex::set_stopped_t()>());
+static_assert(completes_with<with_status, unstoppable_env, ex::set_value_t(int, MPI_Status),
+                             ex::set_error_t(std::exception_ptr)>());
+static_assert(completes_with<left_alone, stoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr)>());
+
+THENCE_RULES(transform);
+
+} // namespace

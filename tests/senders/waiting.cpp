@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// thence::sync_wait makes progress, refuses where it could never return, and scopes wait for what is in flight.
+#include "support.hpp"
+
+namespace {
+
+using namespace sender_tests;
+
+class waiting : public senders {};
+
+// Completes the operation in MPI's own progress, so only a thread that makes some ends it.
+auto completed_by_progress() {
+    return ex::just(3) | thence::transform_mpi([](int, MPI_Request *r) {
+               *r = world.start();
+               world.complete_in_progress(*r);
+           });
+}
+
+TEST_P(waiting, makes_progress) {
+    auto [three] = thence::sync_wait(completed_by_progress()).value();
+    EXPECT_EQ(three, 3);
+}
+
+TEST_P(waiting, throws_the_error) {
+    EXPECT_THROW(thence::sync_wait(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; })),
+                 thence::mpi_error);
+}
+
+TEST_P(waiting, is_empty_when_stopped) {
+    auto stops = []() -> ex::task<> { co_await ex::just_stopped(); };
+    EXPECT_FALSE(thence::sync_wait(stops()).has_value());
+}
+
+TEST_P(waiting, runs_what_is_scheduled_on_its_thread) {
+    const auto here = std::this_thread::get_id();
+    auto [same] = thence::sync_wait(ex::read_env(ex::get_scheduler) | ex::let_value([](auto scheduler) {
+                                        return completed_by_progress() | ex::continues_on(scheduler) |
+                                               ex::then([](int) { return std::this_thread::get_id(); });
+                                    }))
+                      .value();
+    EXPECT_EQ(same, here);
+}
+
+TEST_P(waiting, a_task_awaits_operations) {
+    auto sum = []() -> ex::task<int> {
+        int total = 0;
+        for (int i = 0; i < 10; ++i) {
+            total += co_await completed_by_progress();
+        }
+        co_return total;
+    };
+    auto [total] = thence::sync_wait(sum()).value();
+    EXPECT_EQ(total, 30);
+}
+
+TEST_P(waiting, inside_a_completion_is_refused) {
+    ticket t;
+    bool refused = false;
+    ending end;
+    auto operation = ex::connect(one(t) | ex::then([&] {
+                                     try {
+                                         thence::sync_wait(completed_by_progress());
+                                     } catch (const std::logic_error &) {
+                                         refused = true;
+                                     }
+                                 }),
+                                 receiver{&end});
+    ex::start(operation);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    EXPECT_TRUE(refused);
+    thence::sync_wait(completed_by_progress()); // not any more
+}
+
+#if defined(THENCE_EXECUTION_IS_THENCE) || defined(THENCE_EXECUTION_IS_STD)
+// Elsewhere a scope that ended with operations in flight hung.
+TEST_P(waiting, leaving_a_scope_waits_for_operations_in_flight) {
+    ex::counting_scope scope;
+    std::atomic<int> done{0};
+    for (int i = 0; i < 5; ++i) {
+        ex::spawn(completed_by_progress() | ex::then([&](int) noexcept { ++done; }) |
+                      ex::upon_error([](auto &&) noexcept {}),
+                  scope.get_token());
+    }
+    thence::sync_wait(scope.join());
+    EXPECT_EQ(done, 5);
+}
+
+TEST_P(waiting, leaving_a_scope_may_cancel_operations_in_flight) {
+    ex::counting_scope scope;
+    ticket tickets[4];
+    for (ticket &t : tickets) {
+        ex::spawn(one(t) | ex::upon_error([](auto &&) noexcept {}), scope.get_token());
+    }
+    scope.request_stop();
+    thence::sync_wait(scope.join()); // nobody completes them
+    EXPECT_EQ(world.cancel_calls, 4U);
+}
+#endif
+
+THENCE_RULES(waiting);
+
+} // namespace
