@@ -39,7 +39,8 @@ def info_says_what_is_in_force(program):
     assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE"}, facts
     text = succeed(run(program, "info"))
-    for fact in (facts["engine"], facts["engine_why"], facts["hook"], facts["helper"], facts["abi"], facts["mpi"]["library"], *facts["settings"]):
+    said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
+    for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
         assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
 
 
