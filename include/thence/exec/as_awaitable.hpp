@@ -118,6 +118,8 @@ private:
         innermost_starting = &here;
         exec::start(operation_);
         innermost_starting = here.outer;
+        if (here.completed)
+            starting_ = nullptr; // else this may be gone
         return here.completed;
     }
     [[gnu::noinline]] bool is_starting() const noexcept {
@@ -137,7 +139,7 @@ private:
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
-    starting *starting_ = nullptr;              // dangles when await_suspend has returned
+    starting *starting_ = nullptr;              // dangles when await_suspend has returned true
     std::coroutine_handle<Promise> coroutine_;
     connect_result_t<S, awaiting_receiver> operation_;
 };
