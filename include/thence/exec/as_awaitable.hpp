@@ -22,6 +22,8 @@
 #include <thence/exec/detail/as_exception.hpp>
 #include <thence/exec/detail/variant.hpp>
 
+#include <cstdint>
+
 namespace thence::exec {
 
 namespace detail {
@@ -114,24 +116,22 @@ private:
     // another one.
     [[gnu::noinline]] bool completes_in_start() noexcept {
         starting here{this, innermost_starting};
-        starting_ = &here;
+        starting_ = reinterpret_cast<std::uintptr_t>(&here);
         innermost_starting = &here;
         exec::start(operation_);
         innermost_starting = here.outer;
-        if (here.completed)
-            starting_ = nullptr; // else this may be gone
         return here.completed;
     }
-    [[gnu::noinline]] bool is_starting() const noexcept {
+    [[gnu::noinline]] starting *being_started() const noexcept {
         // Both must match: the address of an awaitable, or of a frame, that is gone may be in use again.
         for (starting *s = innermost_starting; s != nullptr; s = s->outer)
-            if (s == starting_ && s->awaitable == this)
-                return true;
-        return false;
+            if (reinterpret_cast<std::uintptr_t>(s) == starting_ && s->awaitable == this)
+                return s;
+        return nullptr;
     }
     void complete() noexcept {
-        if (is_starting())
-            starting_->completed = true;
+        if (starting *const now = being_started(); now != nullptr)
+            now->completed = true;
         else if (outcome_.empty())
             coroutine_.promise().unhandled_stopped().resume();
         else
@@ -139,7 +139,7 @@ private:
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
-    starting *starting_ = nullptr;              // dangles when await_suspend has returned true
+    std::uintptr_t starting_ = 0;               // an address: nothing may lie there any more
     std::coroutine_handle<Promise> coroutine_;
     connect_result_t<S, awaiting_receiver> operation_;
 };
