@@ -16,6 +16,7 @@ from pathlib import Path
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
     "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
+    "sender_pair", "await_recv",
 ]
 ENGINES = {"openmpi", "mpich", "testsome"}
 SKIPPED = 77

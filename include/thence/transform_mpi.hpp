@@ -35,8 +35,8 @@
  *
  *  Source: Biddiscombe et al. 2025, sections 2.1 and 2.3. */
 
-#include <thence/senders/completions.hpp>
-#include <thence/senders/operation.hpp>
+#include <thence/senders/detail/completions.hpp>
+#include <thence/senders/detail/operation.hpp>
 #include <thence/senders/sync_wait.hpp>
 
 namespace thence {

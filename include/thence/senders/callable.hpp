@@ -72,7 +72,10 @@ template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_
     }
 }
 
-template <class T> inline constexpr bool is_code = std::is_void_v<T> || std::is_same_v<T, int>;
+// The header of the standard ABI has enumerators for the codes.
+template <class T>
+inline constexpr bool is_code = std::is_void_v<T> || std::is_same_v<T, int> ||
+                                (std::is_enum_v<T> && std::is_convertible_v<T, int>);
 
 template <class F, std::size_t N, class... Vs> consteval bool returns_code() {
     if constexpr (takes_one<F, Vs...>)

@@ -21,8 +21,8 @@
 
 #include <thence/continuation.hpp>
 #include <thence/execution.hpp>
-#include <thence/senders/completions.hpp>
-#include <thence/senders/continuation_requests.hpp>
+#include <thence/senders/detail/completions.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 
 namespace thence {
 

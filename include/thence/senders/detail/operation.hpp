@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_OPERATION_HPP
-#define THENCE_SENDERS_OPERATION_HPP
+#ifndef THENCE_SENDERS_DETAIL_OPERATION_HPP
+#define THENCE_SENDERS_DETAIL_OPERATION_HPP
 
 // One operation of MPI between its start and its completion: the requests that a call has made are given to one
 // continuation, which completes the operation. Nothing here is allocated, and nothing known of senders.
@@ -21,7 +21,7 @@
 #include <optional>
 
 #include <thence/senders/callable.hpp>
-#include <thence/senders/continuation_requests.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/senders/error.hpp>
 
 namespace thence::detail {

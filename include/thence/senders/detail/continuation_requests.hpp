@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
-#define THENCE_SENDERS_CONTINUATION_REQUESTS_HPP
+#ifndef THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
+#define THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
 
 // The continuation requests of the senders: one for all operations of the process that nobody can stop, and one for
 // each that somebody can, since a stop request cancels what is registered with a continuation request (thence_cancel).

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_COMPLETIONS_HPP
-#define THENCE_SENDERS_COMPLETIONS_HPP
+#ifndef THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
+#define THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
 
 // How a sender over MPI completes, computed from how its predecessor does, with nothing but what every implementation
 // of senders has.
