@@ -55,9 +55,11 @@ TEST(Allocations, algorithms_make_none) {
               0);
 }
 
-TEST(Allocations, a_coroutine_allocates_its_frame_alone) {
+TEST(Allocations, a_coroutine_allocates_its_frame_alone_and_once) {
     EXPECT_EQ(allocated_by([] { ex::sync_wait(leaf()); }), 1);
-    EXPECT_EQ(allocated_by([] { ex::sync_wait(parent()); }), 3);
+    constexpr bool kept = THENCE_EXEC_KEEPS_FRAMES != 0; // not where a sanitizer is to see them go
+    EXPECT_LE(allocated_by([] { ex::sync_wait(parent()); }), kept ? 2 : 3);
+    EXPECT_EQ(allocated_by([] { ex::sync_wait(parent()); }), kept ? 0 : 3);
 }
 
 TEST(Allocations, any_sender_makes_none_for_what_fits) {

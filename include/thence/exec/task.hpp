@@ -9,7 +9,7 @@
  *
  *  A task starts when it is awaited or its operation is started. It asks whoever waits for it for the stop token, which
  *  is get_stop_token in its environment. When something it awaits is stopped, it ends there, its local objects are
- *  destroyed with it, and it is stopped itself. Its frame is its only allocation.
+ *  destroyed with it, and it is stopped itself. Its frame is its only allocation; each thread keeps some for the next.
  *
  *  It goes on wherever what it awaited completed, as std::execution::task does with an inline scheduler; write
  *  `co_await (sender | continues_on(scheduler))` to go on elsewhere.
@@ -23,6 +23,7 @@
 //    which the coroutine never runs again. It may destroy the frame then.
 
 #include <thence/exec/as_awaitable.hpp>
+#include <thence/exec/detail/frame_memory.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
 
 namespace thence::exec {
@@ -42,7 +43,7 @@ struct task_env {
     inplace_stop_token query(get_stop_token_t) const noexcept { return token; }
 };
 
-struct task_promise_base {
+struct task_promise_base : kept_frame {
     task_waiter *waiter = nullptr;
     inplace_stop_token token;
 
