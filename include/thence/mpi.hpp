@@ -273,7 +273,7 @@ private:
         auto to = detail::elements_of(out);
         return transform_mpi(
             ex::just(),
-            [=](MPI_Request *request) {
+            [=](MPI_Request *request) -> int {
                 if (sends && receives && from.count() / send_parts != to.count() / receive_parts)
                     return MPI_ERR_COUNT; // the parts differ in size
                 return detail::with_datatype(
