@@ -4,6 +4,7 @@
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
+#include "progress/progress.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -89,6 +90,7 @@ int read_info(MPI_Info info, cr_options &options) {
 
 void cancel_all(continuation_request &cr) noexcept {
     busy_scope cancelling;
+    const std::scoped_lock guard(progress::helper_in_progress);
     for_each_attached([&](continuation &c, control_word kind) {
         if (c.cr != &cr) {
             return;

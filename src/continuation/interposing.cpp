@@ -302,6 +302,7 @@ int free_request(MPI_Request *request) noexcept {
 }
 
 int cancel_request(MPI_Request *request) noexcept {
+    const std::scoped_lock guard(progress::helper_in_progress);
     if (!kept_somewhere()) {
         return table.Cancel(request);
     }

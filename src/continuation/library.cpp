@@ -11,6 +11,7 @@
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,7 +41,12 @@ bool outstanding() noexcept {
 bool help() noexcept {
     this_thread.helper = true;
     const bool was_ready = !any_thread_queue.empty();
-    return progress() != 0 || was_ready;
+    {
+        const busy_scope polling;
+        const std::scoped_lock guard(progress::helper_in_progress);
+        engine::current->progress();
+    }
+    return run_ready(LONG_MAX) != 0 || was_ready;
 }
 
 void visit_operations(engine::operation_visitor visit, void *context) {

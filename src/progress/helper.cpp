@@ -16,6 +16,9 @@
 #include <time.h>
 
 namespace thence::progress {
+
+std::mutex helper_in_progress;
+
 namespace {
 
 std::mutex mutex_; // guards starting and stopping

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <mutex>
 
 namespace thence::progress {
 
@@ -31,6 +32,10 @@ bool require_helper();
 const char *helper_state() noexcept;
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
+
+// Held by the helper while it lets MPI progress, and by who cancels. Open MPI (4.1, 5.0) may complete a receive twice,
+// and crash, if one thread cancels what another matches: a program with one thread must not meet that because of ours.
+extern std::mutex helper_in_progress;
 
 // `opal_progress_register`, `MPIX_Async_start` or `none`.
 const char *hook_name() noexcept;

@@ -237,6 +237,9 @@ int Request_free(MPI_Request *handle) {
 
 int Cancel(MPI_Request *handle) {
     request *q = world.checked("MPI_Cancel", *handle);
+    if (world.while_cancelling) {
+        world.while_cancelling();
+    }
     return q == nullptr ? int{MPI_ERR_REQUEST} : world.cancel(*q);
 }
 

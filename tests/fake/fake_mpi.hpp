@@ -85,6 +85,7 @@ public:
     // Called once, by the next Testall, before it looks at anything.
     std::function<void()> at_test;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
+    std::function<void()> while_cancelling; // called inside MPI_Cancel
     // Of MPI_COMM_WORLD.
     std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
     // MPI_Test on an operation that failed says so, but not that it is complete.

@@ -124,7 +124,47 @@ TEST_F(threads, four_with_a_cr_each) {
     EXPECT_EQ(0, sum.wrong.load());
 }
 
+TEST_F(threads, cancel_races_with_running_and_each_ends_once) {
+    // This thread sends and cancels, another runs what completes: no MPI has to match and cancel at once.
+    constexpr std::size_t n = 100;
+    for (int turn = 0; turn < 20; ++turn) {
+        std::vector<outcome> seen(n);
+        std::vector<int> values(n, -1);
+        std::vector<MPI_Request> sends(n, MPI_REQUEST_NULL);
+        std::atomic<bool> over{false};
+        for (std::size_t i = 0; i < n; ++i) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Irecv(&values[i], 1, MPI_INT, rank, static_cast<int>(i), comm, &request);
+            seen[i].attach(request, cr);
+        }
+        std::thread runner([&] {
+            while (!over) {
+                thence_progress();
+            }
+        });
+        for (std::size_t i = 0; i < n; i += 2) {
+            MPI_Isend(&rank, 1, MPI_INT, rank, static_cast<int>(i), comm, &sends[i]);
+        }
+        EXPECT_EQ(MPI_SUCCESS, thence_cancel(&cr));
+        wait();
+        over = true;
+        runner.join();
+        for (std::size_t i = 0; i < n; ++i) {
+            ASSERT_EQ(1, seen[i].ended());
+            ASSERT_EQ(seen[i].cancelled() ? -1 : rank, values[i]) << "cancelled or received, never both or neither";
+            if (i % 2 == 0 && seen[i].cancelled()) {
+                int late = 0;
+                MPI_Recv(&late, 1, MPI_INT, rank, static_cast<int>(i), comm, MPI_STATUS_IGNORE);
+            }
+        }
+        MPI_Waitall(static_cast<int>(n), sends.data(), MPI_STATUSES_IGNORE);
+    }
+}
+
 TEST_F(threads, cancel_races_with_completion_and_each_ends_once) {
+#if defined(OPEN_MPI)
+    GTEST_SKIP() << "MPI_Cancel of Open MPI fails when another thread matches the receive meanwhile";
+#endif
     constexpr std::size_t n = 100;
     for (int turn = 0; turn < 10; ++turn) {
         std::vector<outcome> seen(n);
@@ -249,6 +289,65 @@ TEST_F(helper, leaves_callbacks_of_thread_application_alone) {
     EXPECT_EQ(1, seen.calls.load());
     EXPECT_EQ(std::this_thread::get_id(), seen.id);
     MPI_Request_free(&application);
+}
+
+// One rank sends while the other cancels, and the other's helper, if it is there, runs what completes. Half of the
+// receives have a continuation.
+TEST_F(helper, cancel_meets_messages_of_another_rank) {
+    constexpr int n = 200;
+    if (size != 2) {
+        GTEST_SKIP() << "needs two ranks";
+    }
+    for (int turn = 0; turn < 200; ++turn) {
+        if (turn % 2 != rank) {
+            std::vector<MPI_Request> sends(n);
+            MPI_Barrier(comm);
+            for (int i = 0; i < n; ++i) {
+                MPI_Isend(&rank, 1, MPI_INT, 1 - rank, i, comm, &sends[static_cast<std::size_t>(i)]);
+            }
+            MPI_Waitall(n, sends.data(), MPI_STATUSES_IGNORE);
+            MPI_Barrier(comm);
+            continue;
+        }
+        std::vector<outcome> seen(n / 2);
+        std::vector<MPI_Request> plain(n / 2);
+        std::vector<MPI_Status> statuses(n / 2);
+        std::vector<int> values(n, -1);
+        for (int i = 0; i < n; ++i) {
+            const auto at = static_cast<std::size_t>(i / 2);
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Irecv(&values[static_cast<std::size_t>(i)], 1, MPI_INT, 1 - rank, i, comm, &request);
+            if (i % 2 == 0) {
+                seen[at].attach(request, cr);
+            } else {
+                plain[at] = request;
+            }
+        }
+        MPI_Barrier(comm);
+        const auto begin = std::chrono::steady_clock::now() + std::chrono::microseconds(turn / 2);
+        while (std::chrono::steady_clock::now() < begin) {
+        }
+        for (std::size_t i = plain.size(); i-- > 0;) {
+            MPI_Cancel(&plain[i]);
+        }
+        EXPECT_EQ(MPI_SUCCESS, MPI_Cancel(&cr));
+        wait();
+        MPI_Waitall(n / 2, plain.data(), statuses.data());
+        for (int i = 0; i < n; ++i) {
+            const auto at = static_cast<std::size_t>(i / 2);
+            int cancelled = 0;
+            MPI_Test_cancelled(i % 2 == 0 ? seen[at].statuses.data() : &statuses[at], &cancelled);
+            ASSERT_EQ(cancelled != 0 ? -1 : 1 - rank, values[static_cast<std::size_t>(i)]);
+            if (cancelled != 0) {
+                int late = 0;
+                MPI_Recv(&late, 1, MPI_INT, 1 - rank, i, comm, MPI_STATUS_IGNORE);
+            }
+        }
+        for (const outcome &each : seen) {
+            ASSERT_EQ(1, each.ended());
+        }
+        MPI_Barrier(comm);
+    }
 }
 
 TEST_F(helper, by_setting_runs_callbacks_of_any_cr) {

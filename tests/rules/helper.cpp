@@ -47,6 +47,26 @@ TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
     }
 }
 
+// Open MPI would crash if it matched a receive that is being cancelled.
+TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    pending(n, c);
+    const unsigned long long at_first = world.progress_calls;
+    EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 10; })) << "it is at work";
+    int cancels = 0;
+    world.while_cancelling = [&] {
+        const unsigned long long before = world.progress_calls;
+        std::this_thread::sleep_for(20ms);
+        EXPECT_EQ(world.progress_calls, before);
+        ++cancels;
+    };
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_EQ(cancels, 1);
+    EXPECT_TRUE(soon([&] { return n.runs == 1; }));
+    world.while_cancelling = nullptr;
+}
+
 TEST_P(helper, helper_thread_runs_only_any_thread_crs) {
     cr any(THENCE_CR_ANY_THREAD);
     cr application;
