@@ -126,7 +126,10 @@ THENCE_EXPORT int thence_free(MPI_Request *cr);
  *  what they are (`detects_persistent` of thence_cr_query()) are cancelled if libthence saw them created as sends or
  *  receives; others are left alone, and are the user's to cancel.
  *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`.
- *  @note While MPI is asked, the error handler of `MPI_COMM_WORLD` is `MPI_ERRORS_RETURN`, for all threads. */
+ *  @note While MPI is asked, the error handler of `MPI_COMM_WORLD` is `MPI_ERRORS_RETURN`, for all threads.
+ *  @note Open MPI (4.1 and 5.0) itself may crash, hang or report wrongly when one thread cancels a receive that another
+ *        matches at that moment (in `MPI_Isend` to itself, or by making progress). The helper thread stays out of the
+ *        way; other threads of the program must be kept out by the program, as for MPI_Cancel. */
 THENCE_EXPORT int thence_cancel(MPI_Request *cr);
 
 /** @brief Take the data pointers of failed continuations of a CR with `THENCE_CR_REPORT_FAILED`.
@@ -136,7 +139,8 @@ THENCE_EXPORT int thence_cancel(MPI_Request *cr);
  *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
 THENCE_EXPORT int thence_get_failed(MPI_Request cr, int *count, void **data);
 
-/** @brief Make progress and run what may run outside a test of its CR.
+/** @brief Run what is ready and may run outside a test of its CR; if nothing is, make progress, and run what that made
+ *  ready.
  *  @return `MPI_SUCCESS`.
  *  @note Threads: any. Inside a callback it makes progress and runs nothing. */
 THENCE_EXPORT int thence_progress(void);

@@ -224,6 +224,28 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     return attached(*c, kind);
 }
 
+namespace {
+
+// Gives back what begin_single() took.
+void undo_begin(continuation &c) noexcept {
+    c.set_control(phase::free, std::memory_order_relaxed);
+    ++this_thread.stock.count;
+    c.cr->unregister();
+}
+
+} // namespace
+
+bool finish_refused() noexcept {
+    continuation &c = *this_thread.stock.head;
+    if (c.control().is(control_word::may_run) || c.cr->has(THENCE_CR_ENQUEUE_COMPLETE) ||
+        !engine::try_finish_complete(c.first.request, c.first.status)) {
+        return false;
+    }
+    undo_begin(c);
+    this_thread.counts.immediate.add();
+    return true;
+}
+
 withdrawn withdraw(MPI_Request &request) noexcept {
     continuation &c = *this_thread.stock.head;
     const control_word kind = c.control();
@@ -231,9 +253,7 @@ withdrawn withdraw(MPI_Request &request) noexcept {
                            (kind.is(control_word::may_run) ? THENCE_MAY_RUN : 0U);
     const withdrawn result{{c.callback, c.data, kind.form(), flags, c.where}, c.first.status, c.cr->handle()};
     request = c.first.request;
-    c.set_control(phase::free, std::memory_order_relaxed);
-    ++this_thread.stock.count;
-    c.cr->unregister();
+    undo_begin(c);
     return result;
 }
 

@@ -94,6 +94,10 @@ enum class single_result { attached, not_tried, refused, complete };
     return single_result::attached;
 }
 
+// After a refusal: true if the operation was complete, as a short send is at once. Its results are the user's then, and
+// nothing is left of what began; else withdraw() is to be called.
+bool finish_refused() noexcept;
+
 struct withdrawn {
     attachment what;
     MPI_Status *status;

@@ -120,6 +120,11 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
     const control_word kind = c.take_control(); // from attached to free, which is where it runs
     if (kind == pushed_single(signature::paper) && engine::try_finish(c.first.request, c.first.status)) [[likely]] {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
+    } else if (kind == pushed_single(signature::own) && engine::try_finish(c.first.request, c.first.status)) {
+        const int result = reinterpret_cast<thence_callback *>(c.callback)(MPI_SUCCESS, c.first.status, c.data);
+        if (result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, result);
+        }
     } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
                c.first.error == MPI_SUCCESS) {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
@@ -227,16 +232,35 @@ void run(continuation &c) noexcept {
     this_thread.counts.completed.add();
 }
 
+namespace {
+
+// Mostly one continuation is ready: that needs no loop. Returns how many ran.
+[[gnu::always_inline]] inline long run_from(base::ready_queue<continuation> &queue, long limit) noexcept {
+    continuation *c = queue.pop_newcomer();
+    if (c == nullptr) [[unlikely]] {
+        return run_queue(queue, limit);
+    }
+    {
+        running_scope running;
+        run_alone(*c, c->cr);
+        this_thread.current->release();
+        this_thread.counts.completed.add();
+    }
+    return queue.empty() || limit == 1 ? 1 : 1 + run_queue(queue, limit == LONG_MAX ? limit : limit - 1);
+}
+
+} // namespace
+
 long run_ready(long limit) noexcept {
     if (limit <= 0 || !free_to_run()) {
         return 0;
     }
     long ran = 0;
     if (!application_queue.empty() && !this_thread.helper) {
-        ran = run_queue(application_queue, limit);
+        ran = run_from(application_queue, limit);
     }
     if (!any_thread_queue.empty() && ran != limit) {
-        ran += run_queue(any_thread_queue, limit - ran);
+        ran += run_from(any_thread_queue, limit - ran);
     }
     return ran;
 }

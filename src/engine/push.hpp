@@ -67,6 +67,14 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     return true;
 }
 
+// The same for a request that try_push() refused: false also if it is not complete, or persistent.
+inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept {
+    using namespace openmpi;
+    const request_view request(handle);
+    return handle != MPI_REQUEST_NULL && request.complete().load(std::memory_order_acquire) == completed && !request.persistent() &&
+           try_finish(handle, status);
+}
+
 #else
 
 using push_callback = int (*)(void *request);
@@ -75,6 +83,9 @@ inline bool try_push(MPI_Request, push_callback, void *) noexcept {
     return false;
 }
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
+    return false;
+}
+inline bool try_finish_complete(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
 
