@@ -54,18 +54,21 @@ private:
         int complete = 0;
         MPI_Irecv(&in_, 1, MPI_CHAR, peer_, 0, MPI_COMM_WORLD, &receive);
         thence_attach(1, &receive, on_message, this, 0, MPI_STATUSES_IGNORE, cr_, &complete);
-        if (complete != 0) { // only the first of a block can be there already
+        if (complete != 0) { // mostly the first of a block
             next();
         }
     }
-    // The next receive is posted before the message that its sender waits for, as a user would.
+    // In the order of with_wait(): rank 0 posts its receive before it sends, rank 1 answers first.
     void next() {
         --left_;
+        if (!first_) {
+            send();
+        }
         if (left_ > 0) {
             receive_next();
-        }
-        if (left_ > 0 || !first_) {
-            send();
+            if (first_) {
+                send();
+            }
         }
     }
     static int on_message(int, MPI_Status *, void *data) {

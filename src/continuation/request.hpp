@@ -59,6 +59,13 @@ public:
         set_reported(false); // while it is active, so nobody can report it idle before
         drop(2 * n);
     }
+    // The same of one where no other thread is in MPI or in the library.
+    void release_alone() noexcept {
+        set_reported(false);
+        const long left = references_.load(std::memory_order_relaxed) - 2;
+        references_.store(left, std::memory_order_relaxed);
+        after_drop(left);
+    }
     // As if it had not been registered.
     void unregister() noexcept { drop(2); }
     // A wait has nothing more to do once the CR is idle.

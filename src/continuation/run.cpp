@@ -2,6 +2,7 @@
 #include "continuation/run.hpp"
 
 #include "continuation/interposing.hpp"
+#include "continuation/library.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/standstill.hpp"
 #include "continuation/thread_state.hpp"
@@ -20,19 +21,30 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread, which is free to, runs continuations, and says so to interposed calls.
+// This thread, which is free to, runs continuations, and says so to interposed calls. `alone`: no other thread is in MPI
+// or in the library, so the count needs no locked instruction.
 class running_scope {
 public:
-    running_scope() noexcept {
-        attention.fetch_add(attention_running, std::memory_order_relaxed);
+    explicit running_scope(bool alone = false) noexcept : alone_(alone) {
+        change(attention_running);
         this_thread.busy += thread_state::running_mark + 1;
     }
     ~running_scope() {
         this_thread.busy -= thread_state::running_mark + 1;
-        attention.fetch_sub(attention_running, std::memory_order_relaxed);
+        change(-attention_running);
     }
     running_scope(const running_scope &) = delete;
     running_scope &operator=(const running_scope &) = delete;
+
+private:
+    void change(std::uint64_t by) const noexcept {
+        if (alone_) {
+            attention.store(attention.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+        } else {
+            attention.fetch_add(by, std::memory_order_relaxed);
+        }
+    }
+    bool alone_;
 };
 
 // Still inside thence_attach() on another thread, or under a visitor's eyes: both are brief and end with `attached`.
@@ -241,9 +253,14 @@ namespace {
         return run_queue(queue, limit);
     }
     {
-        running_scope running;
+        const bool alone = !others_may_attach.load(std::memory_order_relaxed);
+        running_scope running(alone);
         run_alone(*c, c->cr);
-        this_thread.current->release();
+        if (alone) {
+            this_thread.current->release_alone();
+        } else {
+            this_thread.current->release();
+        }
         this_thread.counts.completed.add();
     }
     return queue.empty() || limit == 1 ? 1 : 1 + run_queue(queue, limit == LONG_MAX ? limit : limit - 1);
@@ -380,6 +397,19 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
     return MPI_SUCCESS;
 }
 
+namespace {
+
+// Until something may be ready. Whatever stands between two looks at MPI delays every message by half of it.
+void wait_for_news(const continuation_request &cr) noexcept {
+    constexpr int looks = 1000;
+    busy_scope polling;
+    for (int i = 0; i < looks && application_queue.empty() && any_thread_queue.empty() && !cr.idle(); ++i) {
+        engine::current->progress();
+    }
+}
+
+} // namespace
+
 test_result wait(continuation_request &cr) noexcept {
     for (;;) {
         const test_result result = test(cr);
@@ -387,6 +417,12 @@ test_result wait(continuation_request &cr) noexcept {
             return result;
         }
         run_ready(LONG_MAX); // a wait is no single test: max_poll does not bound it
+        if (free_to_run() && !cr.has(THENCE_CR_POLL_ONLY)) {
+            do {
+                wait_for_news(cr);
+                run_ready(LONG_MAX);
+            } while (!cr.idle());
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <mutex>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -30,30 +30,80 @@ std::atomic<const char *> obstacle_{nullptr}; // why there can be no helper
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
 
-// How long to keep away from MPI after `misses` polls without a find.
+using nanoseconds = long;
+
+nanoseconds read_clock(clockid_t clock) noexcept {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return t.tv_sec * 1000000000L + t.tv_nsec;
+}
+
+// The length of sleeps that leaves half of a processor to others. What a sleep itself costs differs between machines by
+// more than ten: so it is measured.
+class pace {
+public:
+    // The next sleep is the first after something else.
+    void begin() noexcept { sleeps_ = 0; }
+    nanoseconds next() noexcept {
+        if (sleeps_ == window) {
+            const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID) - used_;
+            const nanoseconds passed = read_clock(CLOCK_MONOTONIC) - begun_;
+            const nanoseconds wanted = used * 100 / most_percent;
+            sleep_ = std::clamp(sleep_ + (wanted - passed) / window / 2, shortest, longest);
+            sleeps_ = 0;
+        }
+        if (sleeps_ == 0) {
+            used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+            begun_ = read_clock(CLOCK_MONOTONIC);
+        }
+        ++sleeps_;
+        return sleep_;
+    }
+
+    static constexpr nanoseconds shortest = 1000;
+    static constexpr nanoseconds longest = 50000;
+
+private:
+    static constexpr nanoseconds window = 32;
+    static constexpr nanoseconds most_percent = 46;
+
+    nanoseconds sleep_ = shortest;
+    nanoseconds sleeps_ = 0;
+    nanoseconds used_ = 0;
+    nanoseconds begun_ = 0;
+};
+
+// How long to keep away from MPI after polls without a find: not at all, then for the shortest sleeps, then for such
+// that leave half of the processor, and after seconds for the longest.
 class back_off {
 public:
     void found() noexcept { misses_ = 0; }
     void missed() noexcept {
-        ++misses_;
-        if (misses_ < spins) {
-            return;
-        }
         if (misses_ < spins + yields) {
-            sched_yield();
+            ++misses_;
+            if (misses_ > spins) {
+                sched_yield();
+            }
+            if (misses_ == spins + yields) {
+                slept_since_ = read_clock(CLOCK_MONOTONIC);
+                pace_.begin();
+            }
             return;
         }
-        const timespec pause{0, misses_ < spins + yields + short_sleeps ? short_sleep_ns : long_sleep_ns};
+        const nanoseconds slept = read_clock(CLOCK_MONOTONIC) - slept_since_;
+        const timespec pause{0, slept < eager ? pace::shortest : slept < patient ? pace_.next() : pace::longest};
         nanosleep(&pause, nullptr);
     }
 
 private:
     static constexpr unsigned spins = 200;
     static constexpr unsigned yields = 50;
-    static constexpr unsigned short_sleeps = 200000; // about a second of them
-    static constexpr long short_sleep_ns = 1000;
-    static constexpr long long_sleep_ns = 50000;
+    static constexpr nanoseconds eager = 25000000;      // 25 ms
+    static constexpr nanoseconds patient = 10000000000; // 10 s
+
     unsigned misses_ = 0;
+    nanoseconds slept_since_ = 0;
+    pace pace_;
 };
 
 void rest() noexcept {
