@@ -7,6 +7,7 @@ Checks of the command `thence`, one function each, named for what must hold.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -82,6 +83,18 @@ def wrong_usage_is_told(program):
         assert result.returncode == 2 and result.stderr, (arguments, result)
     for arguments in (["--help"], ["info", "--help"], ["bench", "--help"], ["--version"]):
         assert succeed(run(program, *arguments)), arguments
+
+
+def the_manual_lists_every_option(program):
+    page = (Path(__file__).resolve().parents[2] / "docs/man/thence.1.in").read_text().replace("\\-", "-")
+    for part in ([], ["info"], ["bench"]):
+        text = succeed(run(program, *part, "--help"))
+        options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.MULTILINE))
+        assert "--help" in options and len(options) > 1, text
+        for option in options:
+            assert rf"\fB{option}\fR" in page, f"thence(1) does not have {option} of thence {' '.join(part)}"
+        for level in re.findall(r"{([a-z,]+)}", text):
+            assert all(rf"\fB{value}\fR" in page for value in level.split(",")), level
 
 
 def check_figure(figure):

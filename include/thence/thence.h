@@ -108,7 +108,7 @@ THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callba
  *  @param[out] status an empty status when `flag` is 1, or `MPI_STATUS_IGNORE`.
  *  @return `MPI_ERR_ARG` (null `cr` or `flag`); `MPI_ERR_REQUEST` (no live CR); with `THENCE_CR_REPORT_FAILED` and
  *          failed continuations, the error of the first of them when `flag` is 1; `MPI_ERR_PENDING`, `flag` being 0, in
- * a callback that tests in a loop while nothing but its own return could let the remaining continuations run.
+ *          a callback that tests in a loop while only its own return could let the remaining continuations run.
  *  @note Threads: one thread at a time per CR. Inside a callback it makes progress and runs nothing.
  *  @note With `THENCE_CR_NEEDS_START` a CR that is not started counts as complete, whatever is registered. */
 THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
