@@ -15,7 +15,7 @@ prefix=$work/prefix
 
 # The command, its benchmarks and the man pages are there, and work from where they are now.
 fault() { echo "installed tree: $*" >&2; exit 1; }
-bin=$work/prefix/bin/thence
+bin=$prefix/bin/thence
 timeout 60 "$bin" info | tee "$work/info.txt"
 grep -q '^engine  *[a-z]*: ' "$work/info.txt" || fault "bin/thence info names no engine"
 cmp -s <(timeout 60 "$bin" bench --list) <(timeout 60 "$build/bin/thence" bench --list) ||
