@@ -10,8 +10,8 @@
 
 namespace {
 
-// Each poll of an engine that looks looks at 2 or 4 `window` operations, the newest `window` among them if there are new
-// ones.
+// Each poll of an engine that looks looks at 2 or 4 `window` operations, the newest `window` among them if there are
+// new ones.
 constexpr int window = 32;
 
 // Receives from self with a continuation each, all registered with one CR; complete_all() ends them.
@@ -105,7 +105,8 @@ void polls_until_found(measure::work &work) {
 }
 
 void judge_cost(measure::session &session, const std::string &engine, const std::string &work) {
-    // A native engine is told of completions; any other looks at two windows, so its constant is that of full windows.
+    // Where completion is pushed, few is one. An engine that looks has its constant cost once its windows are full, and
+    // it looks at two of them, or at four where a look is cheap: four are enough for both.
     const bool native = engine == "openmpi";
     const long few = native ? 1 : 4L * window;
     const long many = 10000;

@@ -35,6 +35,9 @@ install(FILES ${PROJECT_BINARY_DIR}/package/thence.pc ${PROJECT_BINARY_DIR}/pack
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 if(TARGET man)
-  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR})
+  if(NOT TARGET thence_cli) # without the command, no page for it
+    set(without PATTERN man1 EXCLUDE)
+  endif()
+  install(DIRECTORY ${PROJECT_BINARY_DIR}/man/ DESTINATION ${CMAKE_INSTALL_MANDIR} ${without})
 endif()
 install(FILES LICENSE README.md CHANGELOG.md CITATION.cff DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -21,7 +21,7 @@ class Configuration:
     name: str  # a preset of CMakePresets.json
     mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
     what: str
-    labels: str  # a ctest label; empty: all tests
+    labels: str  # ctest labels, any of which selects a test; empty: all tests
 
 
 MATRIX = [
@@ -34,8 +34,8 @@ MATRIX = [
     Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
 ]
 SANITIZERS = [
-    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake"),
-    Configuration("tsan", "", "thread sanitizer", "fake"),
+    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec"),
+    Configuration("tsan", "", "thread sanitizer", "fake exec"),
 ]
 
 
@@ -57,11 +57,13 @@ def run(*command):
     return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
 
 
-def default_is_open_mpi_4():
-    """The MPI in PATH needs no second run under the name `openmpi` when it is that package."""
+def is_default(name):
+    """The MPI in PATH needs no second run under the name `openmpi` or `mpich` when it is that package."""
+    if name not in ("openmpi", "mpich"):
+        return False
     try:
-        resolved = {Path(subprocess.check_output(["sh", "-c", f"command -v {name}"], text=True).strip()).resolve()
-                    for name in ("mpicc", "mpicc.openmpi")}
+        resolved = {Path(subprocess.check_output(["sh", "-c", f"command -v {compiler}"], text=True).strip()).resolve()
+                    for compiler in ("mpicc", f"mpicc.{name}")}
     except subprocess.CalledProcessError:
         return False
     return len(resolved) == 1
@@ -106,12 +108,12 @@ def test(configuration, labels, jobs):
                                             text=True).split()
     if run("cmake", "--preset", configuration.name, *arguments):
         return broken("does not configure")
-    target = f"tests_{labels}" if labels else "all"
-    if run("cmake", "--build", str(build), "--parallel", str(jobs), "--target", target):
+    targets = [f"tests_{label}" for label in labels.split()] or ["all"]
+    if run("cmake", "--build", str(build), "--parallel", str(jobs), "--target", *targets):
         return broken("does not build")
     report = build / "junit.xml"
     report.unlink(missing_ok=True)
-    select = ["-L", f"^{labels}$"] if labels else []
+    select = ["-L", f"^({'|'.join(labels.split())})$"] if labels else []
     if configuration.mpi:
         select += ["-LE", "^lint$"]  # the sources are the same for every MPI
     status = run("ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--parallel", str(jobs),
@@ -130,7 +132,7 @@ def choose(names):
     known = {c.name: c for c in MATRIX + SANITIZERS}
     if names:
         return [known[name] for name in names]
-    return [c for c in MATRIX if not (c.name == "openmpi" and default_is_open_mpi_4())]
+    return [c for c in MATRIX if not is_default(c.name)]
 
 
 def main():

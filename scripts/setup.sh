@@ -19,12 +19,13 @@ has_command() { command -v "$1" >/dev/null 2>&1; }
 has_package() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
 has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
 has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
-has_clang() { compgen -c clang | grep -qxE 'clang(-[0-9]+)?'; }
+has_clang() { compgen -c clang++ | grep -qxE 'clang\+\+(-[0-9]+)?'; }
+has_clang_openmp() { compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null; }
 has_cmake() {
     has_command cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9.]*//gp')" | sort -V | head -n 1)" = 3.25 ]
 }
 
-# purposes | probe | Debian packages | why
+# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: without it some tests are skipped, that is all.
 table() {
     cat <<'EOF'
 build|has_command g++|g++|the library is C++20
@@ -45,12 +46,15 @@ test|has_command pkg-config|pkg-config|test of the installed thence.pc
 test|has_command spin|spin|model check of the native engine's protocol
 test|has_command valgrind|valgrind|instruction counts
 test|has_python numpy|python3-numpy|checks of the applications' results
+test|has_clang|?clang-19/clang|the public headers are compiled with Clang too
+test|has_clang_openmp|?libomp-19-dev/libomp-dev|the OpenMP adapter is tested with Clang's runtime too
+test|has_command groff|?groff|checks the man pages
 bench|has_command valgrind|valgrind|instruction counts
 bench|has_python numpy|python3-numpy|figures
 bench|has_python matplotlib|python3-matplotlib|figures
 lint|has_command clang-format|clang-format|layout of the sources
 lint|has_command clang-tidy|clang-tidy|static checks
-lint|has_clang|clang|the public headers are compiled with Clang too
+lint|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 docs|has_python markdown|python3-markdown|turns the guide into HTML
 docs|has_command groff|groff|checks the man pages
 EOF
@@ -77,7 +81,7 @@ while IFS='|' read -r purpose probe packages why; do
             case " ${missing[*]-} " in *" $package "*) continue ;; esac
             has_package "$package" && continue
             missing+=("$package")
-            printf 'setup: missing %-20s %s\n' "$package" "$why"
+            printf 'setup: missing %-20s %s\n' "${package#\?}" "$why"
         done
     fi
 done < <(table)
@@ -88,39 +92,64 @@ fi
 if [ -n "$check_only" ]; then
     exit 1
 fi
-if ! has_command apt-get; then
-    echo "setup: this system has no apt-get; install what the list above names, then run the command again" >&2
+required=()
+for package in "${missing[@]}"; do
+    case $package in \?*) ;; *) required+=("$package") ;; esac
+done
+# Nothing stops for what can be done without; its tests say that they were skipped.
+give_up() {
+    echo "setup: $1" >&2
+    [ ${#required[@]} -gt 0 ] || exit 0
     exit 1
+}
+if ! has_command apt-get; then
+    give_up "this system has no apt-get; install what the list above names, then run the command again"
 fi
 
 sudo=
 if [ "$(id -u)" -ne 0 ]; then
     if ! has_command sudo; then
-        echo "setup: neither root nor sudo; as root: apt-get install ${missing[*]}" >&2
-        exit 1
+        give_up "neither root nor sudo; as root: apt-get install ${missing[*]#\?}"
     fi
     sudo=sudo
 fi
 apt() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 -y "$@"; }
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-install() {
-    echo "setup: apt-get install --no-install-recommends ${missing[*]}"
-    apt install --no-install-recommends "${missing[@]}" >"$log" 2>&1
-}
-# A package list that knows every package is new enough until an installation says otherwise.
-known() {
-    local package
-    for package in "${missing[@]}"; do
-        apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]' || return 1
+candidate() { grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$1" 2>/dev/null)"; }
+# Sets `chosen` for the given entries. A package list that knows every package is new enough until an installation says
+# otherwise: fails if one is not known.
+choose() {
+    local entry package unknown=0
+    chosen=()
+    for entry; do
+        for package in $(tr / ' ' <<<"${entry#\?}"); do
+            if candidate "$package"; then
+                chosen+=("$package")
+                continue 2
+            fi
+        done
+        unknown=1
+        case $entry in \?*) ;; *) chosen+=("$entry") ;; esac # apt-get says that there is none
     done
+    return $unknown
 }
-if ! known || ! install; then
+install() {
+    [ ${#chosen[@]} -gt 0 ] || return 0
+    echo "setup: apt-get install --no-install-recommends ${chosen[*]}"
+    apt install --no-install-recommends "${chosen[@]}" >"$log" 2>&1
+}
+if ! choose "${missing[@]}" || ! install; then
     echo "setup: apt-get update"
-    apt update >"$log" 2>&1 || { cat "$log" >&2; exit 1; }
-    install || {
-        cat "$log" >&2
-        echo "setup: apt-get could not install: ${missing[*]}" >&2
-        exit 1
-    }
+    apt update >"$log" 2>&1 || { cat "$log" >&2; give_up "apt-get update failed"; }
+    choose "${missing[@]}" || true
+    if ! install; then
+        choose ${required[@]+"${required[@]}"} || true
+        install || {
+            cat "$log" >&2
+            echo "setup: apt-get could not install: ${chosen[*]}" >&2
+            exit 1
+        }
+        echo "setup: apt-get could not install all of: ${missing[*]#\?}; what some tests need is not there" >&2
+    fi
 fi

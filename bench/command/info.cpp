@@ -40,7 +40,8 @@ struct setting {
 const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to work, else testsome"},
                             {"THENCE_PROGRESS", "progress inside MPI calls only, no helper thread"},
                             {"THENCE_STALL", "no stall report"},
-                            {"THENCE_TRACE", "no timeline"}};
+                            {"THENCE_TRACE", "no timeline"},
+                            {"THENCE_TRACE_LIMIT", "250000 continuations in a timeline"}};
 
 // Some MPIs tell their whole build configuration; the first line says which MPI it is.
 std::string first_line(std::string text) {
@@ -90,7 +91,8 @@ void print_for_people(const nlohmann::ordered_json &facts) {
     print_row("binary interface", text(facts, "abi"));
     print_row("persistent requests", facts.at("detects_persistent").get<bool>()
                                          ? "recognized"
-                                         : "not recognized: pass THENCE_PERSISTENT when attaching to one");
+                                         : "noted by libthence when they are created; with libthence-core alone, "
+                                           "pass THENCE_PERSISTENT when attaching to one");
     std::cout << "settings\n";
     for (const setting &each : settings) {
         const nlohmann::ordered_json &value = facts.at("settings").at(each.name);

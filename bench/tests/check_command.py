@@ -7,6 +7,7 @@ Checks of the command `thence`, one function each, named for what must hold.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,8 @@ def info_says_what_is_in_force(program):
     assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
     assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
     assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
-    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE"}, facts
+    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE",
+                                      "THENCE_TRACE_LIMIT"}, facts
     text = succeed(run(program, "info"))
     said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
     for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
@@ -51,6 +53,20 @@ def info_follows_the_settings(program):
     assert "MPI_THREAD_MULTIPLE" in facts["helper"], facts
     assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
     assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
+
+
+def an_engine_that_does_not_exist_is_told(program):
+    result = run(program, "info", "--json", THENCE_ENGINE="no_such_engine")
+    facts = json.loads(succeed(result))
+    assert facts["engine"] == "testsome", facts
+    why = "THENCE_ENGINE=no_such_engine does not work here: "
+    assert facts["engine_why"].startswith(why) and all(name in facts["engine_why"] for name in ENGINES), facts
+    told = [line for line in result.stderr.splitlines() if line.startswith("thence: ")]
+    assert told == [f"thence: {facts['engine_why']}; using testsome"], result.stderr
+    # An empty value is no name.
+    result = run(program, "info", "--json", THENCE_ENGINE="")
+    assert "thence: " not in result.stderr, result.stderr
+    assert json.loads(succeed(result))["engine_why"] == json.loads(succeed(run(program, "info", "--json")))["engine_why"]
 
 
 def bench_lists_every_benchmark(program):
@@ -67,6 +83,18 @@ def wrong_usage_is_told(program):
         assert result.returncode == 2 and result.stderr, (arguments, result)
     for arguments in (["--help"], ["info", "--help"], ["bench", "--help"], ["--version"]):
         assert succeed(run(program, *arguments)), arguments
+
+
+def the_manual_lists_every_option(program):
+    page = (Path(__file__).resolve().parents[2] / "docs/man/thence.1.in").read_text().replace("\\-", "-")
+    for part in ([], ["info"], ["bench"]):
+        text = succeed(run(program, *part, "--help"))
+        options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.MULTILINE))
+        assert "--help" in options and len(options) > 1, text
+        for option in options:
+            assert rf"\fB{option}\fR" in page, f"thence(1) does not have {option} of thence {' '.join(part)}"
+        for level in re.findall(r"{([a-z,]+)}", text):
+            assert all(rf"\fB{value}\fR" in page for value in level.split(",")), level
 
 
 def check_figure(figure):

@@ -7,7 +7,8 @@
  *
  *  Differs from `mpix_continue.h`: continuation requests must be started, callbacks take and return an error code, no
  *  `flag` is returned, and eligible continuations of an active continuation request may run inside the attaching call
- *  unless `MPIX_CONT_DEFER_COMPLETE` is given. */
+ *  unless `MPIX_CONT_DEFER_COMPLETE` is given. The request array is never touched after the attaching call, so the two
+ *  flags about its memory are accepted and change nothing. */
 
 #include <thence/thence.h>
 
@@ -16,11 +17,12 @@
 #endif
 
 #define MPIX_CONT_REQBUF_VOLATILE (1 << 0) /**< the request array is not touched after the call (always so here) */
-#define MPIX_CONT_REQUESTS_FREE (1 << 1)   /**< the memory of the request array may go after the call (always so here) \
-                                            */
-#define MPIX_CONT_POLL_ONLY (1 << 2)       /**< MPIX_Continue_init(): run only in a test or wait of this request */
-#define MPIX_CONT_DEFER_COMPLETE (1 << 3)  /**< never run the callback inside the attaching call */
-#define MPIX_CONT_INVOKE_FAILED (1 << 4)   /**< run the callback with the error code if an operation failed */
+#define MPIX_CONT_REQUESTS_FREE                                                                                        \
+    (1 << 1) /**< the memory of the request array may go after the call (always so here). Persistent requests are not  \
+                freed by it: they stay usable, and the caller's to free, through copies of their handles */
+#define MPIX_CONT_POLL_ONLY (1 << 2)      /**< MPIX_Continue_init() alone: run only in a test or wait of this request */
+#define MPIX_CONT_DEFER_COMPLETE (1 << 3) /**< never run the callback inside the attaching call */
+#define MPIX_CONT_INVOKE_FAILED (1 << 4)  /**< run the callback with the error code if an operation failed */
 
 #define MPIX_Continue_cb_function thence_mpix_forum_cb_function
 #define MPIX_Continue_init thence_mpix_forum_continue_init
@@ -38,16 +40,20 @@ typedef int(MPIX_Continue_cb_function)(int rc, void *cb_data);
 
 /** @brief Create a continuation request; start it with `MPI_Start` before callbacks can run.
  *  @param flags 0 or `MPIX_CONT_POLL_ONLY`. @param max_poll most continuations per test, 0 for no limit.
- *  @param info `mpi_continue_thread` (`application` or `all`), `mpi_continue_async_signal_safe`.
+ *  @param info all keys of thence_cr_create(), each of which wins over the argument of the same meaning; in
+ *  `mpi_continue_max_poll` no limit is -1, as there.
  *  @param[out] cont_req the new request, inactive.
- *  @return `MPI_ERR_ARG` (null pointer, unknown flag, negative max_poll), else as thence_cr_create(). */
+ *  @return `MPI_ERR_ARG` (null pointer, a flag other than `MPIX_CONT_POLL_ONLY`, negative max_poll), else as
+ *  thence_cr_create(). */
 THENCE_EXPORT int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req);
 
 /** @brief Attach a continuation to one operation; its callback runs even if the operation is complete already.
  *  @param[in,out] request the operation; `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cb the callback. @param cb_data its data. @param flags OR of `MPIX_CONT_` values, or 0.
+ *  @param cb the callback. @param cb_data its data.
+ *  @param flags OR of `MPIX_CONT_REQBUF_VOLATILE`, `MPIX_CONT_REQUESTS_FREE`, `MPIX_CONT_DEFER_COMPLETE` and
+ *  `MPIX_CONT_INVOKE_FAILED`, or 0.
  *  @param status valid until the callback has run, or `MPI_STATUS_IGNORE`. @param cont_req the continuation request.
- *  @return as thence_attach(). Threads: any number at once. */
+ *  @return as thence_attach(); `MPI_ERR_ARG` also for any other flag. Threads: any number at once. */
 THENCE_EXPORT int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                                 MPI_Status *status, MPI_Request cont_req);
 

@@ -10,8 +10,10 @@
  *  stands for a set of continuations.
  *
  *  Every function returns an MPI error code. A bad argument is reported through the error handler of
- *  `MPI_COMM_WORLD`, changes nothing and sets no output. Every function may be called between `MPI_Init` and
- *  `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says otherwise.
+ *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. Every function may be called between
+ *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
+ *  otherwise. *No live CR*, wherever it is an error, is `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was
+ *  freed.
  *
  *  The semantics are those of MPI Continuations (Schuchart et al. 2021, "Callback-based completion notification using
  *  MPI Continuations", sections 2 and 3). `mpix_continue.h` and `mpix_continue_forum.h` offer them under the names and
@@ -54,7 +56,8 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /* Options of one continuation, for thence_attach(). */
 #define THENCE_PERSISTENT                                                                                              \
-    (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0` */
+    (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0`,    \
+                   and there only for requests that were created without libthence in the program */
 #define THENCE_INVOKE_FAILED                                                                                           \
     (1U << 1) /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
 #define THENCE_MAY_RUN                                                                                                 \
@@ -82,8 +85,10 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
  *  @param flags    `THENCE_` options, or 0.
- *  @param statuses array of `count` statuses that stays valid until the callback has run, or `MPI_STATUSES_IGNORE`;
- *                  the field `MPI_ERROR` of each is set too.
+ *  @param statuses array of `count` statuses, or `MPI_STATUSES_IGNORE`; the field `MPI_ERROR` of each is set too. It
+ *                  stays valid until the callback has run. Where none runs: until this call returns with `flag == 1`,
+ *                  or, of a failed continuation that is kept for thence_get_failed(), until that has given its `data`
+ *                  or the CR was found complete.
  *  @param cr       the continuation request that keeps track.
  *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. Where
  *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call for one
@@ -101,23 +106,30 @@ THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callba
  *  @param[in,out] cr a continuation request; stays usable.
  *  @param[out] flag  1 when no continuation is registered any more (the CR becomes inactive), else 0.
  *  @param[out] status an empty status when `flag` is 1, or `MPI_STATUS_IGNORE`.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`; with `THENCE_CR_REPORT_FAILED` and failed continuations, the error of the
- *          first of them when `flag` is 1.
- *  @note Threads: one thread at a time per CR. Inside a callback it makes progress and runs nothing. */
+ *  @return `MPI_ERR_ARG` (null `cr` or `flag`); `MPI_ERR_REQUEST` (no live CR); with `THENCE_CR_REPORT_FAILED` and
+ *          failed continuations, the error of the first of them when `flag` is 1; `MPI_ERR_PENDING`, `flag` being 0, in
+ *          a callback that tests in a loop while only its own return could let the remaining continuations run.
+ *  @note Threads: one thread at a time per CR. Inside a callback it makes progress and runs nothing.
+ *  @note With `THENCE_CR_NEEDS_START` a CR that is not started counts as complete, whatever is registered. */
 THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
 
-/** @brief Wait until no continuation is registered with `cr`. Arguments and errors as thence_test().
- *  @return also `MPI_ERR_PENDING` when called inside a callback and nothing but the return of that callback could let
- *          the remaining continuations run. */
+/** @brief Wait until no continuation is registered with `cr`.
+ *  @param[in,out] cr a continuation request; stays usable.
+ *  @param[out] status an empty status, or `MPI_STATUS_IGNORE`.
+ *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR); with `THENCE_CR_REPORT_FAILED` and failed
+ *          continuations, the error of the first of them; `MPI_ERR_PENDING`, before it is complete, inside a callback
+ *          when nothing but the return of that callback could let the remaining continuations run.
+ *  @note Threads and start as for thence_test(). */
 THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
 /** @brief Start a continuation request that has `THENCE_CR_NEEDS_START`; without that option it does nothing.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST` (no CR, or active already). */
+ *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR, or started already). */
 THENCE_EXPORT int thence_start(MPI_Request *cr);
 
 /** @brief Free a continuation request. Continuations registered with it still run; the CR goes with the last.
+ *  Those that waited for a test of it, or for its start, then run like any other.
  *  @param[in,out] cr set to `MPI_REQUEST_NULL`.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+ *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). */
 THENCE_EXPORT int thence_free(MPI_Request *cr);
 
 /** @brief Ask MPI to cancel every pending operation whose continuation is registered with `cr`.
@@ -125,7 +137,8 @@ THENCE_EXPORT int thence_free(MPI_Request *cr);
  *  that MPI cannot cancel (collectives, RMA, ...) complete as usual. Persistent requests on an MPI that does not tell
  *  what they are (`detects_persistent` of thence_cr_query()) are cancelled if libthence saw them created as sends or
  *  receives; others are left alone, and are the user's to cancel.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`.
+ *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). That MPI cannot cancel some
+ *          of them is no error.
  *  @note While MPI is asked, the error handler of `MPI_COMM_WORLD` is `MPI_ERRORS_RETURN`, for all threads.
  *  @note Open MPI (4.1 and 5.0) itself may crash, hang or report wrongly when one thread cancels a receive that another
  *        matches at that moment (in `MPI_Isend` to itself, or by making progress). The helper thread stays out of the
@@ -135,13 +148,14 @@ THENCE_EXPORT int thence_cancel(MPI_Request *cr);
 /** @brief Take the data pointers of failed continuations of a CR with `THENCE_CR_REPORT_FAILED`.
  *  @param cr the continuation request.
  *  @param[in,out] count in: capacity of `data`; out: number stored. Equal to the capacity: call again.
- *  @param[out] data the `data` pointers given to thence_attach(), oldest first.
- *  @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+ *  @param[out] data the `data` pointers given to thence_attach(), oldest first; may be null if the capacity is 0.
+ *  @return `MPI_ERR_ARG` (null `count`, negative capacity, null `data` with a capacity); `MPI_ERR_REQUEST` (no
+ *          live CR). A CR without `THENCE_CR_REPORT_FAILED` has none: `count` is 0 then. */
 THENCE_EXPORT int thence_get_failed(MPI_Request cr, int *count, void **data);
 
 /** @brief Run what is ready and may run outside a test of its CR; if nothing is, make progress, and run what that made
  *  ready.
- *  @return `MPI_SUCCESS`.
+ *  @return `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. Inside a callback it makes progress and runs nothing. */
 THENCE_EXPORT int thence_progress(void);
 
@@ -151,7 +165,8 @@ typedef struct thence_cr_info {
     int max_poll;           /**< most continuations per test, -1 for no limit */
     long registered;        /**< continuations registered now */
     int active;             /**< 1 while started (always 1 without `THENCE_CR_NEEDS_START` when any is registered) */
-    int detects_persistent; /**< 1 if persistent requests are recognized by themselves */
+    int detects_persistent; /**< 1 if the MPI tells which requests are persistent; else libthence notes those that are
+                                 created through it, see `THENCE_PERSISTENT` */
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
     const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
@@ -160,7 +175,9 @@ typedef struct thence_cr_info {
                                  other values than the header that Thence was built with, and what to do */
 } thence_cr_info;
 
-/** @brief Say what is in force. @return `MPI_ERR_ARG`, `MPI_ERR_REQUEST`. */
+/** @brief Say what is in force.
+ *  @param cr the continuation request. @param[out] info filled in; its texts stay valid until `MPI_Finalize`.
+ *  @return `MPI_ERR_ARG` (null `info`); `MPI_ERR_REQUEST` (no live CR). Threads: any. */
 THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
 
 /** Counters since the first use of the library, summed over all threads. */
@@ -177,7 +194,8 @@ typedef struct thence_stats_t {
     unsigned long long outstanding;    /**< continuations registered now */
 } thence_stats_t;
 
-/** @brief Read the counters. Threads: any; counts of other threads may lag. @return `MPI_ERR_ARG`. */
+/** @brief Read the counters, at any time: all are 0 before the first use of the library. Threads: any; counts of other
+ *  threads may lag. @param[out] stats filled in. @return `MPI_ERR_ARG` (null `stats`). */
 THENCE_EXPORT int thence_stats(thence_stats_t *stats);
 
 /** @brief 1 if `request` is a live continuation request of this library, else 0. Threads: any. */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Man pages: one per public C function, and thence(7) as their index."""
+"""Man pages: one per public C function, thence(7) as their index, and thence(1) for the command."""
 
 import re
+from pathlib import Path
 
 
 def escape(text):
@@ -88,10 +89,30 @@ def overview(headers, version):
         for function in functions:
             entries += [".TP", rf"\fB{escape(function.name)}\fR(3)", inline(summary(function))]
         lines += section(escape(f"CALLS OF <{header.name}>"), entries)
+    lines += section("SEE ALSO", [r"\fBthence\fR(1)"])
     return "\n".join(lines) + "\n"
 
 
-def pages(headers, version):
+def setting_rows(root):
+    """(name, values, default, effect) of every environment variable in the guide's table."""
+    table = (Path(root) / "docs/guide/settings.md").read_text().split("\n## ")[0]
+    rows = [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in table.splitlines()
+            if line.startswith("| `THENCE_")]
+    return [(name.strip("`"), *rest) for name, *rest in rows]
+
+
+def command(root, version):
+    """thence(1), from its source in docs/man."""
+    environment = []
+    for name, values, default, effect in setting_rows(root):
+        environment += [".TP", rf"\fB{escape(name)}\fR", inline(f"{values}. Default: {default}."),
+                        inline(effect[:1].upper() + effect[1:] + ".")]
+    source = (Path(root) / "docs/man/thence.1.in").read_text().splitlines()
+    text = "\n".join(line for line in source if not line.startswith('.\\" Source')) + "\n"
+    return text.replace("@VERSION@", version).replace("@ENVIRONMENT@", "\n".join(environment))
+
+
+def pages(headers, version, root):
     """{relative path: text} of every page."""
     functions = {}
     for header in headers:
@@ -100,4 +121,5 @@ def pages(headers, version):
                 functions.setdefault(item.name, []).append(item)
     result = {f"man3/{name}.3": page(name, items, headers, version) for name, items in functions.items()}
     result["man7/thence.7"] = overview(headers, version)
+    result["man1/thence.1"] = command(root, version)
     return result

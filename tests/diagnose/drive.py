@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
@@ -34,8 +35,8 @@ def place(function, mark):
     return rf"{function} \(\S*{re.escape(Path(source).name)}:{line(mark)}\)"
 
 
-def run(words, ranks=1, settings=None, options=(), prefix=(), until=None, good=True):
-    """Output and standard error of a run. With `until`, ends the processes that reported once that was written."""
+def run_all(words, ranks=1, settings=None, options=(), prefix=(), until=None):
+    """Output, standard error and exit code of a run. With `until`, ends the processes that reported once that was written."""
     command = [launcher[0], *options, *launcher[1:], str(ranks), *prefix, subject, *words]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("THENCE_")}
     process = subprocess.Popen(command, env={**environment, **(settings or {})}, stdout=subprocess.PIPE,
@@ -61,6 +62,12 @@ def run(words, ranks=1, settings=None, options=(), prefix=(), until=None, good=T
     follower.join(5)
     text = "".join(errors)
     print(f"$ {' '.join(command)}\n{output}{text}exit code {code}")
+    return output, text, code
+
+
+def run(words, until=None, good=True, **more):
+    """Output and standard error as of run_all(), of a run that ends well unless it is ended."""
+    output, text, code = run_all(words, until=until, **more)
     assert until or not good or code == 0, f"exit code {code}"
     return output, text
 
@@ -139,6 +146,40 @@ def killed_peer_is_reported_by_the_survivor():
     _, text = run(["killed"], ranks=2, settings={"THENCE_STALL": "1s"}, until=LOST, **outliving())
     expect(text, r"thence\[0\]: stall: no continuation has completed for 1\.\d s, 1 outstanding")
     expect(text, r"thence\[0\]:   1 continuation for .*" + place("receive_from", "receive"))
+
+
+def alive(pid):
+    """Whether that process runs; one that is over but not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def ends_soon(words, ranks, settings=None):
+    """Runs a job of which one rank kills itself, in MPI's default mode: the job fails, and soon, and takes all along."""
+    started = time.monotonic()
+    output, _, code = run_all(words, ranks=ranks, settings=settings)
+    took = time.monotonic() - started
+    assert code != 0, "a job that lost a rank says that all is well"
+    assert took < 20, f"ended after {took:.0f} s"
+    pids = [int(pid) for pid in expect(output, r"process (\d+)\n", times=ranks)]
+    while any(alive(pid) for pid in pids) and time.monotonic() < started + took + 5:
+        time.sleep(0.05)
+    left = [pid for pid in pids if alive(pid)]
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, f"{len(left)} of {ranks} processes outlive the job"
+
+
+def killed_peer_ends_the_job():
+    ends_soon(["killed"], ranks=2)
+    ends_soon(["killed"], ranks=2, settings={"THENCE_PROGRESS": "thread"})
+
+
+def killed_peer_ends_the_job_under_traffic():
+    ends_soon(["killed_in_traffic"], ranks=3)
+    ends_soon(["killed_in_traffic"], ranks=3, settings={"THENCE_PROGRESS": "thread"})
 
 
 def silent_peer_is_reported_by_the_survivor():
@@ -247,7 +288,7 @@ def timeline_and_stall_report_together():
 
 CASES = {name: thing for name, thing in list(globals().items())
          if callable(thing) and getattr(thing, "__module__", "") == "__main__"
-         and name not in ("line", "place", "run", "expect", "attached", "outliving")}
+         and name not in ("line", "place", "run", "run_all", "expect", "attached", "outliving", "alive", "ends_soon")}
 
 
 def main():

@@ -142,8 +142,38 @@ static int unfinished(void) {
     return 0;
 }
 
+static void tell_pid(void) {
+    printf("process %ld\n", (long)getpid());
+    fflush(stdout);
+}
+
+/* Messages round the ring, all of them continued, until the last rank kills itself while some are under way. */
+static int killed_in_traffic(void) {
+    enum { window = 16 };
+    MPI_Request cr = new_cr(0), requests[2 * window];
+    static int in[window], out[window];
+    int flag;
+    tell_pid();
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (const double start = now(); now() < start + 60;) {
+        for (int i = 0; i < window; ++i) {
+            MPI_Irecv(&in[i], 1, MPI_INT, (rank + size - 1) % size, i, MPI_COMM_WORLD, &requests[i]);
+            MPI_Isend(&out[i], 1, MPI_INT, (rank + 1) % size, i, MPI_COMM_WORLD, &requests[window + i]);
+        }
+        for (int i = 0; i < 2 * window; ++i) {
+            thence_attach(1, &requests[i], count_it, NULL, 0, MPI_STATUS_IGNORE, cr, &flag);
+        }
+        if (rank == size - 1 && now() > start + 0.3) {
+            raise(SIGKILL);
+        }
+        thence_wait(&cr, MPI_STATUS_IGNORE);
+    }
+    return 1;
+}
+
 /* The last rank is gone before it sends; the others wait for it. It goes by the given signal. */
 static int lost_peer(int signal_number) {
+    tell_pid();
     signal(SIGUSR1, SIG_IGN); /* how Hydra tells of a failure */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == size - 1) {
@@ -188,8 +218,8 @@ static int traffic(int rounds, int keep_one) {
 
 int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0) {
-        puts("usage: subject CASE    late, untested, slow_callback, unfinished, killed, silent, traffic [ROUNDS],\n"
-             "                       traffic_kept [ROUNDS], no_finalize [ROUNDS]");
+        puts("usage: subject CASE    late, untested, slow_callback, unfinished, killed, killed_in_traffic, silent,\n"
+             "                       traffic [ROUNDS], traffic_kept [ROUNDS], no_finalize [ROUNDS]");
         return argc < 2 ? 2 : 0;
     }
     int level;
@@ -209,6 +239,8 @@ int main(int argc, char **argv) {
         code = unfinished();
     } else if (strcmp(wanted, "killed") == 0) {
         code = lost_peer(SIGKILL);
+    } else if (strcmp(wanted, "killed_in_traffic") == 0) {
+        code = killed_in_traffic();
     } else if (strcmp(wanted, "silent") == 0) {
         code = lost_peer(SIGSTOP);
     } else if (strcmp(wanted, "traffic") == 0) {

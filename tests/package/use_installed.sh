@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: use_installed.sh cmake|pkg_config BUILD_DIR WORK_DIR
 # Installs BUILD_DIR under WORK_DIR, moves the installed tree (it must not remember where it was), builds the consumer
-# project against it and runs its programs on two ranks.
+# project against it and runs its programs on two ranks. Of what else is installed it looks that it is there and works.
 set -euo pipefail
 way=$1 build=$2 work=$3
 consumer=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/consumer
@@ -12,6 +12,25 @@ mkdir -p "$work"
 "$CMAKE_COMMAND" --install "$build" --prefix "$work/first" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 mv "$work/first" "$work/prefix"
 prefix=$work/prefix
+
+# The command, its benchmarks and the man pages are there, and work from where they are now.
+fault() { echo "installed tree: $*" >&2; exit 1; }
+bin=$prefix/bin/thence
+timeout 60 "$bin" info | tee "$work/info.txt"
+grep -q '^engine  *[a-z]*: ' "$work/info.txt" || fault "bin/thence info names no engine"
+cmp -s <(timeout 60 "$bin" bench --list) <(timeout 60 "$build/bin/thence" bench --list) ||
+    fault "bin/thence bench --list differs from that of the build tree"
+for program in "$build"/libexec/thence/*; do
+    [ -x "$prefix/libexec/thence/${program##*/}" ] || fault "libexec/thence/${program##*/} is missing, or no program"
+done
+for page in man1/thence.1 man3/thence_attach.3 man3/MPIX_Continue.3 man7/thence.7; do
+    [ -s "$prefix/share/man/$page" ] || fault "share/man/$page is missing"
+    if command -v groff >/dev/null; then
+        said=$(groff -man -Tutf8 -ww -z "$prefix/share/man/$page" 2>&1) || true
+        [ -z "$said" ] || fault "$page: $said"
+    fi
+done
+grep -q 'Thence [0-9][0-9.]*"' "$prefix/share/man/man1/thence.1" || fault "man1/thence.1 names no version"
 
 case $way in
 cmake)
