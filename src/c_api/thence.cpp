@@ -252,6 +252,10 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     return MPI_SUCCESS;
 }
 
+MPI_Errhandler thence_errors_return(void) {
+    return mpi::errors_return();
+}
+
 int thence_stats(thence_stats_t *stats) {
     if (stats == nullptr) {
         return fail(MPI_ERR_ARG);

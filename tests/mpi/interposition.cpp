@@ -56,6 +56,9 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
 }
 
 TEST_F(interposed, arrays_that_mpi_refuses_are_left_to_it) {
+#if defined(MPI_H_ABI)
+    GTEST_SKIP() << "MPICH's own calls of the standard ABI crash on them";
+#endif
     int value = -1;
     outcome seen;
     MPI_Request request = MPI_REQUEST_NULL;
