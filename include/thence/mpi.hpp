@@ -75,7 +75,7 @@ public:
     static communicator view(MPI_Comm comm) noexcept { return communicator(comm, false); }
     /** @brief Takes over a communicator that the caller has made. */
     static communicator owning(MPI_Comm comm) {
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(comm, thence_errors_return());
         return communicator(comm, true);
     }
     communicator(communicator &&other) noexcept

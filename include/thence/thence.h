@@ -198,6 +198,13 @@ typedef struct thence_stats_t {
  *  threads may lag. @param[out] stats filled in. @return `MPI_ERR_ARG` (null `stats`). */
 THENCE_EXPORT int thence_stats(thence_stats_t *stats);
 
+/** @brief What the MPI at run time takes for `MPI_ERRORS_RETURN`. That is `MPI_ERRORS_RETURN`, but in a build for the
+ *  standard ABI where header and MPI come from before and after its correction of October 2025 (`abi` of
+ *  thence_cr_query() tells): there the constant in the header means `MPI_ERRORS_ABORT`.
+ *  @return a predefined error handler.
+ *  @note Between MPI_Init and MPI_Finalize. Threads: any. */
+THENCE_EXPORT MPI_Errhandler thence_errors_return(void);
+
 /** @brief 1 if `request` is a live continuation request of this library, else 0. Threads: any. */
 THENCE_EXPORT int thence_is_cr(MPI_Request request);
 

@@ -13,7 +13,8 @@ inline int fail(int code) noexcept {
     return mpi::report(code);
 }
 
-int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
+// `fixed`: options that no info key changes.
+int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
 // Anything, with all checks.
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
            MPI_Request cr, int *flag) noexcept;

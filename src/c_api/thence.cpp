@@ -23,7 +23,7 @@ using continuation::continuation_request;
 
 namespace thence::c_api {
 
-int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
+int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
                                THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED;
     if (cr == nullptr || (flags & ~known) != 0 || max_poll < -1) {
@@ -36,6 +36,7 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
     if (const int code = continuation::read_info(info, options); code != MPI_SUCCESS) {
         return fail(code);
     }
+    options.flags |= fixed;
     if ((options.flags & THENCE_CR_ANY_THREAD) != 0) {
         progress::require_helper(); // where the thread level forbids it, application threads run them: allowed too
     }
@@ -249,6 +250,10 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     info->helper = progress::helper_state();
     info->abi = mpi::abi();
     return MPI_SUCCESS;
+}
+
+MPI_Errhandler thence_errors_return(void) {
+    return mpi::errors_return();
 }
 
 int thence_stats(thence_stats_t *stats) {

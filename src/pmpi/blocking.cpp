@@ -17,12 +17,15 @@ bool by_testing() noexcept {
 }
 
 int complete(int code, MPI_Request request, MPI_Status *status) {
-    int flag = 0;
-    for (unsigned turns = 0; code == MPI_SUCCESS && flag == 0; take_turn(++turns)) {
+    unsigned turns = 0;
+    for (int flag = 0; code == MPI_SUCCESS; take_turn(++turns)) {
         code = PMPI_Test(&request, &flag, status);
         if (flag != 0) {
             break;
         }
+    }
+    if (turns == 0) {
+        catch_up(); // a program whose calls never block would run nothing else where no hook does
     }
     return code;
 }

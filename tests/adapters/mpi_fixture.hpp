@@ -80,7 +80,7 @@ class errors_return {
 public:
     errors_return() {
         MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before_);
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
     }
     ~errors_return() {
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, before_);

@@ -55,6 +55,23 @@ protected:
     }
 };
 
+TEST_F(forum, no_info_key_makes_a_deferred_complete_operation_vanish) {
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_continue_enqueue_complete", "false");
+    MPI_Request other = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPI_SUCCESS, MPIX_Continue_init(0, 0, info, &other));
+    MPI_Info_free(&info);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Start(&other));
+    seen one;
+    MPI_Request complete = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPI_SUCCESS,
+              MPIX_Continue(&complete, &seen::callback, &one, MPIX_CONT_DEFER_COMPLETE, &one.status, other));
+    EXPECT_EQ(0, one.calls);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&other, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, one.calls);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&other));
+}
 TEST_F(forum, nothing_runs_before_start) {
     int value = -1;
     seen one;

@@ -55,6 +55,93 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
     EXPECT_EQ(1, thence_is_cr(cr)) << "it stays usable";
 }
 
+TEST_F(interposed, arrays_that_mpi_refuses_are_left_to_it) {
+#if defined(MPI_H_ABI)
+    GTEST_SKIP() << "MPICH's own calls of the standard ABI crash on them";
+#endif
+    int value = -1;
+    outcome seen;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request);
+    seen.attach(request, cr);
+    MPI_Request one[1] = {cr};
+    MPI_Request *none = nullptr;
+    int index = 0;
+    int flag = 0;
+    EXPECT_NE(MPI_SUCCESS, MPI_Waitany(-1, one, &index, MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Waitall(-1, one, MPI_STATUSES_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Testall(1, none, &flag, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(0, seen.ended());
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
+    wait();
+    EXPECT_EQ(1, seen.ended());
+}
+
+TEST_F(interposed, a_stale_cr_is_refused_by_every_form) {
+    MPI_Request stale = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, MPI_INFO_NULL, &stale));
+    MPI_Request handle = stale;
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&handle));
+    int index = 0;
+    int flag = 0;
+    int indices[1];
+    MPI_Status statuses[1];
+    const auto again = [&] { return &(handle = stale); };
+    EXPECT_NE(MPI_SUCCESS, MPI_Wait(again(), MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Test(again(), &flag, MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Waitany(1, again(), &index, MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Testany(1, again(), &index, &flag, MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Waitsome(1, again(), &index, indices, statuses));
+    EXPECT_NE(MPI_SUCCESS, MPI_Testsome(1, again(), &index, indices, statuses));
+    EXPECT_NE(MPI_SUCCESS, MPI_Waitall(1, again(), statuses));
+    EXPECT_NE(MPI_SUCCESS, MPI_Testall(1, again(), &flag, statuses));
+    EXPECT_NE(MPI_SUCCESS, MPI_Request_get_status(stale, &flag, MPI_STATUS_IGNORE));
+    EXPECT_NE(MPI_SUCCESS, MPI_Cancel(again()));
+    EXPECT_NE(MPI_SUCCESS, MPI_Start(again()));
+    EXPECT_NE(MPI_SUCCESS, MPI_Request_free(again()));
+}
+
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+TEST_F(interposed, forms_of_request_get_status_take_crs) {
+    int value = -1;
+    outcome seen;
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request);
+    seen.attach(request, cr);
+    MPI_Request plain = MPI_REQUEST_NULL;
+    int other = -1;
+    MPI_Irecv(&other, 1, MPI_INT, rank, 2, comm, &plain);
+    MPI_Request all[3] = {MPI_REQUEST_NULL, cr, plain};
+    MPI_Status statuses[3];
+    int flag = -1;
+    int index = -1;
+    int found = -1;
+    int indices[3];
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_any(3, all, &index, &flag, statuses));
+    EXPECT_EQ(0, flag);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_some(3, all, &found, indices, statuses));
+    EXPECT_EQ(0, found);
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
+    for (flag = 0; flag == 0;) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_any(3, all, &index, &flag, statuses));
+    }
+    EXPECT_EQ(1, index);
+    EXPECT_EQ(MPI_ANY_SOURCE, statuses[0].MPI_SOURCE);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_all(3, all, &flag, statuses));
+    EXPECT_EQ(0, flag);
+    MPI_Send(&rank, 1, MPI_INT, rank, 2, comm);
+    for (flag = 0; flag == 0;) {
+        ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_all(3, all, &flag, statuses));
+    }
+    EXPECT_EQ(2, statuses[2].MPI_TAG);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_get_status_some(3, all, &found, indices, statuses));
+    EXPECT_EQ(2, found);
+    EXPECT_EQ(1, seen.ended());
+    EXPECT_EQ(MPI_SUCCESS, MPI_Waitall(3, all, MPI_STATUSES_IGNORE));
+    EXPECT_EQ(rank, other);
+}
+#endif
+
 TEST_F(interposed, request_get_status_of_a_cr_changes_nothing) {
     pending one;
     int flag = 0;

@@ -166,14 +166,16 @@ TEST_F(fault, callback_that_loops_on_another_cr_never_ends) {
     inner.attach(requests[1], self.other);
     thence_attach(1, &requests[0], &looping::callback, &self, 0, MPI_STATUS_IGNORE, cr, &flag);
     ASSERT_EQ(0, flag);
-    // Both messages first, then one turn that runs the looping callback, if it has not run before.
-    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
-    MPI_Send(&rank, 1, MPI_INT, rank, 2, comm);
+    // Both messages are on their way before a call that may run the looping callback.
+    MPI_Request sends[2];
+    MPI_Isend(&rank, 1, MPI_INT, rank, 1, comm, &sends[0]);
+    MPI_Isend(&rank, 1, MPI_INT, rank, 2, comm, &sends[1]);
     wait();
     EXPECT_TRUE(self.ended);
     EXPECT_TRUE(self.code == MPI_SUCCESS || class_of(self.code) == MPI_ERR_PENDING);
     EXPECT_EQ(MPI_SUCCESS, thence_wait(&self.other, MPI_STATUS_IGNORE));
     EXPECT_EQ(1, inner.calls.load());
+    MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
     MPI_Request_free(&self.other);
 }
 

@@ -37,12 +37,7 @@ inline bool constants_agree() {
 #endif
 }
 inline MPI_Errhandler errors_return() {
-#if defined(MPI_H_ABI)
-    if (!constants_agree()) {
-        return MPI_ERRORS_ABORT;
-    }
-#endif
-    return MPI_ERRORS_RETURN;
+    return thence_errors_return();
 }
 
 inline void sleep_ms(int ms) {

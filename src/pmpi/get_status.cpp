@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Request_get_status and, where the MPI has them (MPI 4.1), its any, some and all forms: how a request stands,
+// which stays as it is. In the forms each entry is looked at by itself.
+#include "continuation/interposing.hpp"
+
+#include <thence/thence.h>
+
+using namespace thence::continuation;
+
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+namespace {
+
+enum class standing { ignored, pending, complete };
+
+// `status` is set if it is not pending.
+standing look_at(MPI_Request request, MPI_Status *status, int &code) {
+    int flag = 0;
+    if (is_special(request)) {
+        if (is_ignored(request)) {
+            set_empty(status);
+            return standing::ignored;
+        }
+        code = MPI_Request_get_status(request, &flag, status);
+        return flag != 0 ? standing::complete : standing::pending;
+    }
+    int index = MPI_UNDEFINED;
+    code = PMPI_Request_get_status_any(1, &request, &index, &flag, status);
+    return flag == 0 ? standing::pending : index == MPI_UNDEFINED ? standing::ignored : standing::complete;
+}
+
+MPI_Status *slot(MPI_Status statuses[], int i) {
+    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
+}
+
+bool plain_array(int count, const MPI_Request requests[]) {
+    return plain(count, requests) || count < 0;
+}
+
+} // namespace
+#endif
+
+extern "C" {
+
+THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
+    if (plain(request)) [[likely]] {
+        return PMPI_Request_get_status(request, flag, status);
+    }
+    if (!is_cr_handle(request)) {
+        return get_status(request, flag, status);
+    }
+    if (thence_is_cr(request) == 0 || flag == nullptr) {
+        const int code = flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST;
+        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
+        return code;
+    }
+    thence_progress();
+    thence_cr_info info;
+    thence_cr_query(request, &info);
+    *flag = info.active == 0 || info.registered == 0 ? 1 : 0;
+    if (*flag != 0) {
+        set_empty(status);
+    }
+    return MPI_SUCCESS;
+}
+
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+
+THENCE_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+                                             MPI_Status *status) {
+    if (plain_array(count, requests)) [[likely]] {
+        return PMPI_Request_get_status_any(count, requests, index, flag, status);
+    }
+    bool live = false;
+    for (int i = 0; i < count; ++i) {
+        int code = MPI_SUCCESS;
+        const standing found = look_at(requests[i], status, code);
+        if (code != MPI_SUCCESS || found == standing::complete) {
+            *index = i;
+            *flag = 1;
+            return code;
+        }
+        live = live || found == standing::pending;
+    }
+    *index = MPI_UNDEFINED;
+    *flag = live ? 0 : 1;
+    if (!live) {
+        set_empty(status);
+    }
+    return MPI_SUCCESS;
+}
+
+THENCE_EXPORT int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *found, int indices[],
+                                              MPI_Status statuses[]) {
+    if (plain_array(count, requests)) [[likely]] {
+        return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
+    }
+    bool live = false;
+    *found = 0;
+    for (int i = 0; i < count; ++i) {
+        int code = MPI_SUCCESS;
+        const standing each = look_at(requests[i], slot(statuses, *found), code);
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+        live = live || each != standing::ignored;
+        if (each == standing::complete) {
+            indices[(*found)++] = i;
+        }
+    }
+    *found = live ? *found : MPI_UNDEFINED;
+    return MPI_SUCCESS;
+}
+
+THENCE_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
+                                             MPI_Status statuses[]) {
+    if (plain_array(count, requests)) [[likely]] {
+        return PMPI_Request_get_status_all(count, requests, flag, statuses);
+    }
+    *flag = 1;
+    for (int i = 0; i < count && *flag != 0; ++i) {
+        int code = MPI_SUCCESS;
+        if (look_at(requests[i], slot(statuses, i), code) == standing::pending) {
+            *flag = 0;
+        }
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+#endif
+
+} // extern "C"
