@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Relaxed accesses to an atomic that the compiler may fold into one instruction with what is done with the value. GCC 12
-// never folds an atomic access: that costs two instructions more, and here that is much of what a call may cost.
+// Relaxed accesses to an atomic that the compiler may fold into one instruction with what is done with the value. GCC
+// 12 never folds an atomic access: that costs two instructions more, and here that is much of what a call may cost.
 //
 // On x86-64 the access is the same either way. To the compiler it is a plain one, so it may be moved and merged like
 // one: the caller separates it from what it must not pass by an atomic read-modify-write.
@@ -12,9 +12,7 @@ namespace thence::base {
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 
-template <class T> struct [[gnu::may_alias]] folded {
-    T value;
-};
+template <class T> struct [[gnu::may_alias]] folded { T value; };
 
 template <class T> [[gnu::always_inline]] inline T peek(const std::atomic<T> &from) noexcept {
     static_assert(sizeof(std::atomic<T>) == sizeof(T));

@@ -21,8 +21,8 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread, which is free to, runs continuations, and says so to interposed calls. `alone`: no other thread is in MPI
-// or in the library, so the count needs no locked instruction.
+// This thread, which is free to, runs continuations, and says so to interposed calls. `alone`: no other thread is in
+// MPI or in the library, so the count needs no locked instruction.
 class running_scope {
 public:
     explicit running_scope(bool alone = false) noexcept : alone_(alone) {

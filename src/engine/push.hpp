@@ -71,8 +71,8 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
 inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);
-    return handle != MPI_REQUEST_NULL && request.complete().load(std::memory_order_acquire) == completed && !request.persistent() &&
-           try_finish(handle, status);
+    return handle != MPI_REQUEST_NULL && request.complete().load(std::memory_order_acquire) == completed &&
+           !request.persistent() && try_finish(handle, status);
 }
 
 #else

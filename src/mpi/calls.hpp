@@ -10,21 +10,14 @@
 namespace thence::mpi {
 
 // Every function of the table that any MPI has.
-#define THENCE_MPI_CALLS(X)                                                                                            \
-    X(Initialized)                                                                                                     \
-    X(Finalized)                                                                                                       \
-    X(Query_thread)                                                                                                    \
-    X(Get_library_version)                                                                                             \
-    X(Abort)                                                                                                           \
-    X(Test)                                                                                                            \
-    X(Wait)                                                                                                            \
-    X(Testsome)                                                                                                        \
-    X(Testall)                                                                                                         \
-    X(Testany)                                                                                                         \
-    X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init) X(Iprobe) X(Get_count)     \
-        X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler) X(Comm_get_errhandler)          \
-            X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval) X(Comm_set_attr)      \
-                X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)
+// clang-format off
+#define THENCE_MPI_CALLS(X)                                                                                           \
+    X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort) X(Test) X(Wait) X(Testsome)           \
+    X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init)     \
+    X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler)             \
+    X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval)       \
+    X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)
+// clang-format on
 
 struct calls {
 #define X(name) decltype(&PMPI_##name) name;
