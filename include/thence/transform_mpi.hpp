@@ -85,6 +85,12 @@ template <class T> union values_room {
 template <class T>
 using kept_values = std::conditional_t<std::is_trivially_destructible_v<T>, values_room<T>, std::optional<T>>;
 
+/** Whether the values are in the sender itself: then it need not be started to get them. */
+template <class S> inline constexpr bool has_values = false;
+#if defined(THENCE_EXECUTION_IS_THENCE)
+template <class... Vs> inline constexpr bool has_values<exec::detail::just_sender<exec::set_value_t, Vs...>> = true;
+#endif
+
 template <class S, class F, class R, class Options> class transform_operation;
 
 /** The base of the operation, its parameters found from its own. */
@@ -124,11 +130,23 @@ public:
 
     template <class Fn>
     transform_operation(S &&s, Fn &&fn, R r)
-        : receiver_(static_cast<R &&>(r)), fn_(static_cast<Fn &&>(fn)),
-          before_(ex::connect(static_cast<S &&>(s), before{this})) {}
-    void start() &noexcept { ex::start(before_); }
+        : receiver_(static_cast<R &&>(r)), fn_(static_cast<Fn &&>(fn)), before_(static_cast<S &&>(s), *this) {}
+    void start() &noexcept { before_.start(*this); }
 
 private:
+    struct connected {
+        connected(S &&s, transform_operation &self) : operation(ex::connect(static_cast<S &&>(s), before{&self})) {}
+        void start(transform_operation &) noexcept { ex::start(operation); }
+        ex::connect_result_t<S, before> operation;
+    };
+    struct taken {
+        taken(S &&s, transform_operation &self) { self.values_.emplace(static_cast<S &&>(s).values); }
+        static void start(transform_operation &self) noexcept { self.go_on_with_values(); }
+    };
+    friend connected;
+    friend taken;
+
+    void go_on_with_values() noexcept { base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
     template <class... Vs> void go_on(Vs &&...values) noexcept {
         if constexpr (std::is_nothrow_constructible_v<values_type, Vs...>) {
             values_.emplace(static_cast<Vs &&>(values)...);
@@ -140,7 +158,7 @@ private:
                 return;
             }
         }
-        base::begin(ex::get_stop_token(ex::get_env(receiver_)));
+        go_on_with_values();
     }
     int call(MPI_Request *requests) {
         return std::apply([&](auto &...values) { return call_for_requests<found::count>(fn_, requests, values...); },
@@ -169,7 +187,7 @@ private:
     [[no_unique_address]] R receiver_;
     [[no_unique_address]] F fn_;
     kept_values<values_type> values_;
-    ex::connect_result_t<S, before> before_;
+    [[no_unique_address]] std::conditional_t<has_values<std::remove_cvref_t<S>>, taken, connected> before_;
 };
 
 template <class S, class F, class Options> struct transform_sender {
