@@ -22,11 +22,15 @@
 
 namespace thence::fake {
 
+// How an Open MPI of another version might differ from what the native engine knows.
+enum class layout { known, other_state, other_status, no_callback, no_wait_sync };
+
 // What the MPI offers to the library.
 struct features {
     bool opal_progress = false; // opal_progress_register and the layout behind the native engine
-    bool async_start = false;   // MPIX_Async_start and MPIX_Stream_progress
-    bool is_complete = false;   // MPIX_Request_is_complete
+    layout requests = layout::known;
+    bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
+    bool is_complete = false; // MPIX_Request_is_complete
     int thread_level = MPI_THREAD_MULTIPLE;
     std::size_t rest = 4096; // see let_rest()
 };

@@ -144,7 +144,7 @@ request &mpi::create(kind what, bool is_persistent) {
     request &q = take_request();
     std::memset(q.status, 0, sizeof q.status);
     q.type = static_cast<int>(what);
-    q.state = is_persistent ? state_inactive : state_active;
+    q.state = is_persistent ? state_inactive : features_.requests == layout::other_state ? 7 : state_active;
     q.persistent = is_persistent;
     q.free_function = &free_natively;
     q.callback.store(nullptr, std::memory_order_relaxed);
@@ -208,7 +208,7 @@ bool mpi::complete(ticket operation, const result &how) {
     q.result.MPI_ERROR = how.error;
     set_hidden(q.result, how.bytes, how.cancelled);
     q.error = how.error;
-    if constexpr (sizeof(MPI_Status) <= sizeof q.status) {
+    if (sizeof(MPI_Status) <= sizeof q.status && features_.requests != layout::other_status) {
         std::memcpy(q.status, &q.result, sizeof q.result);
     }
 
@@ -219,7 +219,8 @@ bool mpi::complete(ticket operation, const result &how) {
         }
     };
     at(step::before_callback);
-    if (void *callback = q.callback.load(std::memory_order_acquire); callback != nullptr) {
+    if (void *callback = q.callback.load(std::memory_order_acquire);
+        callback != nullptr && features_.requests != layout::no_callback) {
         at(step::saw_callback);
         q.callback.store(nullptr, std::memory_order_relaxed);
         if (reinterpret_cast<int (*)(void *)>(callback)(&q) == 1) {
@@ -229,7 +230,7 @@ bool mpi::complete(ticket operation, const result &how) {
     at(step::saw_none);
     const bool freed = q.user_freed.load();
     void *before = q.complete.exchange(is_complete);
-    if (before != not_complete && before != is_complete) {
+    if (before != not_complete && before != is_complete && features_.requests != layout::no_wait_sync) {
         at(step::marked);
         count_down(before, how.error);
     }

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An Open MPI whose requests are not as the native engine knows them gets the engine for any MPI, and is told why.
+#include "library.hpp"
+
+#if defined(OPEN_MPI)
+
+#include "continuation/interposing.hpp"
+#include "continuation/library.hpp"
+#include "engine/engine.hpp"
+
+#include <cstdlib>
+
+namespace {
+
+using namespace thence::fake;
+
+struct difference {
+    layout requests;
+    const char *reason;
+};
+
+class refused_layout : public ::testing::TestWithParam<difference> {};
+
+TEST_P(refused_layout, leads_to_testsome_with_the_reason) {
+    features opal;
+    opal.opal_progress = true;
+    opal.requests = GetParam().requests;
+    world.begin(opal);
+    unsetenv("THENCE_ENGINE");
+    unsetenv("THENCE_PROGRESS");
+    {
+        cr c;
+        thence_cr_info info{};
+        EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+        EXPECT_STREQ(info.engine, "testsome");
+        EXPECT_NE(std::string(info.engine_why).find(GetParam().reason), std::string::npos) << info.engine_why;
+        note n;
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        EXPECT_EQ(attach(r, n, c), 0);
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    }
+    thence::continuation::tear_down();
+    thence::engine::reset();
+    thence::continuation::attention.store(0);
+    world.end();
+}
+
+INSTANTIATE_TEST_SUITE_P(by, refused_layout,
+                         ::testing::Values(difference{layout::other_state, "a pending receive"},
+                                           difference{layout::other_status, "the status of a completed receive"},
+                                           difference{layout::no_callback, "a completion callback did not fire"},
+                                           difference{layout::no_wait_sync, "a wait-sync object was not counted"}));
+
+} // namespace
+
+#endif
