@@ -5,10 +5,16 @@
 
 #include <thence/thence.h>
 
+#include <tuple>
+
 using namespace thence::continuation;
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
 namespace {
+
+// MPI 5 made the array const; Intel MPI has it as in MPI 4.1.
+template <class... Parameters> std::tuple_element_t<1, std::tuple<Parameters...>> second_of(int (*)(Parameters...));
+using request_array = decltype(second_of(&PMPI_Request_get_status_any));
 
 enum class standing { ignored, pending, complete };
 
@@ -65,7 +71,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
 
-THENCE_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request requests[], int *index, int *flag,
+THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, int *index, int *flag,
                                              MPI_Status *status) {
     if (plain_array(count, requests)) [[likely]] {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
@@ -89,7 +95,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, const MPI_Request reques
     return MPI_SUCCESS;
 }
 
-THENCE_EXPORT int MPI_Request_get_status_some(int count, const MPI_Request requests[], int *found, int indices[],
+THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests, int *found, int indices[],
                                               MPI_Status statuses[]) {
     if (plain_array(count, requests)) [[likely]] {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
@@ -111,8 +117,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, const MPI_Request reque
     return MPI_SUCCESS;
 }
 
-THENCE_EXPORT int MPI_Request_get_status_all(int count, const MPI_Request requests[], int *flag,
-                                             MPI_Status statuses[]) {
+THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
     if (plain_array(count, requests)) [[likely]] {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
