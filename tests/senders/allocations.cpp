@@ -14,6 +14,11 @@ void *operator new(std::size_t size) {
     }
     throw std::bad_alloc();
 }
+// Replaced too, or the address sanitizer's own would be freed by ours.
+void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
+    sender_tests::allocations.fetch_add(1, std::memory_order_relaxed);
+    return std::malloc(size);
+}
 void operator delete(void *p) noexcept {
     std::free(p);
 }
