@@ -2,31 +2,13 @@
 // One receive, pending when its continuation is attached, beyond completing it with MPI_Wait. Unlike attach_vs_waitall
 // nothing is spread over a batch: each round waits for its one continuation.
 #include "measure/benchmark.hpp"
+#include "measure/self_receive.hpp"
 
 #include <thence/mpix_continue.h>
 
 namespace {
 
 void nothing(MPI_Status *, void *) {}
-
-void send_to_self(int &out) {
-    MPI_Request send;
-    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
-    MPI_Wait(&send, MPI_STATUS_IGNORE);
-}
-
-void wait(measure::work &work) {
-    int in = 0;
-    int out = 0;
-    work.count([&](long iterations) {
-        for (long i = 0; i < iterations; ++i) {
-            MPI_Request receive;
-            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
-            send_to_self(out);
-            MPI_Wait(&receive, MPI_STATUS_IGNORE);
-        }
-    });
-}
 
 void attach(measure::work &work) {
     int in = 0;
@@ -39,7 +21,7 @@ void attach(measure::work &work) {
             int flag = 0;
             MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
             MPIX_Continue(&receive, &flag, nothing, nullptr, MPI_STATUS_IGNORE, cr);
-            send_to_self(out);
+            measure::send_to_self(out);
             MPI_Wait(&cr, MPI_STATUS_IGNORE);
         }
     });
@@ -75,6 +57,6 @@ int main(int argc, char **argv) {
                          {.name = "attach_pending_one",
                           .about = "one continuation on one pending receive, beyond what MPI_Wait costs",
                           .bars = "at most +100 instructions on Open MPI, at both thread levels",
-                          .pieces = {{"wait", wait}, {"attach", attach}},
+                          .pieces = {{"wait", measure::wait_for_self_receive}, {"attach", attach}},
                           .judge = judge});
 }

@@ -2,55 +2,16 @@
 // What it costs to wait for a message in a coroutine: a task that awaits one receive, from its creation to its end,
 // beyond Irecv and Wait. Both sides send the message to themselves once the receive is posted.
 #include "measure/benchmark.hpp"
+#include "measure/count_allocations.hpp"
+#include "measure/self_receive.hpp"
 
 #include <thence/transform_mpi.hpp>
 
 #include <cstdlib>
-#include <new>
 
 namespace ex = thence::ex;
 
 namespace {
-
-long allocations = 0;
-
-} // namespace
-
-void *operator new(std::size_t size) {
-    ++allocations;
-    if (void *p = std::malloc(size)) {
-        return p;
-    }
-    throw std::bad_alloc();
-}
-// Not inlined, where GCC would take the free() of what new returned for a mistake.
-[[gnu::noinline]] void operator delete(void *p) noexcept {
-    std::free(p);
-}
-[[gnu::noinline]] void operator delete(void *p, std::size_t) noexcept {
-    std::free(p);
-}
-
-namespace {
-
-void send_to_self(int &out) {
-    MPI_Request send;
-    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
-    MPI_Wait(&send, MPI_STATUS_IGNORE);
-}
-
-void wait(measure::work &work) {
-    int in = 0;
-    int out = 0;
-    work.count([&](long iterations) {
-        for (long i = 0; i < iterations; ++i) {
-            MPI_Request receive;
-            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
-            send_to_self(out);
-            MPI_Wait(&receive, MPI_STATUS_IGNORE);
-        }
-    });
-}
 
 ex::task<> receive(int &in) {
     co_await (ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | thence::transform_mpi(MPI_Irecv));
@@ -71,15 +32,15 @@ void await(measure::work &work) {
     long allocated = 0;
     work.count([&](long iterations) {
         for (long i = 0; i < iterations; ++i) {
-            const long before = allocations;
+            const long before = measure::allocations;
             bool done = false;
             auto operation = ex::connect(receive(in), note{&done});
             ex::start(operation);
-            send_to_self(out);
+            measure::send_to_self(out);
             while (!done) {
                 thence_progress();
             }
-            allocated = allocations - before;
+            allocated = measure::allocations - before;
         }
     });
     work.result("allocations", static_cast<double>(allocated));
@@ -118,6 +79,6 @@ int main(int argc, char **argv) {
                          {.name = "await_recv",
                           .about = "a coroutine that awaits a receive, beyond what Irecv and Wait cost",
                           .bars = "at most +350 instructions on Open MPI, at both thread levels; one allocation",
-                          .pieces = {{"wait", wait}, {"await", await}},
+                          .pieces = {{"wait", measure::wait_for_self_receive}, {"await", await}},
                           .judge = judge});
 }

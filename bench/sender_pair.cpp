@@ -2,13 +2,13 @@
 // What transform_mpi costs: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and
 // completed, beyond the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
 #include "measure/benchmark.hpp"
+#include "measure/count_allocations.hpp"
 
 #include <thence/transform_mpi.hpp>
 
 #include <array>
 #include <atomic>
 #include <cstdlib>
-#include <new>
 #include <type_traits>
 
 namespace ex = thence::ex;
@@ -17,27 +17,6 @@ namespace {
 
 constexpr int batch = 32;
 constexpr int bytes = 64;
-
-long allocations = 0;
-
-} // namespace
-
-void *operator new(std::size_t size) {
-    ++allocations;
-    if (void *p = std::malloc(size)) {
-        return p;
-    }
-    throw std::bad_alloc();
-}
-// Not inlined, where GCC would take the free() of what new returned for a mistake.
-[[gnu::noinline]] void operator delete(void *p) noexcept {
-    std::free(p);
-}
-[[gnu::noinline]] void operator delete(void *p, std::size_t) noexcept {
-    std::free(p);
-}
-
-namespace {
 
 struct messages {
     std::array<std::array<char, bytes>, batch> in{};
@@ -93,7 +72,7 @@ void senders(measure::work &work) {
         std::array<room<receive_operation>, batch> receives;
         std::array<room<send_operation>, batch> sends;
         for (long i = 0; i < iterations; ++i) {
-            const long before = allocations;
+            const long before = measure::allocations;
             int left = 2 * batch;
             for (int k = 0; k < batch; ++k) {
                 receives[k].start([&] { return ex::connect(receive(m, k), count_down{&left}); });
@@ -102,7 +81,7 @@ void senders(measure::work &work) {
             while (left != 0) {
                 thence_progress();
             }
-            allocated = allocations - before; // of the last batch, when all is warm
+            allocated = measure::allocations - before; // of the last batch, when all is warm
         }
     });
     work.result("allocations", static_cast<double>(allocated) / batch);

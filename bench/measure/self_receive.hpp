@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A receive of a message to oneself that is sent once the receive is posted, completed with MPI_Wait: the baseline of
+// benchmarks of a single pending receive.
+#pragma once
+
+#include "measure/work.hpp"
+
+#include <mpi.h>
+
+namespace measure {
+
+inline void send_to_self(int &out) {
+    MPI_Request send;
+    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
+    MPI_Wait(&send, MPI_STATUS_IGNORE);
+}
+
+inline void wait_for_self_receive(work &work) {
+    int in = 0;
+    int out = 0;
+    work.count([&](long iterations) {
+        for (long i = 0; i < iterations; ++i) {
+            MPI_Request receive;
+            MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
+            send_to_self(out);
+            MPI_Wait(&receive, MPI_STATUS_IGNORE);
+        }
+    });
+}
+
+} // namespace measure
