@@ -45,16 +45,15 @@ public:
     // The next sleep is the first after something else.
     void begin() noexcept { sleeps_ = 0; }
     nanoseconds next() noexcept {
-        if (sleeps_ == window) {
-            const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID) - used_;
-            const nanoseconds passed = read_clock(CLOCK_MONOTONIC) - begun_;
-            const nanoseconds wanted = used * 100 / most_percent;
-            sleep_ = std::clamp(sleep_ + (wanted - passed) / window / 2, shortest, longest);
-            sleeps_ = 0;
-        }
-        if (sleeps_ == 0) {
-            used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
-            begun_ = read_clock(CLOCK_MONOTONIC);
+        if (sleeps_ % window == 0) {
+            const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
+            const nanoseconds now = read_clock(CLOCK_MONOTONIC);
+            if (sleeps_ != 0) {
+                const nanoseconds wanted = (used - used_) * 100 / most_percent;
+                sleep_ = std::clamp(sleep_ + (wanted - (now - begun_)) / window / 2, shortest, longest);
+            }
+            used_ = used;
+            begun_ = now;
         }
         ++sleeps_;
         return sleep_;
