@@ -111,7 +111,7 @@ bool is_special(MPI_Request request) noexcept {
 }
 
 bool plain(int count, const MPI_Request requests[]) noexcept {
-    if (requests == nullptr) {
+    if (requests == nullptr || count < 0) {
         return true; // MPI knows whether that is an error
     }
     return attention.load(std::memory_order_relaxed) == 0 && !any_cr(count, requests);

@@ -2,12 +2,14 @@
 // MPI_Request_get_status and, where the MPI has them (MPI 4.1), its any, some and all forms: how a request stands,
 // which stays as it is. In the forms each entry is looked at by itself.
 #include "continuation/interposing.hpp"
+#include "pmpi/slot.hpp"
 
 #include <thence/thence.h>
 
 #include <tuple>
 
 using namespace thence::continuation;
+using thence::pmpi::slot;
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
 namespace {
@@ -32,14 +34,6 @@ standing look_at(MPI_Request request, MPI_Status *status, int &code) {
     int index = MPI_UNDEFINED;
     code = PMPI_Request_get_status_any(1, &request, &index, &flag, status);
     return flag == 0 ? standing::pending : index == MPI_UNDEFINED ? standing::ignored : standing::complete;
-}
-
-MPI_Status *slot(MPI_Status statuses[], int i) {
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-}
-
-bool plain_array(int count, const MPI_Request requests[]) {
-    return plain(count, requests) || count < 0;
 }
 
 } // namespace
@@ -73,7 +67,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
 
 THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, int *index, int *flag,
                                              MPI_Status *status) {
-    if (plain_array(count, requests)) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
     }
     bool live = false;
@@ -97,7 +91,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
 
 THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests, int *found, int indices[],
                                               MPI_Status statuses[]) {
-    if (plain_array(count, requests)) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
     bool live = false;
@@ -118,7 +112,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
 }
 
 THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
-    if (plain_array(count, requests)) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
     *flag = 1;

@@ -6,18 +6,16 @@
 // MPI's: to look at ordinary requests one by one without completing them is not to be had everywhere (MPICH releases
 // some requests of files when MPI_Request_get_status looks at them, or never finds them complete).
 #include "continuation/interposing.hpp"
+#include "pmpi/slot.hpp"
 
 #include <thence/thence.h>
 
 #include <vector>
 
 using namespace thence::continuation;
+using thence::pmpi::slot;
 
 namespace {
-
-MPI_Status *slot(MPI_Status statuses[], int i) {
-    return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
-}
 
 void set_error(MPI_Status *status, int code) {
     if (status != MPI_STATUS_IGNORE) {
@@ -187,7 +185,7 @@ THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
 }
 
 THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Testany(count, requests, index, flag, status);
     }
     const any_result result = find_any(count, requests, status);
@@ -201,7 +199,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
 }
 
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Waitany(count, requests, index, status);
     }
     turn next;
@@ -219,7 +217,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
 }
 
 THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
     const some_result result = find_some(count, requests, indices, statuses);
@@ -229,7 +227,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
 }
 
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     turn next;
@@ -244,7 +242,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
 }
 
 THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
     *flag = 0;
@@ -277,7 +275,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    if (plain(count, requests) || count < 0) [[likely]] {
+    if (plain(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
     }
     // What is complete already costs as much as in MPI_Waitall.
