@@ -26,16 +26,15 @@ struct lent_request {
 class continuation_requests {
 public:
     /** @return MPI's error code where the first use fails, else MPI_SUCCESS. */
-    int shared(MPI_Request &cr) noexcept {
+    int make() noexcept {
         if (!ready_.load(std::memory_order_acquire)) [[unlikely]]
-            if (const int code = set_up(); code != MPI_SUCCESS)
-                return code;
-        cr = shared_;
+            return set_up();
         return MPI_SUCCESS;
     }
+    /** After make(). */
+    MPI_Request shared() const noexcept { return shared_; }
     int lend(lent_request *&lent) noexcept {
-        MPI_Request unused;
-        if (const int code = shared(unused); code != MPI_SUCCESS)
+        if (const int code = make(); code != MPI_SUCCESS)
             return code;
         {
             const std::scoped_lock lock(mutex_);
@@ -75,7 +74,7 @@ public:
     }
 
 private:
-    int set_up() noexcept {
+    [[gnu::noinline]] int set_up() noexcept {
         const std::scoped_lock lock(mutex_);
         if (ready_.load(std::memory_order_relaxed))
             return MPI_SUCCESS;
