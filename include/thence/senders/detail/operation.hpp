@@ -5,9 +5,11 @@
 // One operation of MPI between its start and its completion: the requests that a call has made are given to one
 // continuation, which completes the operation. Nothing here is allocated, and nothing known of senders.
 //
-// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `succeeded<place>()`,
-// `failed<place>(exception_ptr)`, `stopped<place>()`, of which exactly one is called, once, as the last act: it may
-// destroy the operation. `place` says whether that is inside begin(), which then returns what it was.
+// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `MPI_Request continuation_request()`,
+// where operations are registered that nobody can stop, and before it `int prepare()`, an error code; `attaching()`,
+// told before MPI's requests get their continuation; `succeeded<place>()`, `failed<place>(exception_ptr)`,
+// `stopped<place>()`, of which exactly one is called, once, as the last act: it may destroy the operation. `place` says
+// whether that is inside begin(), which then returns what it was.
 //
 // Invariants.
 //  - After thence_attach() has accepted the requests, the operation may be complete and gone at any time. Only one that
@@ -104,7 +106,7 @@ protected:
             if (token.stop_possible()) [[unlikely]]
                 return begin_cancellable(token);
         }
-        int code = sender_requests.make();
+        int code = owner().prepare();
         if (code != MPI_SUCCESS) [[unlikely]]
             return refused(code);
         std::array<MPI_Request, N> requests;
@@ -129,6 +131,34 @@ protected:
             }
         }
         return attach(requests);
+    }
+    /** Calls MPI, and attaches nothing: the owner calls test_polled() until it is true.
+     *  @return false if the call has failed, and then it is over, or will be. */
+    bool begin_polled(std::array<MPI_Request, N> &requests) noexcept {
+        requests.fill(MPI_REQUEST_NULL);
+        int code = MPI_SUCCESS;
+        try {
+            code = owner().call(requests.data());
+        } catch (...) {
+            thrown(requests);
+            return false;
+        }
+        if (code != MPI_SUCCESS)
+            call_failed(requests, code);
+        return code == MPI_SUCCESS;
+    }
+    /** @return true if it is complete, and then it is over. */
+    bool test_polled(std::array<MPI_Request, N> &requests) noexcept {
+        int flag = 0;
+        int code = MPI_SUCCESS;
+        if constexpr (N == 1)
+            code = MPI_Test(requests.data(), &flag, status_of_test());
+        else
+            code = MPI_Testall(static_cast<int>(N), requests.data(), &flag, statuses_.data());
+        if (flag == 0 && code == MPI_SUCCESS)
+            return false;
+        complete<ending_place::begin>(code);
+        return true;
     }
     const std::array<MPI_Status, N> &statuses() const noexcept { return statuses_.statuses; }
 
@@ -169,8 +199,9 @@ private:
 
     [[gnu::always_inline]] begun attach(std::array<MPI_Request, N> &requests) noexcept {
         int flag = 0;
+        owner().attaching();
         const int code = thence_attach(static_cast<int>(N), requests.data(), &callback, this, Options::attach_flags,
-                                       plain_statuses(), sender_requests.shared(), &flag);
+                                       plain_statuses(), owner().continuation_request(), &flag);
         if ((flag | code) == 0) [[likely]] // code is MPI_SUCCESS
             return begun::pending;
         return attached_complete(requests, code, flag != 0);
@@ -271,6 +302,7 @@ private:
     begun attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
         MPI_Request cr = cancelling_->lent->cr;
         int flag = 0;
+        owner().attaching();
         int code = thence_attach(static_cast<int>(N), requests.data(), &cancellable_callback, this,
                                  Options::attach_flags, statuses_.data(), cr, &flag);
         if (flag != 0 || code != MPI_SUCCESS) {
