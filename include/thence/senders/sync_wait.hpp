@@ -3,7 +3,8 @@
 #define THENCE_SENDERS_SYNC_WAIT_HPP
 
 /** @file senders/sync_wait.hpp
- *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile.
+ *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile,
+ *         and runs the timers of thence::timeout().
  *
  *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
  * one: `THENCE_PROGRESS=thread`), or it waits for ever. */
@@ -23,6 +24,7 @@
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
+#include <thence/timers.hpp>
 
 namespace thence {
 
@@ -78,6 +80,10 @@ public:
                 continue;
             }
             check(thence_progress(), "make progress");
+            if (run_timers()) {
+                backoff.reset();
+                continue;
+            }
             if (added_.load(std::memory_order_relaxed) == nullptr && !finished_.load(std::memory_order_relaxed))
                 backoff.pause();
         }
