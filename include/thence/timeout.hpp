@@ -22,6 +22,7 @@
 //  - The first who asks leaves its name in asked_, before it asks: that decides what stopped means.
 //  - Timer and stop callback are gone before the sender leaves parties_: nobody joins any more.
 
+#include <chrono>
 #include <exception>
 #include <optional>
 #include <variant>
@@ -98,7 +99,7 @@ template <class S, class R> class timeout_operation : timer {
         timeout_operation *self;
         void operator()() noexcept {
             timeout_operation *const operation = self; // this may go while it runs
-            operation->parties_.fetch_add(1, std::memory_order_relaxed);
+            operation->parties_.fetch_add(1, order::relaxed);
             operation->ask(asker::receiver);
         }
     };
@@ -121,7 +122,7 @@ public:
 
     void start() &noexcept {
         if (after_ <= 0) {
-            parties_.store(2, std::memory_order_relaxed);
+            parties_.store(2, order::relaxed);
             ask(asker::deadline);
         } else if (after_ != timer_queue::never) {
             timers.set(*this, timer_queue::now() + after_);
@@ -132,22 +133,22 @@ public:
 
 private:
     // Of the timer.
-    void begin() noexcept override { parties_.fetch_add(1, std::memory_order_relaxed); }
+    void begin() noexcept override { parties_.fetch_add(1, order::relaxed); }
     void run() noexcept override { ask(asker::deadline); }
 
     /** By one who is counted in parties_. */
     void ask(asker who) noexcept {
         asker nobody = asker::nobody;
-        asked_.compare_exchange_strong(nobody, who, std::memory_order_acq_rel);
+        asked_.compare_exchange(nobody, who);
         source_.request_stop();
-        if (parties_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        if (parties_.fetch_sub(1, order::acq_rel) == 1)
             complete_with_kept();
     }
     template <class Tag, class... As> void ended(Tag tag, As &&...as) noexcept {
         if (after_ > 0 && after_ != timer_queue::never)
             timers.cancel(*this);
         listening_.end();
-        if (parties_.load(std::memory_order_acquire) == 1) {
+        if (parties_.load(order::acquire) == 1) {
             complete(tag, static_cast<As &&>(as)...);
             return;
         }
@@ -162,7 +163,7 @@ private:
                                                                                         std::current_exception());
             }
         }
-        if (parties_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+        if (parties_.fetch_sub(1, order::acq_rel) == 1)
             complete_with_kept();
     }
     void complete_with_kept() noexcept {
@@ -177,7 +178,7 @@ private:
     }
     template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
         if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
-            if (asked_.load(std::memory_order_acquire) == asker::deadline) {
+            if (asked_.load(order::acquire) == asker::deadline) {
                 ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
                 return;
             }
@@ -204,8 +205,8 @@ private:
 
     [[no_unique_address]] R receiver_;
     timer_time after_;
-    std::atomic<unsigned> parties_{1};
-    std::atomic<asker> asked_{asker::nobody};
+    atomic<unsigned> parties_{1};
+    atomic<asker> asked_{asker::nobody};
     ex::inplace_stop_source source_;
     [[no_unique_address]] listening<outer_token> listening_;
     typename completions::kept kept_;

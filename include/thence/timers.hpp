@@ -15,18 +15,17 @@
 //    run() is called without the lock, and may destroy the timer.
 //  - earliest_ is the time of the heap's root, `never` when it is empty, and written under the lock.
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <limits>
-#include <mutex>
+#include <time.h>
 #include <utility>
+
+#include <thence/senders/detail/mutex.hpp>
 
 namespace thence {
 
 namespace detail {
 
-/** Nanoseconds of the steady clock. */
+/** Nanoseconds of the monotonic clock. */
 using timer_time = std::int64_t;
 
 /** In a pairing heap: linked by its address, so it stays where it is while it is set. */
@@ -52,14 +51,15 @@ private:
 
 class timer_queue {
 public:
-    static constexpr timer_time never = std::numeric_limits<timer_time>::max();
+    static constexpr timer_time never = INT64_MAX;
 
     static timer_time now() noexcept {
-        return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
-            .count();
+        timespec time{};
+        ::clock_gettime(CLOCK_MONOTONIC, &time);
+        return static_cast<timer_time>(time.tv_sec) * 1000000000 + time.tv_nsec;
     }
     void set(timer &added, timer_time when) noexcept {
-        const std::scoped_lock lock(mutex_);
+        const locked lock(mutex_);
         added.when_ = when;
         added.child_ = added.next_ = added.before_ = nullptr;
         added.set_ = true;
@@ -68,14 +68,14 @@ public:
     }
     /** On return the timer is in no list, and if it ever runs, begin() has been called. */
     void cancel(timer &gone) noexcept {
-        const std::scoped_lock lock(mutex_);
+        const locked lock(mutex_);
         if (!gone.set_)
             return;
         take_out(gone);
         note_earliest();
     }
     bool run() noexcept {
-        if (earliest_.load(std::memory_order_relaxed) == never) [[likely]]
+        if (earliest_.load(order::relaxed) == never) [[likely]]
             return false;
         return run_due();
     }
@@ -84,10 +84,10 @@ private:
     [[gnu::noinline]] bool run_due() noexcept {
         const timer_time time = now();
         bool ran = false;
-        while (earliest_.load(std::memory_order_relaxed) <= time) {
+        while (earliest_.load(order::relaxed) <= time) {
             timer *due = nullptr;
             {
-                const std::scoped_lock lock(mutex_);
+                const locked lock(mutex_);
                 if (root_ == nullptr || root_->when_ > time)
                     break;
                 due = root_;
@@ -100,9 +100,7 @@ private:
         }
         return ran;
     }
-    void note_earliest() noexcept {
-        earliest_.store(root_ == nullptr ? never : root_->when_, std::memory_order_relaxed);
-    }
+    void note_earliest() noexcept { earliest_.store(root_ == nullptr ? never : root_->when_, order::relaxed); }
     void take_out(timer &gone) noexcept {
         timer *below = merge_row(gone.child_);
         if (&gone == root_) {
@@ -151,8 +149,8 @@ private:
         return whole;
     }
 
-    std::atomic<timer_time> earliest_{never};
-    std::mutex mutex_;
+    atomic<timer_time> earliest_{never};
+    static_mutex mutex_;
     timer *root_ = nullptr;
 };
 

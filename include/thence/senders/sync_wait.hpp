@@ -15,12 +15,12 @@
 //    in run() may destroy the loop as soon as it has seen either.
 //  - Tasks run in the order in which they came.
 
-#include <atomic>
 #include <exception>
 #include <optional>
 #include <stdexcept>
 
-#include <thence/continuation.hpp>
+#include <thence/detail/pause.hpp>
+#include <thence/error.hpp>
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
@@ -61,48 +61,48 @@ public:
     progress_loop() = default;
     progress_loop(progress_loop &&) = delete;
     ~progress_loop() {
-        if (added_.load(std::memory_order_relaxed) != nullptr)
+        if (added_.load(detail::order::relaxed) != nullptr)
             std::terminate(); // operations that would never complete
     }
     inline scheduler get_scheduler() noexcept;
 
     /** @brief Runs tasks and makes progress until finish() has been called and no task is left. */
     void run() {
-        detail::backoff backoff;
+        detail::pauses pauses;
         for (;;) {
             if (run_added()) {
-                backoff.reset();
+                pauses.reset();
                 continue;
             }
-            if (finished_.load(std::memory_order_acquire)) {
+            if (finished_.load(detail::order::acquire)) {
                 if (!run_added())
                     return;
                 continue;
             }
             check(thence_progress(), "make progress");
             if (run_timers()) {
-                backoff.reset();
+                pauses.reset();
                 continue;
             }
-            if (added_.load(std::memory_order_relaxed) == nullptr && !finished_.load(std::memory_order_relaxed))
-                backoff.pause();
+            if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed))
+                pauses.pause();
         }
     }
     /** @brief Lets run() return. */
-    void finish() noexcept { finished_.store(true, std::memory_order_release); }
+    void finish() noexcept { finished_.store(true, detail::order::release); }
 
 private:
     void push(task *added) noexcept {
-        task *first = added_.load(std::memory_order_relaxed);
+        task *first = added_.load(detail::order::relaxed);
         do {
             added->next = first;
-        } while (!added_.compare_exchange_weak(first, added, std::memory_order_release, std::memory_order_relaxed));
+        } while (!added_.compare_exchange(first, added, detail::order::release));
     }
     bool run_added() noexcept {
-        if (added_.load(std::memory_order_relaxed) == nullptr)
+        if (added_.load(detail::order::relaxed) == nullptr)
             return false;
         task *in_order = nullptr;
-        for (task *newest = added_.exchange(nullptr, std::memory_order_acquire); newest != nullptr;) {
+        for (task *newest = added_.exchange(nullptr, detail::order::acquire); newest != nullptr;) {
             task *next = newest->next;
             newest->next = in_order;
             in_order = newest;
@@ -116,8 +116,8 @@ private:
         return true;
     }
 
-    std::atomic<task *> added_{nullptr}; // the newest first
-    std::atomic<bool> finished_{false};
+    detail::atomic<task *> added_{nullptr}; // the newest first
+    detail::atomic<bool> finished_{false};
 };
 
 /** @brief Schedules on a progress_loop, which must outlive it. */

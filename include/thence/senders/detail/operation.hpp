@@ -123,7 +123,7 @@ protected:
         if (code != MPI_SUCCESS) [[unlikely]]
             return call_failed(requests, code);
         if constexpr (tests_first) {
-            if (usually_complete.load(std::memory_order_relaxed)) {
+            if (usually_complete.load(order::relaxed)) {
                 if constexpr (Awaited)
                     return test_apart(requests);
                 else
@@ -166,7 +166,7 @@ private:
     // Short sends are complete when they return. For operations like the last, a test is then cheaper than a
     // continuation; for others it would be a call for progress in vain.
     static constexpr bool tests_first = N == 1 && !persistent;
-    static inline constinit std::atomic<bool> usually_complete{false};
+    static inline constinit atomic<bool> usually_complete{false};
 
     static constexpr unsigned attaching = 1;
     static constexpr unsigned complete_already = 2;
@@ -176,7 +176,7 @@ private:
         mpi_operation *self;
         void operator()() noexcept {
             MPI_Request cr = self->cancelling_->lent->cr;
-            if ((self->cancelling_->state.fetch_or(stop_wanted, std::memory_order_acq_rel) & attaching) == 0)
+            if ((self->cancelling_->state.fetch_or(stop_wanted, order::acq_rel) & attaching) == 0)
                 thence_cancel(&cr); // the operation waits for this callback before it goes
         }
     };
@@ -187,7 +187,7 @@ private:
     /** Of an operation that may be cancelled, from its start to its end. */
     struct cancel_part {
         lent_request *lent;
-        std::atomic<unsigned> state{attaching};
+        atomic<unsigned> state{attaching};
         int code = MPI_SUCCESS;
         std::exception_ptr failure{}; // of the call, told when what it started is over
         [[no_unique_address]] stop_part<MayStop, Token> stop{};
@@ -211,14 +211,14 @@ private:
         const int code = MPI_Test(requests.data(), &flag, status_of_test());
         if (flag != 0) [[likely]]
             return complete<ending_place::begin>(code);
-        usually_complete.store(false, std::memory_order_relaxed);
+        usually_complete.store(false, order::relaxed);
         return attach(requests);
     }
     [[gnu::noinline]] begun test_apart(std::array<MPI_Request, N> &requests) noexcept { return test(requests); }
     [[gnu::noinline]] begun attached_complete(std::array<MPI_Request, N> &requests, int code,
                                               bool complete_now) noexcept {
         if constexpr (tests_first)
-            usually_complete.store(complete_now, std::memory_order_relaxed);
+            usually_complete.store(complete_now, order::relaxed);
         return complete<ending_place::begin>(complete_now ? code : wait_for(requests));
     }
 
@@ -269,7 +269,7 @@ private:
                     wait_for(requests);
                 } else {
                     cancelling_->failure = static_cast<std::exception_ptr &&>(failure);
-                    cancelling_->state.fetch_or(stop_wanted, std::memory_order_relaxed);
+                    cancelling_->state.fetch_or(stop_wanted, order::relaxed);
                     return attach_cancellable(requests);
                 }
             }
@@ -310,13 +310,13 @@ private:
             return finish_cancellable<ending_place::begin>();
         }
         bool cancelled = false;
-        unsigned seen = cancelling_->state.load(std::memory_order_acquire);
+        unsigned seen = cancelling_->state.load(order::acquire);
         do {
             if ((seen & (stop_wanted | complete_already)) == stop_wanted && !cancelled) {
                 thence_cancel(&cr);
                 cancelled = true;
             }
-        } while (!cancelling_->state.compare_exchange_weak(seen, seen & ~attaching, std::memory_order_acq_rel));
+        } while (!cancelling_->state.compare_exchange(seen, seen & ~attaching, order::acq_rel));
         if ((seen & complete_already) == 0)
             return begun::pending;
         return finish_cancellable<ending_place::begin>();
@@ -325,7 +325,7 @@ private:
         const completing_scope inside;
         auto *self = static_cast<mpi_operation *>(data);
         self->cancelling_->code = code;
-        if ((self->cancelling_->state.fetch_or(complete_already, std::memory_order_acq_rel) & attaching) == 0)
+        if ((self->cancelling_->state.fetch_or(complete_already, order::acq_rel) & attaching) == 0)
             self->template finish_cancellable<ending_place::continuation>();
         return MPI_SUCCESS;
     }
