@@ -6,6 +6,7 @@
 #include "measure/benchmark.hpp"
 #include "measure/process.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <sys/resource.h>
 

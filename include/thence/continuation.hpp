@@ -10,6 +10,7 @@
  *  waits for it, with MPI's code, class, text and the statuses. The communicators need `MPI_ERRORS_RETURN` for
  *  that, else MPI ends the program itself. */
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <memory>

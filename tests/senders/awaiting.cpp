@@ -2,9 +2,11 @@
 // A coroutine that awaits an operation goes on once, with its values, its error, or not at all when it is stopped.
 #include "support.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <stdexcept>
+#include <thread>
 
 namespace {
 

@@ -5,9 +5,12 @@
 
 #include <thence/timeout.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <random>
+#include <thread>
+#include <vector>
 
 namespace {
 
