@@ -3,6 +3,7 @@
 #include "all_modes.hpp"
 
 #include <thence/tbb.hpp>
+#include <thence/timeout.hpp>
 
 #include <oneapi/tbb/task_arena.h>
 
@@ -150,6 +151,18 @@ TEST(alone, one_thread_does_everything) {
                                                      ex::just() | ex::then([&] { receive.complete(); })))
                              .value();
     EXPECT_EQ(there, here);
+}
+
+TEST_F(places, deadlines_are_kept) {
+    pending_receive never(25);
+    EXPECT_THROW(pools.sync_wait(ex::just() | pools.transform_mpi([&](MPI_Request *r) {
+        *r = std::exchange(never.request, MPI_REQUEST_NULL);
+    }) | thence::timeout(milliseconds(5))),
+                 thence::timed_out);
+    int room = 0;
+    MPI_Irecv(&room, 1, MPI_INT, 0, 25, MPI_COMM_SELF, &never.request); // the message that comes finds another receive
+    never.complete();
+    MPI_Wait(&never.request, MPI_STATUS_IGNORE);
 }
 
 // The waits below end only by progress that the pools make although their threads are busy.

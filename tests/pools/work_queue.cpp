@@ -33,6 +33,7 @@ struct noting_host final : drainer_host {
             in_progress();
     }
     void yield() noexcept override { ++yields; }
+    void idle() noexcept override {}
     void began() noexcept override {}
 };
 
@@ -193,22 +194,52 @@ TEST_F(queue_of_tasks, a_task_that_suspends_calls_another_drainer_before) {
     queue.drain_called();
 }
 
-TEST_F(queue_of_tasks, is_stuck_when_nothing_was_done_between_two_looks) {
+TEST_F(queue_of_tasks, is_stuck_when_nobody_polls_between_two_looks) {
     EXPECT_FALSE(queue.stuck()) << "nothing to do";
     queue.begin_operation();
     EXPECT_TRUE(queue.stuck());
     EXPECT_EQ(host.calls, 1) << "one is on its way";
-    bool inside = true;
     queue.push(add([&] {
-                   EXPECT_FALSE(queue.stuck()) << "a task was begun since";
-                   inside = queue.stuck();
+                   EXPECT_TRUE(queue.stuck()) << "a task runs, and nobody polls";
                    EXPECT_EQ(host.calls, 2) << "another drainer is called";
                }),
                urgency::normal);
-    host.in_progress = [&] { queue.end_operation(); };
+    host.in_progress = [&] {
+        if (host.polls == 2)
+            queue.end_operation();
+        else
+            queue.push(add([&] { EXPECT_FALSE(queue.stuck()) << "polled since"; }), urgency::normal);
+    };
     queue.drain_called();
-    EXPECT_TRUE(inside) << "the task did not end for a while, and an operation is outstanding";
+    EXPECT_EQ(host.polls, 2);
     queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, is_stuck_when_a_task_waits_and_none_is_begun) {
+    queue.push(letter('a'), urgency::normal);
+    EXPECT_TRUE(queue.stuck());
+    queue.drain_called();
+    EXPECT_FALSE(queue.stuck());
+}
+
+TEST_F(queue_of_tasks, polls_between_tasks_that_never_end) {
+    int ran = 0;
+    pool_task *again = nullptr;
+    again = &add([&] {
+        ++ran;
+        if (queue.operations() > 0)
+            queue.push(*again, urgency::normal);
+    });
+    queue.begin_operation();
+    queue.push(*again, urgency::normal);
+    host.in_progress = [&] {
+        if (host.polls == 3)
+            queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(host.polls, 3);
+    EXPECT_LT(ran, 100);
+    drain_rest(1);
 }
 
 TEST_F(queue_of_tasks, parts_of_a_task_go_on_at_once_but_not_too_deep) {
@@ -290,6 +321,7 @@ public:
             on_end();
     }
     void yield() noexcept override { std::this_thread::yield(); }
+    void idle() noexcept override {}
     void began() noexcept override {}
     std::function<void()> on_end;
 

@@ -13,6 +13,7 @@
 
 #include <thence/pools/detail/relief.hpp>
 #include <thence/pools/detail/work_queue.hpp>
+#include <thence/timers.hpp>
 
 namespace thence::detail {
 
@@ -34,6 +35,7 @@ public:
      *  operations; there is nobody else to tell. */
     void progress() noexcept {
         int flag = 0;
+        run_timers();
         if (on_cr_.load(std::memory_order_relaxed) == 0)
             thence_progress();
         else
@@ -73,6 +75,7 @@ public:
     void yield() noexcept override {
         ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
     }
+    void idle() noexcept override { run_timers(); }
     void began() noexcept override {
         if (relief_ != nullptr)
             relief_->began();
@@ -112,6 +115,7 @@ public:
     }
     void progress() noexcept override { progress_.progress(); }
     void yield() noexcept override {}
+    void idle() noexcept override { run_timers(); }
     void began() noexcept override {
         if (relief_ != nullptr)
             relief_->began();

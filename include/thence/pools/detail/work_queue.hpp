@@ -89,6 +89,8 @@ public:
     virtual void progress() noexcept = 0;
     /** Lets other work of the thread's scheduler go first for once. */
     virtual void yield() noexcept = 0;
+    /** Between the pauses of a thread that waits and has nothing to do; callbacks may push. */
+    virtual void idle() noexcept = 0;
     /** There are operations after there were none. */
     virtual void began() noexcept = 0;
 };
@@ -164,12 +166,14 @@ public:
     /** A task that suspended itself is about to be resumed, and has been. A drainer gives way to it. */
     void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
     void resumed() noexcept { returning_.fetch_sub(1, std::memory_order_relaxed); }
-    /** Called from time to time. @return whether there is something to do and nobody has done anything since; then
-     *  another drainer is called, and the caller should make progress. */
+    /** Called from time to time. @return whether tasks wait and none was begun since, or operations are outstanding and
+     *  nobody has polled since; then another drainer is called, and the caller should make progress. */
     bool stuck() {
         lock_.lock();
-        const bool idle = done_ == done_before_ && (has_task() || !suspending_.empty() || operations() > 0);
-        done_before_ = done_;
+        const bool idle = (begun_ == begun_before_ && (has_task() || !suspending_.empty())) ||
+                          (polls_ == polls_before_ && operations() > 0);
+        begun_before_ = begun_;
+        polls_before_ = polls_;
         if (idle && coming_ == 0) {
             call_even_if_looking();
         } else {
@@ -205,6 +209,7 @@ public:
 private:
     static constexpr int deepest = 8;
     static constexpr int tasks_in_a_row = 64;
+    static constexpr int tasks_between_polls = 16;
     static constexpr int polls_in_a_row = 32;
 
     /** What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
@@ -263,16 +268,22 @@ private:
         looks(end, 1);
         backoff pauses;
         int in_a_row = 0;
+        int since_poll = 0;
         // Where nobody else would run them, what is at hand goes before what the thread came from.
         while (end == nullptr || (alone_ && in_a_row != 0 && has_task()) || !*end) {
-            if (pool_task *const task = take(end == nullptr)) {
+            pool_task *const task = since_poll < tasks_between_polls ? take(end == nullptr) : nullptr;
+            if (task != nullptr) {
                 run_and_lock(end, *task);
                 pauses.reset();
+                since_poll += polling_ ? 0 : 1;
                 if (++in_a_row >= tasks_in_a_row) {
                     in_a_row = 0;
                     away(end, [&] { yield(end); });
                 }
+            } else if (since_poll != 0 && (operations() == 0 || polling_)) {
+                since_poll = 0; // nothing to poll for, or another one does
             } else if (operations() > 0 && !polling_) {
+                since_poll = 0;
                 if (poll_and_lock()) {
                     pauses.reset();
                     in_a_row = 0;
@@ -288,7 +299,10 @@ private:
             } else if (end == nullptr) {
                 break;
             } else {
-                away(end, [&] { pauses.pause(); });
+                away(end, [&] {
+                    host_.idle();
+                    pauses.pause();
+                });
             }
         }
         looks(end, -1);
@@ -322,7 +336,7 @@ private:
         looks(end, 1);
     }
     void run_and_lock(const until *end, pool_task &task) noexcept {
-        ++done_;
+        ++begun_;
         away(end, [&] {
             thread_state &here = this_thread();
             here.queue = this;
@@ -349,7 +363,7 @@ private:
         here.polls = false;
         lock_.lock();
         polling_ = false;
-        ++done_;
+        ++polls_;
         while (pool_task *const found = here.found_urgent.pop())
             urgent_.push(*found);
         while (pool_task *const found = here.found.pop())
@@ -369,8 +383,10 @@ private:
     int called_looking_ = 0; // of these, those that call() has sent
     int coming_ = 0;
     bool polling_ = false;
-    unsigned long done_ = 0;
-    unsigned long done_before_ = 0;
+    unsigned long begun_ = 0; // tasks
+    unsigned long begun_before_ = 0;
+    unsigned long polls_ = 0;
+    unsigned long polls_before_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
     std::atomic<int> returning_{0};
     std::atomic<long> operations_{0};
