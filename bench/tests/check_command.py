@@ -17,8 +17,10 @@ from pathlib import Path
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
     "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
-    "sender_pair", "await_recv",
+    "sender_pair", "await_recv", "cholesky",
 ]
+# Left out of the build where what they need is not installed.
+OPTIONAL = {"cholesky"}
 ENGINES = {"openmpi", "mpich", "testsome"}
 SKIPPED = 77
 
@@ -71,8 +73,9 @@ def an_engine_that_does_not_exist_is_told(program):
 
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
-    assert [line for line in lines if not line.startswith(" ")] == BENCHMARKS, lines
-    assert sum(line.strip().startswith("bar: ") for line in lines) == len(BENCHMARKS), lines
+    listed = [line for line in lines if not line.startswith(" ")]
+    assert listed == [name for name in BENCHMARKS if name in listed or name not in OPTIONAL], lines
+    assert sum(line.strip().startswith("bar: ") for line in lines) == len(listed), lines
 
 
 def wrong_usage_is_told(program):
