@@ -17,10 +17,10 @@ from pathlib import Path
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
     "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
-    "sender_pair", "await_recv", "cholesky",
+    "sender_pair", "await_recv", "band_pipeline", "cholesky",
 ]
 # Left out of the build where what they need is not installed.
-OPTIONAL = {"cholesky"}
+OPTIONAL = {"band_pipeline", "cholesky"}
 ENGINES = {"openmpi", "mpich", "testsome"}
 SKIPPED = 77
 
