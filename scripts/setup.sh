@@ -21,11 +21,12 @@ has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
 has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
 has_clang() { compgen -c clang++ | grep -qxE 'clang\+\+(-[0-9]+)?'; }
 has_clang_openmp() { compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null; }
+has_openblas() { compgen -G '/usr/lib/*/libopenblas.so' >/dev/null || compgen -G '/usr/local/lib*/libopenblas.so' >/dev/null; }
 has_cmake() {
     has_command cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9.]*//gp')" | sort -V | head -n 1)" = 3.25 ]
 }
 
-# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: without it some tests are skipped, that is all.
+# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: without it some tests are skipped, or a benchmark is left out, that is all.
 table() {
     cat <<'EOF'
 build|has_command g++|g++|the library is C++20
@@ -49,7 +50,9 @@ test|has_python numpy|python3-numpy|checks of the applications' results
 test|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 test|has_clang_openmp|?libomp-19-dev/libomp-dev|the OpenMP adapter is tested with Clang's runtime too
 test|has_command groff|?groff|checks the man pages
+test|has_openblas|?libopenblas-dev|the benchmark cholesky is tested
 bench|has_command valgrind|valgrind|instruction counts
+bench|has_openblas|?libopenblas-dev|kernels of the benchmark cholesky
 bench|has_python numpy|python3-numpy|figures
 bench|has_python matplotlib|python3-matplotlib|figures
 lint|has_command clang-format|clang-format|layout of the sources

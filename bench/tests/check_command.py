@@ -17,9 +17,10 @@ from pathlib import Path
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
     "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
-    "sender_pair", "await_recv",
+    "sender_pair", "await_recv", "include_cost",
 ]
-WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes"]
+WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
+WITH_OPENBLAS = ["cholesky"]
 ENGINES = {"openmpi", "mpich", "testsome"}
 SKIPPED = 77
 
@@ -73,7 +74,7 @@ def an_engine_that_does_not_exist_is_told(program):
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
-    assert names in (BENCHMARKS, BENCHMARKS + WITH_ONETBB), names
+    assert names in (BENCHMARKS, BENCHMARKS + WITH_ONETBB, BENCHMARKS + WITH_ONETBB + WITH_OPENBLAS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
 
 

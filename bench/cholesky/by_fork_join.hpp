@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The factorization as a loop over the columns of tiles: blocking broadcasts, and OpenMP loops over the tiles of a
+// step. Broadcasts are few and large: a rank's part of a panel goes along its row in one, and what of it the ranks of a
+// column use in one more.
+#pragma once
+
+#include "steps.hpp"
+
+#include <vector>
+
+namespace cholesky {
+
+class by_fork_join {
+public:
+    by_fork_join(matrix &a, int threads)
+        : a_(a), grid_(a.over()), threads_(threads), diagonal_(a.tile_size()), parts_(grid_.rows()),
+          left_(a.tiles(), nullptr), above_(a.tiles(), nullptr) {
+        const int most = (a.tiles() + grid_.rows() - 1) / grid_.rows();
+        row_part_.resize(a.tile_size() * static_cast<std::size_t>(most));
+        for (std::vector<double> &part : parts_)
+            part.resize(row_part_.size());
+    }
+
+    void run() {
+        steps todo(a_);
+        for (int k = 0; k < a_.tiles(); ++k) {
+            if (k % grid_.columns() == grid_.column())
+                make_panel(todo, k);
+            send_along_rows(k);
+            send_along_columns(k);
+            update(todo, k);
+        }
+        todo.finish();
+    }
+
+private:
+    int count(std::size_t tiles) const { return static_cast<int>(tiles * a_.tile_size()); }
+
+    void make_panel(steps &todo, int k) {
+        const bool owner = grid_.mine(k, k);
+        if (owner)
+            todo.factorize_diagonal(k);
+        double *const diagonal = owner ? a_.tile(k, k) : diagonal_.data();
+        MPI_Bcast(diagonal, count(1), MPI_DOUBLE, k % grid_.rows(), grid_.along_column());
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+        for (int i = k + 1; i < a_.tiles(); ++i)
+            if (grid_.mine(i, k))
+                todo.solve(i, k, diagonal);
+    }
+    // Afterwards left_[i] is L(i,k), for the rows of this rank.
+    void send_along_rows(int k) {
+        const int root = k % grid_.columns();
+        double *first = grid_.column() == root ? nullptr : row_part_.data();
+        std::size_t tiles = 0;
+        for (int i = k + 1; i < a_.tiles(); ++i)
+            if (i % grid_.rows() == grid_.row()) {
+                if (first == nullptr)
+                    first = a_.tile(i, k);
+                left_[i] = first + a_.tile_size() * tiles++;
+            }
+        if (tiles > 0)
+            MPI_Bcast(first, count(tiles), MPI_DOUBLE, root, grid_.along_row());
+    }
+    // Afterwards above_[j] is L(j,k), for the columns of this rank.
+    void send_along_columns(int k) {
+        for (int root = 0; root < grid_.rows(); ++root) {
+            double *const packed = parts_[root].data();
+            double *first = packed;
+            std::size_t tiles = 0;
+            for (int j = k + 1; j < a_.tiles(); ++j) {
+                if (j % grid_.columns() != grid_.column() || j % grid_.rows() != root)
+                    continue;
+                if (root == grid_.row() && grid_.columns() == 1) { // they follow each other as they are
+                    first = tiles == 0 ? left_[j] : first;
+                } else if (root == grid_.row()) {
+                    std::copy_n(left_[j], a_.tile_size(), packed + a_.tile_size() * tiles);
+                }
+                above_[j] = first + a_.tile_size() * tiles++;
+            }
+            if (tiles > 0 && grid_.rows() > 1)
+                MPI_Bcast(first, count(tiles), MPI_DOUBLE, root, grid_.along_column());
+        }
+    }
+    void update(steps &todo, int k) {
+        todo_.clear();
+        for (int j = k + 1; j < a_.tiles(); ++j)
+            for (int i = j; i < a_.tiles(); ++i)
+                if (grid_.mine(i, j))
+                    todo_.push_back({i, j});
+#pragma omp parallel for num_threads(threads_) schedule(dynamic)
+        for (std::size_t t = 0; t < todo_.size(); ++t)
+            todo.update(todo_[t].i, todo_[t].j, k, left_[todo_[t].i], above_[todo_[t].j]);
+    }
+
+    struct place {
+        int i;
+        int j;
+    };
+    matrix &a_;
+    const grid &grid_;
+    int threads_;
+    std::vector<double> diagonal_;
+    std::vector<double> row_part_;           // of the panel, from another column of ranks
+    std::vector<std::vector<double>> parts_; // per row of ranks
+    std::vector<double *> left_;
+    std::vector<double *> above_;
+    std::vector<place> todo_;
+};
+
+} // namespace cholesky

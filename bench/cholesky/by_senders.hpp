@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The factorization as a graph of data flow: each tile is a coroutine that waits for what its next step reads, and
+// takes that step in a task of the pools. A finished tile is sent to the ranks of its row and of its column that use
+// it. Nobody waits for a whole panel, so the next ones are made while the rest of the matrix is still being updated.
+//
+// Steps on the longest path go before others: diagonal tiles, the panel, and the last update of tiles before they
+// become part of it.
+#pragma once
+
+#include "once.hpp"
+#include "steps.hpp"
+
+#include <exception>
+#include <thence/pools.hpp>
+#include <vector>
+
+namespace cholesky {
+
+namespace ex = thence::ex;
+
+class by_senders {
+    // Nothing here throws but for want of memory, and MPI's errors end the program by themselves.
+    static constexpr auto give_up = [](const std::exception_ptr &error) noexcept { std::rethrow_exception(error); };
+
+    auto send(int i, int k, int to) {
+        return ex::just(a_.tile(i, k), static_cast<int>(a_.tile_size()), MPI_DOUBLE, to, tag(i, k), grid_.all()) |
+               pools_.transform_mpi(MPI_Isend) | ex::then([](auto &&...) noexcept {}) | ex::upon_error(give_up);
+    }
+    auto receive(int i, int k) {
+        return ex::just(received_[matrix::index(i, k)].data(), static_cast<int>(a_.tile_size()), MPI_DOUBLE,
+                        grid_.owner(i, k), tag(i, k), grid_.all()) |
+               pools_.transform_mpi(MPI_Irecv) | ex::then([made = &final(i, k)](auto &&...) noexcept { made->set(); }) |
+               ex::upon_error(give_up);
+    }
+
+public:
+    // One at a time in a communicator: messages are told apart by their tile.
+    by_senders(matrix &a, thence::pools &pools)
+        : a_(a), grid_(a.over()), pools_(pools), final_(matrix::index(a.tiles(), 0)),
+          received_(matrix::index(a.tiles(), 0)) {
+        for (int k = 0; k < a_.tiles(); ++k)
+            for (int i = k; i < a_.tiles(); ++i)
+                if (!grid_.mine(i, k) && is_user(grid_.rank(), i, k))
+                    received_[matrix::index(i, k)].resize(a_.tile_size());
+    }
+
+    void run() {
+        steps todo(a_);
+        ex::simple_counting_scope scope;
+        final_ = std::vector<once>(final_.size());
+        for (int k = 0; k < a_.tiles(); ++k)
+            for (int i = k; i < a_.tiles(); ++i)
+                if (grid_.mine(i, k))
+                    ex::spawn(make(todo, scope, i, k) | ex::upon_error(give_up), scope.get_token());
+                else if (is_user(grid_.rank(), i, k))
+                    ex::spawn(receive(i, k), scope.get_token());
+        pools_.sync_wait(scope.join());
+        todo.finish();
+    }
+
+private:
+    ex::task<> make(steps &todo, ex::simple_counting_scope &scope, int i, int j) {
+        const auto first = pools_.workers(thence::urgency::high);
+        for (int k = 0; k < j; ++k) {
+            if (k == 0 || !final(i, k).happened() || !final(j, k).happened()) {
+                co_await final(i, k);
+                co_await final(j, k);
+                co_await ex::schedule(k == j - 1 ? first : pools_.workers());
+            }
+            todo.update(i, j, k, tile(i, k), tile(j, k));
+        }
+        if (j == 0 || !(i == j || final(j, j).happened())) {
+            if (i > j)
+                co_await final(j, j);
+            co_await ex::schedule(first);
+        }
+        if (i == j)
+            todo.factorize_diagonal(j);
+        else
+            todo.solve(i, j, tile(j, j));
+        for (int rank = 0; rank < grid_.rows() * grid_.columns(); ++rank)
+            if (rank != grid_.rank() && is_user(rank, i, j))
+                ex::spawn(send(i, j, rank), scope.get_token());
+        final(i, j).set();
+    }
+
+    // Whether `rank` has tiles that read L(i,k): those of row i, and those of column i; and L(k,k) is read by column k.
+    bool is_user(int rank, int i, int k) const {
+        for (int j = k + 1; j <= std::min(i, k + grid_.columns()); ++j)
+            if (grid_.owner(i, j) == rank)
+                return true;
+        for (int row = std::max(i, k + 1); row < std::min(a_.tiles(), i + grid_.rows() + 1); ++row)
+            if (grid_.owner(row, i) == rank)
+                return true;
+        return false;
+    }
+    once & final(int i, int k) { return final_[matrix::index(i, k)]; }
+    const double *tile(int i, int k) const {
+        const double *const own = a_.tile(i, k);
+        return own != nullptr ? own : received_[matrix::index(i, k)].data();
+    }
+    static int tag(int i, int k) { return static_cast<int>(matrix::index(i, k)); }
+
+    matrix &a_;
+    const grid &grid_;
+    thence::pools &pools_;
+    std::vector<once> final_; // per tile of L that this rank makes or uses
+    std::vector<std::vector<double>> received_;
+};
+
+} // namespace cholesky
