@@ -60,6 +60,9 @@ template <class Token = ex::never_stop_token> struct receiver {
     struct environment {
         Token token;
         Token query(ex::get_stop_token_t) const noexcept { return token; }
+#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER)
+        ex::inline_scheduler query(ex::get_start_scheduler_t) const noexcept { return {}; } // tasks ask for it
+#endif
     };
     void set_value(auto &&...) &&noexcept { finish(end->values); }
     void set_error(std::exception_ptr error) &&noexcept {
