@@ -5,8 +5,9 @@
 //
 // A rank has `in_flight` rings of its own under way, one per slot, and takes part in those of all others. When a ring
 // starts it posts the receives of all five rounds, so it has 32 * 5 receives per rank of the program pending. A step is
-// one of them: the receive from the left, then the send to the right of what came. The last receive of a ring's own
-// rank is not sent on, and its first send has no receive.
+// one of them: the receive from the left, then the send to the right of what came. What has been
+// round five times is not sent on, and a ring's first send has no receive. Threads may post the receives of a ring in
+// any order, so which step gets which message is not known: only the message tells how far it is.
 #pragma once
 
 #include <atomic>
@@ -23,7 +24,6 @@ constexpr int rounds = 5;
 struct step {
     int slot = 0;
     int tag = 0;
-    bool last = false;        // of the ring: not sent on
     std::vector<int> message; // first: how often it was sent; last: the tag
 };
 
@@ -40,7 +40,6 @@ public:
                     step &made = at(origin, slot, round);
                     made.slot = slot;
                     made.tag = origin * in_flight + slot;
-                    made.last = origin == rank_ && round == rounds - 1;
                     made.message.assign(static_cast<std::size_t>(count_), -1);
                 }
     }
@@ -68,9 +67,9 @@ public:
     bool free(int slot) const { return busy_[static_cast<std::size_t>(slot)].load(std::memory_order_acquire) == 0; }
 
     template <class Go> void received(step &mine, Go &&go) {
-        if (mine.message.back() != mine.tag || (mine.last && mine.message.front() != rounds * ranks_))
+        if (mine.message.back() != mine.tag || mine.message.front() > rounds * ranks_)
             wrong_.store(true, std::memory_order_relaxed);
-        if (mine.last) {
+        if (mine.message.front() == rounds * ranks_) {
             end(mine);
         } else {
             ++mine.message.front();

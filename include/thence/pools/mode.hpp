@@ -23,6 +23,10 @@
  *  | `bypass` | what follows runs as a task of the workers at once, on the thread that found the completion, without
  *               passing their queue | |
  *
+ *  Operations that can be asked to stop are waited for with a continuation request of their own, which is what a stop
+ *  request cancels: with `mpix` and `yield-while` they are handled as with `continuation`. `thence::uncancellable`
+ * makes an operation one that cannot.
+ *
  *  All combinations are safe. The methods that block do so in a task of the workers that was made for it, never in
  *  start(), so issuing operations in a loop cannot get stuck; and `bypass` takes the place of `inline_completion`
  *  where both are set. What follows an operation with `inline_completion` runs inside a callback, where no other
@@ -75,9 +79,9 @@ inline void set_flag(mode &made, std::string_view name) {
         }
     std::string known;
     for (const std::string_view method : handler_names)
-        known += (known.empty() ? "" : ", ") + std::string(method);
+        known.append(known.empty() ? "" : ", ").append(method);
     for (const mode_flag &flag : mode_flags)
-        known += ", " + std::string(flag.name);
+        known.append(", ").append(flag.name);
     throw std::invalid_argument("thence: '" + std::string(name) +
                                 "' is no handler method or flag of a mode; there are " + known);
 }
@@ -116,7 +120,7 @@ inline std::string to_string(const mode &of) {
     std::string text(detail::handler_names[static_cast<std::size_t>(of.method)]);
     for (const detail::mode_flag &flag : detail::mode_flags)
         if (of.*flag.member)
-            text += "," + std::string(flag.name);
+            text.append(1, ',').append(flag.name);
     return text;
 }
 

@@ -95,7 +95,7 @@ private:
             if (met_.load(std::memory_order_acquire))
                 hand_over(); // it was complete at once
             else
-                state_->give(state_->workers, as_task(&wait), urgent());
+                state_->workers.push_suspending(as_task(&wait));
         } else {
             operation_->begin_here();
         }
@@ -116,10 +116,16 @@ private:
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
                 self->point_ = point;
                 if (self->met_.exchange(true, std::memory_order_acq_rel))
-                    ::tbb::task::resume(point);
+                    self->resume();
             });
+            self->state_->workers.resumed();
         }
         self->deliver();
+    }
+
+    void resume() noexcept {
+        state_->workers.resuming();
+        ::tbb::task::resume(point_);
     }
 
     void completed(outcome what) noexcept {
@@ -131,7 +137,7 @@ private:
         }
         if (how_.method == handler::suspend_resume) {
             if (met_.exchange(true, std::memory_order_acq_rel))
-                ::tbb::task::resume(point_);
+                resume();
         } else if (how_.method != handler::new_task) {
             hand_over();
         } else if (!go_on_in_task()) {

@@ -7,7 +7,8 @@
 // leaves when there is nothing to do. So one task of oneTBB serves many of ours.
 //
 // Invariants, under the lock.
-//  - While a task waits, a drainer looks or one is on its way (`coming_`). So a task that blocks or takes long keeps
+//  - While a task waits, a drainer that may take it looks or one is on its way (`coming_`). So a task that blocks or
+//  takes long keeps
 //    no other waiting: whoever takes one and leaves others behind calls for a drainer.
 //  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
 //    A task that will suspend itself calls for another one before (call_another()).
@@ -115,6 +116,13 @@ public:
         (how == urgency::high ? urgent_ : waiting_).push(added);
         call_and_unlock();
     }
+    /** For a task that will suspend itself: only a drainer that was called takes it, so that the thread that comes by
+     *  itself keeps its stack. */
+    void push_suspending(pool_task &added) {
+        lock_.lock();
+        suspending_.push(added);
+        call_and_unlock();
+    }
     /** Polled where nothing else is to do: it pushes itself again until it has found what it waits for. Its operation
      *  is outstanding meanwhile. */
     void push_again(pool_task &added) noexcept {
@@ -148,13 +156,19 @@ public:
     /** By a task that is about to suspend itself: makes sure that somebody else looks. */
     void call_another() {
         lock_.lock();
-        call_and_unlock();
+        if (called_looking_ == 0 && coming_ == 0)
+            call_even_if_looking();
+        else
+            lock_.unlock();
     }
+    /** A task that suspended itself is about to be resumed, and has been. A drainer gives way to it. */
+    void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
+    void resumed() noexcept { returning_.fetch_sub(1, std::memory_order_relaxed); }
     /** Called from time to time. @return whether there is something to do and nobody has done anything since; then
      *  another drainer is called, and the caller should make progress. */
     bool stuck() {
         lock_.lock();
-        const bool idle = done_ == done_before_ && (has_task() || operations() > 0);
+        const bool idle = done_ == done_before_ && (has_task() || !suspending_.empty() || operations() > 0);
         done_before_ = done_;
         if (idle && coming_ == 0) {
             call_even_if_looking();
@@ -215,11 +229,18 @@ private:
     };
 
     bool has_task() const noexcept { return !urgent_.empty() || !waiting_.empty(); }
-    pool_task *take() noexcept { return urgent_.empty() ? waiting_.pop() : urgent_.pop(); }
+    pool_task *take(bool may_suspend) noexcept {
+        if (pool_task *const first = urgent_.pop())
+            return first;
+        if (may_suspend)
+            if (pool_task *const first = suspending_.pop())
+                return first;
+        return waiting_.pop();
+    }
 
     /** Keeps the first invariants. */
     void call_and_unlock() {
-        if (looking_ == 0 && coming_ == 0)
+        if (coming_ == 0 && (looking_ == 0 || (called_looking_ == 0 && !suspending_.empty())))
             call_even_if_looking();
         else
             lock_.unlock();
@@ -239,17 +260,17 @@ private:
     void drain(const until *end) noexcept {
         const work_queue *const outer = this_thread().queue;
         ++inside_;
-        ++looking_;
+        looks(end, 1);
         backoff pauses;
         int in_a_row = 0;
         // Where nobody else would run them, what is at hand goes before what the thread came from.
         while (end == nullptr || (alone_ && in_a_row != 0 && has_task()) || !*end) {
-            if (pool_task *const task = take()) {
-                run_and_lock(*task);
+            if (pool_task *const task = take(end == nullptr)) {
+                run_and_lock(end, *task);
                 pauses.reset();
                 if (++in_a_row >= tasks_in_a_row) {
                     in_a_row = 0;
-                    away([&] { yield(end); });
+                    away(end, [&] { yield(end); });
                 }
             } else if (operations() > 0 && !polling_) {
                 if (poll_and_lock()) {
@@ -257,22 +278,24 @@ private:
                     in_a_row = 0;
                 } else if (++in_a_row >= polls_in_a_row) {
                     in_a_row = 0;
-                    away([&] {
+                    away(end, [&] {
                         yield(end);
                         pauses.pause();
                     });
                 }
+                if (returning_.load(std::memory_order_relaxed) > 0)
+                    away(end, [&] { yield(end); });
             } else if (end == nullptr) {
                 break;
             } else {
-                away([&] { pauses.pause(); });
+                away(end, [&] { pauses.pause(); });
             }
         }
-        --looking_;
+        looks(end, -1);
         --inside_;
         this_thread().queue = outer;
         // One that came by itself may leave work behind.
-        if (end != nullptr && (has_task() || operations() > 0))
+        if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
             call_and_unlock();
         else
             lock_.unlock();
@@ -282,20 +305,25 @@ private:
             host_.yield();
     }
 
+    void looks(const until *end, int more) noexcept {
+        looking_ += more;
+        if (end == nullptr)
+            called_looking_ += more;
+    }
     /** Does something else, and does not look meanwhile. */
-    template <class Else> void away(Else &&something) noexcept {
-        --looking_;
-        if (has_task())
+    template <class Else> void away(const until *end, Else &&something) noexcept {
+        looks(end, -1);
+        if (has_task() || !suspending_.empty())
             call_and_unlock();
         else
             lock_.unlock();
         something();
         lock_.lock();
-        ++looking_;
+        looks(end, 1);
     }
-    void run_and_lock(pool_task &task) noexcept {
+    void run_and_lock(const until *end, pool_task &task) noexcept {
         ++done_;
-        away([&] {
+        away(end, [&] {
             thread_state &here = this_thread();
             here.queue = this;
             here.depth = 0;
@@ -334,14 +362,17 @@ private:
     spin_mutex lock_;
     task_list urgent_;
     task_list waiting_;
+    task_list suspending_;
     task_list again_;
-    int inside_ = 0;  // drainers
-    int looking_ = 0; // of them
+    int inside_ = 0;         // drainers
+    int looking_ = 0;        // of them
+    int called_looking_ = 0; // of these, those that call() has sent
     int coming_ = 0;
     bool polling_ = false;
     unsigned long done_ = 0;
     unsigned long done_before_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
+    std::atomic<int> returning_{0};
     std::atomic<long> operations_{0};
 };
 
