@@ -60,14 +60,25 @@ template <class Token = ex::never_stop_token> struct receiver {
     struct environment {
         Token token;
         Token query(ex::get_stop_token_t) const noexcept { return token; }
+#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER) // tasks ask for it
+        ex::inline_scheduler query(ex::get_start_scheduler_t) const noexcept {
+            return {};
+        }
+#endif
     };
-    void set_value(auto &&...) &&noexcept { finish(end->values); }
+    void set_value(auto &&...) &&noexcept {
+        finish(end->values);
+    }
     void set_error(std::exception_ptr error) &&noexcept {
         end->error = std::move(error);
         finish(end->errors);
     }
-    void set_stopped() &&noexcept { finish(end->stops); }
-    environment get_env() const noexcept { return {token}; }
+    void set_stopped() &&noexcept {
+        finish(end->stops);
+    }
+    environment get_env() const noexcept {
+        return {token};
+    }
 
 private:
     void finish(std::atomic<int> &count) const noexcept {

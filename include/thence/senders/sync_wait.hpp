@@ -165,7 +165,9 @@ struct sync_wait_env {
     auto query(ex::get_scheduler_t) const noexcept { return loop->get_scheduler(); }
     auto query(ex::get_delegation_scheduler_t) const noexcept { return loop->get_scheduler(); }
 #if defined(THENCE_EXECUTION_HAS_START_SCHEDULER)
-    auto query(ex::get_start_scheduler_t) const noexcept { return loop->get_scheduler(); }
+    auto query(ex::get_start_scheduler_t) const noexcept {
+        return loop->get_scheduler();
+    }
 #endif
 };
 
