@@ -86,4 +86,13 @@ template <class Handle = MPI_Request> Handle handle_of(const continuation_reques
     }
 }
 
+// The handle of no CR, nor of anything else: no all-zero variable and no MPI_REQUEST_NULL is taken for it.
+template <class Handle = MPI_Request> Handle no_handle() noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        return static_cast<Handle>(~0U);
+    } else {
+        return reinterpret_cast<Handle>(~std::uintptr_t{0});
+    }
+}
+
 } // namespace thence::continuation
