@@ -62,6 +62,15 @@ int attach_refused(MPI_Request *request, int *flag) noexcept {
     return attach(1, request, back.what, back.status, back.cr, flag);
 }
 
+int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept {
+    const continuation::polled_end end = continuation::finish_polled(c, may_run);
+    if (end.attached) [[likely]] {
+        return attached(flag);
+    }
+    *flag = end.result.flag;
+    return end.result.error;
+}
+
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
            MPI_Request cr, int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;

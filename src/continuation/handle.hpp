@@ -55,6 +55,18 @@ inline bool is_cr_handle(MPI_Request request) noexcept {
     }
 }
 
+// The same or MPI_REQUEST_NULL. MPICH's integer for that differs from those of CRs in one bit of the prefix, and no
+// request has either prefix: one comparison.
+template <class Handle = MPI_Request> bool is_cr_or_null(Handle request) noexcept {
+    if constexpr (mpi_handles == handle_kind::integer) {
+        constexpr Handle null = MPI_REQUEST_NULL;
+        static_assert(((static_cast<std::uint32_t>(null) ^ integer_prefix) & 0xfe000000U) == 0);
+        return ((bits(request) ^ integer_prefix) & 0xfe000000U) == 0;
+    } else {
+        return is_cr_handle(request) || request == MPI_REQUEST_NULL;
+    }
+}
+
 // The object behind the handle of a CR, live or not. Any other handle gives some address.
 inline continuation_request *object_of(MPI_Request request) noexcept {
     if constexpr (mpi_handles == handle_kind::integer) {

@@ -12,6 +12,7 @@
 // to an inbox: no one waits for a poll.
 #pragma once
 
+#include "base/peek.hpp"
 #include "base/spin_lock.hpp"
 #include "engine/operation.hpp"
 
@@ -53,8 +54,8 @@ public:
     [[gnu::always_inline]] inline bool add(operation &op, bool sparing = false) {
         op.how = tending::polled;
         op.error = MPI_SUCCESS;
-        if ((how_.look != nullptr ? how_.look(op.request) != 0 : !sparing || worth_asking()) && complete_now(op))
-            [[unlikely]] {
+        const bool asking = worth_asking() || !sparing;
+        if ((how_.look != nullptr ? how_.look(op.request) != 0 : asking) && complete_now(op)) [[unlikely]] {
             return true;
         }
         // Counted before it can be found complete, so the count never goes below zero.
@@ -67,7 +68,31 @@ public:
         }
         return false;
     }
-    // The same for a persistent request, which stays the user's.
+    // The same without asking, if nothing but to note it is to be done; else nothing happened. `request` is op.request.
+    [[gnu::always_inline]] inline bool add_at_once(operation &op, MPI_Request request) noexcept {
+        if (base::sum_alone(unasked_, -1) < 0) [[unlikely]] {
+            return false; // and add() puts it to zero
+        }
+        if (!lock_.try_lock_at_once()) [[unlikely]] {
+            return false;
+        }
+        const int n = owned_.count;
+        if (n == owned_.capacity) [[unlikely]] {
+            lock_.unlock();
+            return false;
+        }
+        op.how = tending::polled;
+        op.error = MPI_SUCCESS;
+        size_.fetch_add(1, std::memory_order_relaxed);
+        MPI_Request *const requests = owned_.requests;
+        operation **const ops = owned_.ops;
+        owned_.count = n + 1;
+        requests[n] = request;
+        ops[n] = &op;
+        lock_.unlock();
+        return true;
+    }
+    // The same as add() for a persistent request, which stays the user's.
     bool add_kept(operation &op);
 
     // Looks at the next windows. A poll that finds another thread at it returns at once.
@@ -116,7 +141,7 @@ private:
         int count = 0;
         int capacity = 0;
         int cursor = 0;
-        bool grown = false; // since the last poll
+        int left = 0; // by the last poll: if there are more, some were added since
         list() = default;
         list(const list &) = delete;
         list &operator=(const list &) = delete;
@@ -128,7 +153,6 @@ private:
             requests[count] = op.request;
             ops[count] = &op;
             ++count;
-            grown = true;
         }
         void drop(int i) noexcept {
             --count;
@@ -144,14 +168,21 @@ private:
     // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
     // by the next poll.
     bool worth_asking() noexcept {
-        constexpr unsigned many = 1000;
-        constexpr unsigned one_in = 64;
-        const unsigned vain = vain_.load(std::memory_order_relaxed);
-        if (vain < many || vain % one_in == 0) {
-            return true;
+        if (unasked_.load(std::memory_order_relaxed) > 0) {
+            return false;
         }
-        vain_.store(vain + 1, std::memory_order_relaxed);
-        return false;
+        unasked_.store(0, std::memory_order_relaxed);
+        return true;
+    }
+    void asked_in_vain() noexcept {
+        constexpr unsigned many = 1000;
+        constexpr int one_in = 64;
+        const unsigned vain = vain_.load(std::memory_order_relaxed);
+        if (vain < many) {
+            vain_.store(vain + 1, std::memory_order_relaxed);
+        } else if (how_.look == nullptr) {
+            unasked_.store(one_in - 1, std::memory_order_relaxed);
+        }
     }
     void add_to_inbox(operation &op);
     void collect() noexcept;
@@ -186,7 +217,9 @@ private:
     std::vector<result> answers_; // of persistent requests that a poll completed and their user has not asked for yet
     std::atomic<long> answer_count_{0};
     std::atomic<long> size_{0};
-    std::atomic<unsigned> vain_{0}; // see worth_asking(); a guide only, so racing threads may lose a count
+    // See worth_asking(); guides only, so racing threads may lose a count.
+    std::atomic<unsigned> vain_{0};
+    std::atomic<int> unasked_{0}; // additions to come that do not ask
     std::atomic<long> kept_count_{0};
     std::atomic<unsigned long long> polls_{0};
 };

@@ -439,9 +439,10 @@ THENCE_RULES(exactly_once);
     std::_Exit(fault == nullptr ? 0 : 1);
 }
 
-class finalizing_meanwhile : public ::testing::TestWithParam<variant> {};
+// GoogleTest runs what is named so first, before any test has left a thread: it forks.
+class finalizing_DeathTest : public ::testing::TestWithParam<variant> {};
 
-TEST_P(finalizing_meanwhile, each_has_ended_or_is_reported) {
+TEST_P(finalizing_DeathTest, each_has_ended_or_is_reported) {
     std::printf("seed %u\n", seed);
     std::fflush(stdout);
     unsigned number = seed;
@@ -452,7 +453,7 @@ TEST_P(finalizing_meanwhile, each_has_ended_or_is_reported) {
     } while (clock_type::now() < end && !HasFailure());
 }
 
-THENCE_RULES(finalizing_meanwhile);
+THENCE_RULES(finalizing_DeathTest);
 
 } // namespace
 
