@@ -63,12 +63,16 @@ int attach_refused(MPI_Request *request, int *flag) noexcept {
 }
 
 int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept {
-    const continuation::polled_end end = continuation::finish_polled(c, may_run);
-    if (end.attached) [[likely]] {
-        return attached(flag);
-    }
-    *flag = end.result.flag;
-    return end.result.error;
+    return continuation::finish_polled(c, c.control().with(continuation::phase::attached))
+               ? attached(flag)
+               : complete_at_once(c, flag, may_run);
+}
+
+int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noexcept {
+    const continuation::busy_scope attaching;
+    const continuation::attach_result result = continuation::complete_at_once(c, may_run);
+    *flag = result.flag;
+    return result.error;
 }
 
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],

@@ -235,16 +235,6 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
     return attached(*c, kind);
 }
 
-polled_end finish_polled(continuation &c, bool may_run) noexcept {
-    const control_word attached = c.control().with(phase::attached);
-    busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
-    if (engine::current->polled.add(c.first, true)) [[unlikely]] {
-        return {false, complete_at_once(c, may_run)};
-    }
-    c.set_control(attached, std::memory_order_release);
-    return {};
-}
-
 namespace {
 
 // Gives back what begin_single() took.

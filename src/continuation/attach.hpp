@@ -48,7 +48,7 @@ inline bool is_clearly_common(MPI_Request request) noexcept {
     return !is_cr_or_null(request) && base::peek(mpi::persistent_count) == 0;
 }
 
-enum class single_result { attached, not_tried, refused };
+enum class single_result { attached, not_tried, refused, complete };
 
 // The common beginning of the two ways below: `c`, the first of this thread's stock, is filled and registered, and
 // `request`, whose handle is returned, is the library's. The order keeps the arguments in their registers.
@@ -106,9 +106,19 @@ struct withdrawn {
 // After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
 withdrawn withdraw(MPI_Request &request) noexcept;
 
-// One common operation on an engine that looks, where it need not be asked whether it is complete and nobody is at the
-// set. `refused`: `c` holds what was to be attached, and finish_polled() must be called. No call is made before, so
-// nothing need be saved.
+// True: attached; else complete_at_once() is to be called. `c` is begun, on an engine that looks.
+[[gnu::always_inline]] inline bool finish_polled(continuation &c, control_word attached) noexcept {
+    const busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
+    if (engine::current->polled.add(c.first, true)) [[unlikely]] {
+        return false;
+    }
+    c.set_control(attached, std::memory_order_release);
+    return true;
+}
+
+// One common operation on an engine that looks. `complete`: complete_at_once() is to be called for `c`. `refused`: more
+// is to be done than to note it; finish_polled() is to be called for `c`. Where that happens seldom, no call is made
+// before, so nothing need be saved.
 [[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
                                                           MPI_Status *status, continuation_request &cr,
                                                           continuation *&c) noexcept {
@@ -118,18 +128,14 @@ withdrawn withdraw(MPI_Request &request) noexcept;
     }
     const control_word attached = control_of(phase::attached, what, control_word::single);
     const MPI_Request handle = begin_single(*c, request, what, status, cr, attached.with(phase::attaching));
+    if constexpr (engine::polled_set::always_looks) {
+        return finish_polled(*c, attached) ? single_result::attached : single_result::complete;
+    }
     if (!engine::current->polled.add_at_once(c->first, handle)) [[unlikely]] {
         return single_result::refused;
     }
     c->set_control(attached, std::memory_order_release);
     return single_result::attached;
 }
-
-// After that refusal: attached, or complete at once with `result`. `may_run`: THENCE_MAY_RUN was given.
-struct polled_end {
-    bool attached = true;
-    attach_result result;
-};
-polled_end finish_polled(continuation &c, bool may_run) noexcept;
 
 } // namespace thence::continuation

@@ -27,6 +27,12 @@ public:
     static constexpr int window = 32;
     static constexpr int most_tested = 2 * window;
     static constexpr int most_peeked = 4 * window;
+    // On Open MPI a look costs little on every engine, so what is added is always looked at.
+#if defined(OPEN_MPI)
+    static constexpr bool always_looks = true;
+#else
+    static constexpr bool always_looks = false;
+#endif
 
     // What differs between MPIs.
     struct methods {
@@ -54,8 +60,8 @@ public:
     [[gnu::always_inline]] inline bool add(operation &op, bool sparing = false) {
         op.how = tending::polled;
         op.error = MPI_SUCCESS;
-        const bool asking = worth_asking() || !sparing;
-        if ((how_.look != nullptr ? how_.look(op.request) != 0 : asking) && complete_now(op)) [[unlikely]] {
+        if ((how_.look != nullptr ? looks_at(op.request) : worth_asking() || !sparing) && complete_now(op))
+            [[unlikely]] {
             return true;
         }
         // Counted before it can be found complete, so the count never goes below zero.
@@ -100,10 +106,18 @@ public:
     // some requests (of ROMIO on MPICH) complete only when they are tested.
     void poll(bool insist = false) noexcept;
 
-    bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
-    bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
-    bool has_answers() const noexcept { return answer_count_.load(std::memory_order_relaxed) != 0; }
-    unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
+    bool empty() const noexcept {
+        return size_.load(std::memory_order_relaxed) == 0;
+    }
+    bool keeps() const noexcept {
+        return kept_count_.load(std::memory_order_relaxed) != 0;
+    }
+    bool has_answers() const noexcept {
+        return answer_count_.load(std::memory_order_relaxed) != 0;
+    }
+    unsigned long long polls() const noexcept {
+        return polls_.load(std::memory_order_relaxed);
+    }
 
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
@@ -119,7 +133,9 @@ public:
     // If it found it inactive because a poll had completed it, what the poll got is the answer.
     int answer(MPI_Request request, int code, MPI_Status &status) noexcept;
     // The same without giving the answer up, and whether there is one.
-    bool has_answer(MPI_Request request) const noexcept { return find_answer(request) != answers_.size(); }
+    bool has_answer(MPI_Request request) const noexcept {
+        return find_answer(request) != answers_.size();
+    }
     void see_answer(MPI_Request request, MPI_Status &status) const noexcept;
     // Under exclusively(): it is started anew, or gone.
     void forget_answer(MPI_Request request) noexcept;
@@ -131,7 +147,9 @@ public:
     // Under exclusively(): true if a kept operation waits on `request`.
     bool is_kept(MPI_Request request) const noexcept;
     // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
-    void release_after(MPI_Request request) { release_.push_back(request); }
+    void release_after(MPI_Request request) {
+        release_.push_back(request);
+    }
 
 private:
     // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
@@ -167,6 +185,10 @@ private:
     // A test of what is pending makes progress: on MPICH 4.0 that costs more than all else that a continuation takes.
     // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
     // by the next poll.
+    bool looks_at(MPI_Request request) noexcept {
+        unasked_.store(0, std::memory_order_relaxed);
+        return how_.look(request) != 0;
+    }
     bool worth_asking() noexcept {
         if (unasked_.load(std::memory_order_relaxed) > 0) {
             return false;
@@ -197,7 +219,9 @@ private:
     std::size_t find_answer(MPI_Request request) const noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
+    bool looks_complete(MPI_Request request) const noexcept {
+        return how_.peek == nullptr || how_.peek(request) != 0;
+    }
 
     void (*sink_)(operation &) = nullptr;
     methods how_;
