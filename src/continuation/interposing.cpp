@@ -275,7 +275,11 @@ struct assistance::helper {
 
 assistance::assistance() noexcept {
     if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::thread_multiple()) {
-        helper_ = new helper;
+        try {
+            helper_ = new helper;
+        } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us
+            helper_ = nullptr;
+        }
     }
 }
 
