@@ -3,39 +3,21 @@
 // completed, beyond the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
 #include "measure/benchmark.hpp"
 #include "measure/count_allocations.hpp"
+#include "measure/message_pairs.hpp"
 
 #include <thence/transform_mpi.hpp>
 
 #include <array>
-#include <atomic>
 #include <cstdlib>
-#include <type_traits>
 
 namespace ex = thence::ex;
 
 namespace {
 
-constexpr int batch = 32;
-constexpr int bytes = 64;
-
-struct messages {
-    std::array<std::array<char, bytes>, batch> in{};
-    std::array<std::array<char, bytes>, batch> out{};
-};
-
-void raw(measure::work &work) {
-    messages m;
-    work.count([&](long iterations) {
-        std::array<MPI_Request, 2 * batch> requests;
-        for (long i = 0; i < iterations; ++i) {
-            for (int k = 0; k < batch; ++k) {
-                MPI_Irecv(m.in[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2 * k]);
-                MPI_Isend(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2 * k + 1]);
-            }
-            MPI_Waitall(2 * batch, requests.data(), MPI_STATUSES_IGNORE);
-        }
-    });
-}
+using measure::batch;
+using measure::bytes;
+using measure::messages;
+using measure::room;
 
 struct count_down {
     using receiver_concept = ex::receiver_t;
@@ -51,17 +33,6 @@ auto receive(messages &m, int k) {
 auto send(messages &m, int k) {
     return ex::just(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF) | thence::transform_mpi(MPI_Isend);
 }
-
-// Room for an operation state, which can neither be moved nor copied. These need no destructor: all is known to be
-// complete.
-template <class Operation> union room {
-    static_assert(std::is_trivially_destructible_v<Operation>);
-    room() {}
-    template <class Make> void start(Make &&make) {
-        ex::start(*::new (static_cast<void *>(&operation)) Operation(make()));
-    }
-    Operation operation;
-};
 
 void senders(measure::work &work) {
     using receive_operation = ex::connect_result_t<decltype(receive(std::declval<messages &>(), 0)), count_down>;
@@ -121,6 +92,6 @@ int main(int argc, char **argv) {
                          {.name = "sender_pair",
                           .about = "a send and a receive of 64 B through transform_mpi, beyond Irecv+Isend+Waitall",
                           .bars = "at most +250 instructions a pair on Open MPI, at both thread levels; no allocation",
-                          .pieces = {{"raw", raw}, {"senders", senders}},
+                          .pieces = {{"raw", measure::raw_pairs}, {"senders", senders}},
                           .judge = judge});
 }

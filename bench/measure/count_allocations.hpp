@@ -11,14 +11,14 @@ inline long allocations = 0;
 
 } // namespace measure
 
-void *operator new(std::size_t size) {
+// Not inlined, where GCC would take the free() of what new returned for a mistake.
+[[gnu::noinline]] void *operator new(std::size_t size) {
     ++measure::allocations;
     if (void *p = std::malloc(size)) {
         return p;
     }
     throw std::bad_alloc();
 }
-// Not inlined, where GCC would take the free() of what new returned for a mistake.
 [[gnu::noinline]] void operator delete(void *p) noexcept {
     std::free(p);
 }

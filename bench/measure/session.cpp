@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <unistd.h>
 
 namespace measure {
@@ -22,6 +23,16 @@ std::vector<std::string> with_launcher_permission(std::vector<std::string> envir
     if (geteuid() == 0) {
         environment.insert(environment.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
                                                "PRTE_ALLOW_RUN_AS_ROOT=1", "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1"});
+    }
+    return environment;
+}
+
+// More ranks than processors: launchers want to be told, and ranks that wait have to yield.
+std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks) {
+    if (ranks > static_cast<int>(std::thread::hardware_concurrency())) {
+        environment.insert(environment.end(), {"OMPI_MCA_rmaps_base_oversubscribe=1",
+                                               "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
+                                               "MPIR_CVAR_POLLS_BEFORE_YIELD=1", "I_MPI_WAIT_MODE=1"});
     }
     return environment;
 }
@@ -117,7 +128,9 @@ numbers session::together(int ranks, const job &what) {
     command.insert(command.end(), {"-n", std::to_string(ranks)});
     const std::vector<std::string> program = command_for(what);
     command.insert(command.end(), program.begin(), program.end());
-    return run(command, what);
+    job yielding = what;
+    yielding.environment = for_oversubscription(what.environment, ranks);
+    return run(command, yielding);
 }
 
 std::string session::engine(const std::vector<std::string> &environment) {

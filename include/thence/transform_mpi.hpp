@@ -37,6 +37,7 @@
 
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/operation.hpp>
+#include <thence/senders/detail/place.hpp>
 #include <thence/senders/sync_wait.hpp>
 
 namespace thence {
@@ -91,15 +92,15 @@ template <class S> inline constexpr bool has_values = false;
 template <class... Vs> inline constexpr bool has_values<exec::detail::just_sender<exec::set_value_t, Vs...>> = true;
 #endif
 
-template <class S, class F, class R, class Options> class transform_operation;
+template <class S, class F, class R, class Options, class Place> class transform_operation;
 
 /** The base of the operation, its parameters found from its own. */
-template <class S, class F, class R, class Options> struct transform_base {
+template <class S, class F, class R, class Options, class Place> struct transform_base {
     using environment = ex::env_of_t<R>;
     using values = typename values_before<ex::completion_signatures_of_t<S, environment>>::type;
     static constexpr std::size_t count = for_values<values, F>::count;
     using token = ex::stop_token_of_t<environment>;
-    using type = mpi_operation<transform_operation<S, F, R, Options>, count, Options, token,
+    using type = mpi_operation<transform_operation<S, F, R, Options, Place>, count, Options, token,
                                Options::cancellable && may_stop<environment>>;
 };
 
@@ -117,20 +118,24 @@ template <class Operation, class R> struct before_receiver {
     ex::env_of_t<R> get_env() const noexcept { return ex::get_env(operation->receiver_); }
 };
 
-template <class S, class F, class R, class Options> class transform_operation : transform_base<S, F, R, Options>::type {
-    using found = transform_base<S, F, R, Options>;
+template <class S, class F, class R, class Options, class Place>
+class transform_operation : transform_base<S, F, R, Options, Place>::type {
+    using found = transform_base<S, F, R, Options, Place>;
     using base = typename found::type;
     using values_type = typename found::values;
     using before = before_receiver<transform_operation, R>;
+    using place_part = typename Place::template part<transform_operation>;
     friend base;
     friend before;
+    friend place_part;
 
 public:
     using operation_state_concept = ex::operation_state_t;
 
     template <class Fn>
-    transform_operation(S &&s, Fn &&fn, R r)
-        : receiver_(static_cast<R &&>(r)), fn_(static_cast<Fn &&>(fn)), before_(static_cast<S &&>(s), *this) {}
+    transform_operation(S &&s, Fn &&fn, const Place &place, R r)
+        : receiver_(static_cast<R &&>(r)), fn_(static_cast<Fn &&>(fn)), place_(place),
+          before_(static_cast<S &&>(s), *this) {}
     void start() &noexcept { before_.start(*this); }
 
 private:
@@ -146,7 +151,7 @@ private:
     friend connected;
     friend taken;
 
-    void go_on_with_values() noexcept { base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
+    void go_on_with_values() noexcept { place_.begin(*this); }
     template <class... Vs> void go_on(Vs &&...values) noexcept {
         if constexpr (std::is_nothrow_constructible_v<values_type, Vs...>) {
             values_.emplace(static_cast<Vs &&>(values)...);
@@ -164,7 +169,22 @@ private:
         return std::apply([&](auto &...values) { return call_for_requests<found::count>(fn_, requests, values...); },
                           *values_);
     }
-    void succeeded() noexcept {
+    int continuation_request(MPI_Request &cr) noexcept { return place_.continuation_request(cr); }
+    void attaching() noexcept { place_.attaching(); }
+    void succeeded() noexcept { place_.succeeded(*this); }
+    void failed(std::exception_ptr error) noexcept { place_.failed(*this, static_cast<std::exception_ptr &&>(error)); }
+    void stopped() noexcept { place_.stopped(*this); }
+
+    // For the place.
+    using requests_type = std::array<MPI_Request, found::count>;
+    bool can_be_stopped() const noexcept {
+        if constexpr (Options::cancellable && may_stop<typename found::environment>)
+            return ex::get_stop_token(ex::get_env(receiver_)).stop_possible();
+        else
+            return false;
+    }
+    void begin_here() noexcept { base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
+    void send_values() noexcept {
         std::apply(
             [this]<class... Vs>(Vs &...values) {
                 if constexpr (!Options::status)
@@ -176,23 +196,25 @@ private:
             },
             *values_);
     }
-    void failed(std::exception_ptr error) noexcept {
+    void send_error(std::exception_ptr error) noexcept {
         ex::set_error(static_cast<R &&>(receiver_), static_cast<std::exception_ptr &&>(error));
     }
-    void stopped() noexcept {
+    void send_stopped() noexcept {
         if constexpr (may_be_stopped<Options, typename found::environment>)
             ex::set_stopped(static_cast<R &&>(receiver_));
     }
 
     [[no_unique_address]] R receiver_;
     [[no_unique_address]] F fn_;
+    [[no_unique_address]] place_part place_;
     kept_values<values_type> values_;
     [[no_unique_address]] std::conditional_t<has_values<std::remove_cvref_t<S>>, taken, connected> before_;
 };
 
-template <class S, class F, class Options> struct transform_sender {
+template <class S, class F, class Options, class Place> struct transform_sender {
     using sender_concept = ex::sender_t;
     [[no_unique_address]] F fn;
+    [[no_unique_address]] Place place;
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env> static consteval auto get_completion_signatures() {
@@ -205,25 +227,27 @@ template <class S, class F, class Options> struct transform_sender {
         return typename mpi_completions<sent, may_be_stopped<Options, Env...>, before>::type();
     }
     template <ex::receiver R> auto connect(R r) && {
-        return transform_operation<S, F, R, Options>(static_cast<S &&>(predecessor), static_cast<F &&>(fn),
-                                                     static_cast<R &&>(r));
+        return transform_operation<S, F, R, Options, Place>(static_cast<S &&>(predecessor), static_cast<F &&>(fn),
+                                                            place, static_cast<R &&>(r));
     }
     template <ex::receiver R>
     requires std::copy_constructible<F> && std::copy_constructible<S>
     auto connect(R r) const & {
-        return transform_operation<const S &, F, R, Options>(predecessor, fn, static_cast<R &&>(r));
+        return transform_operation<const S &, F, R, Options, Place>(predecessor, fn, place, static_cast<R &&>(r));
     }
 };
 
-template <class F, class Options> struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Options>> {
+template <class F, class Options, class Place = in_place>
+struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Options, Place>> {
     [[no_unique_address]] F fn;
+    [[no_unique_address]] Place place;
 
-    explicit transform_closure(F f) : fn(static_cast<F &&>(f)) {}
+    explicit transform_closure(F f, const Place &p = {}) : fn(static_cast<F &&>(f)), place(p) {}
     template <ex::sender S> auto operator()(S &&s) && {
-        return transform_sender<std::decay_t<S>, F, Options>{static_cast<F &&>(fn), static_cast<S &&>(s)};
+        return transform_sender<std::decay_t<S>, F, Options, Place>{static_cast<F &&>(fn), place, static_cast<S &&>(s)};
     }
     template <ex::sender S> auto operator()(S &&s) const & {
-        return transform_sender<std::decay_t<S>, F, Options>{fn, static_cast<S &&>(s)};
+        return transform_sender<std::decay_t<S>, F, Options, Place>{fn, place, static_cast<S &&>(s)};
     }
 };
 
@@ -237,8 +261,8 @@ struct transform_mpi_t {
     }
     template <ex::sender S, class F, detail::mpi_option... Given>
     requires(!detail::mpi_option<std::decay_t<F>>) auto operator()(S &&s, F &&fn, Given...) const {
-        return detail::transform_sender<std::decay_t<S>, std::decay_t<F>, detail::options_from<Given...>>{
-            static_cast<F &&>(fn), static_cast<S &&>(s)};
+        return detail::transform_sender<std::decay_t<S>, std::decay_t<F>, detail::options_from<Given...>,
+                                        detail::in_place>{static_cast<F &&>(fn), {}, static_cast<S &&>(s)};
     }
 };
 inline constexpr transform_mpi_t transform_mpi{};

@@ -8,6 +8,7 @@
 #include "diagnose/report.hpp"
 #include "diagnose/self.hpp"
 #include "diagnose/settings.hpp"
+#include "diagnose/slow.hpp"
 #include "diagnose/trace.hpp"
 #include "diagnose/watch.hpp"
 
@@ -25,9 +26,10 @@ void set_up() {
         continuation::observing = &trace_observer;
         static const int registered = std::atexit(&write_trace); // for a program that never gets to MPI_Finalize
         (void)registered;
-    } else if (wanted.stall.count() != 0) {
+    } else if (wanted.stall.count() != 0 || wanted.slow.count() != 0) {
         continuation::observing = &stall_observer;
     }
+    tell_of_callbacks_longer_than(wanted.slow);
     if (wanted.stall.count() != 0) {
         start_watching(wanted.stall);
     }

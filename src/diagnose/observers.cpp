@@ -4,6 +4,7 @@
 #include "continuation/handle.hpp"
 #include "diagnose/lane.hpp"
 #include "diagnose/self.hpp"
+#include "diagnose/slow.hpp"
 
 #include <algorithm>
 #include <new>
@@ -82,19 +83,21 @@ record *new_record(const subject &c, std::uint64_t now) noexcept {
     return &r;
 }
 
-// The stall report.
+// The stall report, and callbacks that are slow.
 
 void stall_attached(subject &c) noexcept {
     c.of_group().observed = as_time(coarse_now_ns());
 }
 void stall_nothing(subject &) noexcept {}
 std::uint64_t stall_begin(subject &c) noexcept {
-    const std::uint64_t now = coarse_now_ns();
-    enter_callback(c, now);
-    return now;
+    enter_callback(c, coarse_now_ns());
+    return times_callbacks() ? now_ns() : 0;
 }
-void stall_end(subject &, std::uint64_t, int) noexcept {
+void stall_end(subject &c, std::uint64_t started, int) noexcept {
     leave_callback();
+    if (started != 0) {
+        note_callback(c.where, c.callback, started, now_ns());
+    }
 }
 
 // The timeline, with all of the above.
@@ -121,11 +124,15 @@ std::uint64_t trace_begin(subject &c) noexcept {
 }
 void trace_end(subject &c, std::uint64_t started, int result) noexcept {
     leave_callback();
+    const std::uint64_t ended = now_ns();
+    if (started != 0) {
+        note_callback(c.where, c.callback, started, ended);
+    }
     if (record *r = record_of(c)) {
         r->begin.store(started, std::memory_order_relaxed);
         r->result.store(result, std::memory_order_relaxed);
         r->run_by.store(this_lane().thread, std::memory_order_relaxed);
-        r->end.store(now_ns(), std::memory_order_release);
+        r->end.store(ended, std::memory_order_release);
     }
 }
 

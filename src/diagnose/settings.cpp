@@ -13,7 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr double shortest_ms = 10;
 constexpr double longest_ms = 7 * 24 * 3600 * 1000.0;
 constexpr std::size_t default_trace_limit = 250000;
 
@@ -25,16 +24,17 @@ const char *wanted(const char *name) noexcept {
     return off ? nullptr : value;
 }
 
-milliseconds read_stall() {
-    const char *value = wanted("THENCE_STALL");
+// `consequence`: what a value that makes no sense means.
+milliseconds read_duration(const char *name, int shortest_ms, const char *example, const char *consequence) {
+    const char *value = wanted(name);
     if (value == nullptr) {
         return milliseconds{0};
     }
-    const auto duration = parse_duration(value);
+    const auto duration = parse_duration(value, shortest_ms);
     if (!duration) {
-        say(std::string("THENCE_STALL=") + value +
-            ": no duration from 10ms to one week. Write a number with ms, s or min, as in THENCE_STALL=10s. "
-            "There will be no stall report.\n");
+        say(std::string(name) + "=" + value + ": no duration from " + std::to_string(shortest_ms) +
+            "ms to one week. Write a number with ms, s or min, as in " + name + "=" + example + ". " + consequence +
+            "\n");
         return milliseconds{0};
     }
     return *duration;
@@ -58,7 +58,7 @@ std::size_t read_trace_limit() {
 
 } // namespace
 
-std::optional<milliseconds> parse_duration(std::string_view text) {
+std::optional<milliseconds> parse_duration(std::string_view text, double shortest_ms) {
     double number = 0;
     const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (fault != std::errc{}) {
@@ -93,7 +93,8 @@ std::string trace_file_name(std::string_view pattern, int rank) {
 
 settings read_settings(int rank) {
     settings result;
-    result.stall = read_stall();
+    result.stall = read_duration("THENCE_STALL", 10, "10s", "There will be no stall report.");
+    result.slow = read_duration("THENCE_SLOW_CONTINUATION", 1, "5ms", "Slow continuations will not be told of.");
     if (const char *pattern = wanted("THENCE_TRACE")) {
         result.trace = trace_file_name(pattern, rank);
         result.trace_limit = read_trace_limit();

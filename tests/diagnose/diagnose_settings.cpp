@@ -24,6 +24,11 @@ TEST(diagnose_settings, anything_else_is_no_duration) {
     }
 }
 
+TEST(diagnose_settings, the_shortest_duration_is_the_settings_own) {
+    EXPECT_EQ(parse_duration("1ms", 1), 1ms);
+    EXPECT_EQ(parse_duration("0.9ms", 1), std::nullopt);
+}
+
 TEST(diagnose_settings, trace_file_name_has_the_rank_where_it_is_marked_or_at_the_end) {
     EXPECT_EQ(trace_file_name("run", 3), "run.3.json");
     EXPECT_EQ(trace_file_name("run.%r.json", 12), "run.12.json");

@@ -124,6 +124,20 @@ def stall_names_the_callback_that_does_not_return():
            + place("slow_callback", "slow"))
 
 
+def slow_callbacks_are_told_once_per_place():
+    _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms"})
+    callback = rf"sleeps_in_callback \(\S+:{line('callback') - 1}\)"
+    expect(text, rf"thence\[0\]: slow continuation: {callback} ran for \d+\.\d ms on thread \d+ \(\S+\), attached at "
+           + place("slow_callback", "slow"), times=1)
+    _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "30s"})
+    expect(text, "slow continuation", times=0)
+    with tempfile.TemporaryDirectory() as folder:  # the timeline observes too
+        _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms", "THENCE_TRACE": f"{folder}/t"})
+        expect(text, "slow continuation: ", times=1)
+    _, text = run(["traffic", "10"], settings={"THENCE_SLOW_CONTINUATION": "soon"})
+    expect(text, r"THENCE_SLOW_CONTINUATION=soon: no duration from 1ms .* as in THENCE_SLOW_CONTINUATION=5ms\. Slow", 1)
+
+
 def stall_without_addr2line_names_symbols():
     with tempfile.TemporaryDirectory() as empty:
         _, text = run(["late"], settings={"THENCE_STALL": "300ms"}, prefix=["/usr/bin/env", f"PATH={empty}"])

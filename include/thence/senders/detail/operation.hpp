@@ -5,8 +5,10 @@
 // One operation of MPI between its start and its completion: the requests that a call has made are given to one
 // continuation, which completes the operation. Nothing here is allocated, and nothing known of senders.
 //
-// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `succeeded()`, `failed(exception_ptr)`,
-// `stopped()`, of which exactly one is called, once, as the last act: it may destroy the operation.
+// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `int continuation_request(MPI_Request
+// &)`, where operations are registered that nobody can stop; `attaching()`, told before MPI's requests get their
+// continuation; `succeeded()`, `failed(exception_ptr)`, `stopped()`, of which
+// exactly one is called, once, as the last act: it may destroy the operation.
 //
 // Invariants.
 //  - After thence_attach() has accepted the requests, the operation may be complete and gone at any time. Only one that
@@ -64,7 +66,7 @@ protected:
             }
         }
         MPI_Request cr;
-        if (const int code = sender_requests.shared(cr); code != MPI_SUCCESS) [[unlikely]] {
+        if (const int code = owner().continuation_request(cr); code != MPI_SUCCESS) [[unlikely]] {
             owner().failed(make_mpi_error(origin::call, code));
             return;
         }
@@ -81,6 +83,7 @@ protected:
                 usually_complete.store(false, std::memory_order_relaxed);
             }
         }
+        owner().attaching();
         const int code = thence_attach(static_cast<int>(N), requests.data(), &callback, this, Options::attach_flags,
                                        statuses_.data(), cr, &flag);
         if (flag == 0 && code == MPI_SUCCESS)
@@ -88,6 +91,22 @@ protected:
         if constexpr (tests_first)
             usually_complete.store(flag != 0, std::memory_order_relaxed);
         complete(flag != 0 ? code : wait_for(requests));
+    }
+    /** Calls MPI, and attaches nothing: the owner calls test_polled() until it is true.
+     *  @return false if the call has failed, and then it is over. */
+    bool begin_polled(std::array<MPI_Request, N> &requests) noexcept { return call(requests); }
+    /** @return true if it is complete, and then it is over. */
+    bool test_polled(std::array<MPI_Request, N> &requests) noexcept {
+        int flag = 0;
+        int code = MPI_SUCCESS;
+        if constexpr (N == 1)
+            code = MPI_Test(requests.data(), &flag, statuses_.one());
+        else
+            code = MPI_Testall(static_cast<int>(N), requests.data(), &flag, statuses_.data());
+        if (flag == 0 && code == MPI_SUCCESS)
+            return false;
+        complete(code);
+        return true;
     }
     const std::array<MPI_Status, N> &statuses() const noexcept { return statuses_.statuses; }
 
@@ -183,6 +202,7 @@ private:
     void attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
         MPI_Request cr = cancelling_.lent->cr;
         int flag = 0;
+        owner().attaching();
         int code = thence_attach(static_cast<int>(N), requests.data(), &cancellable_callback, this,
                                  Options::attach_flags, statuses_.data(), cr, &flag);
         if (flag != 0 || code != MPI_SUCCESS) {

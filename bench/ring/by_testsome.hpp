@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rings as a program without Thence runs them: one thread polls all requests with MPI_Testsome.
+#pragma once
+
+#include "ring.hpp"
+
+namespace ring {
+
+class by_testsome {
+public:
+    explicit by_testsome(traffic &of)
+        : traffic_(of), requests_(of.steps().size(), MPI_REQUEST_NULL), receives_(requests_.size()),
+          complete_(requests_.size()) {}
+
+    void run(int iterations) {
+        for (int i = 0; i < iterations; ++i) {
+            make_free(i % in_flight);
+            traffic_.start(i % in_flight, *this);
+        }
+        for (int slot = 0; slot < in_flight; ++slot)
+            make_free(slot);
+    }
+    void receive(step &mine) {
+        receives_[traffic_.index(mine)] = true;
+        MPI_Irecv(mine.message.data(), traffic_.count(), MPI_INT, traffic_.left(), mine.tag, MPI_COMM_WORLD,
+                  &requests_[traffic_.index(mine)]);
+    }
+    void send(step &mine) {
+        receives_[traffic_.index(mine)] = false;
+        MPI_Isend(mine.message.data(), traffic_.count(), MPI_INT, traffic_.right(), mine.tag, MPI_COMM_WORLD,
+                  &requests_[traffic_.index(mine)]);
+    }
+
+private:
+    void make_free(int slot) {
+        while (!traffic_.free(slot)) {
+            int count = 0;
+            MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, complete_.data(),
+                         MPI_STATUSES_IGNORE);
+            for (int i = 0; i < count; ++i) {
+                step &mine = traffic_.steps()[static_cast<std::size_t>(complete_[static_cast<std::size_t>(i)])];
+                if (receives_[traffic_.index(mine)])
+                    traffic_.received(mine, *this);
+                else
+                    traffic_.sent(mine);
+            }
+        }
+    }
+
+    traffic &traffic_;
+    std::vector<MPI_Request> requests_; // one per step
+    std::vector<char> receives_;        // what it is
+    std::vector<int> complete_;
+};
+
+} // namespace ring

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Modes of the pools against MPI_Testsome in one run: short blocks of each alternate, so that what disturbs one
+// disturbs the others. Four ranks, as in the paper's figures of one node.
+#pragma once
+
+#include "by_senders.hpp"
+#include "by_testsome.hpp"
+#include "measure/benchmark.hpp"
+
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace ring {
+
+constexpr int ranks = 4;
+
+struct found {
+    std::string mode;
+    measure::sample ratio; // of its rate to that of MPI_Testsome in the same round
+    double rate = 0;       // messages per second of all ranks
+};
+
+inline std::vector<std::string> usual_modes() {
+    return {"continuation,inline-request", // the default
+            "continuation,inline-request,inline-completion",
+            "continuation,inline-completion",
+            "continuation,inline-request,bypass",
+            "new-task,inline-request",
+            "mpix,inline-request,inline-completion"};
+}
+
+inline std::vector<std::string> every_mode() {
+    std::vector<std::string> modes;
+    for (const std::string_view method : thence::detail::handler_names)
+        for (const char *pool : {"", ",mpi-pool"})
+            for (const char *request : {"", ",inline-request"})
+                for (const char *completion : {"", ",inline-completion", ",bypass"})
+                    for (const char *priority : {"", ",high-priority"})
+                        modes.push_back(std::string(method) + pool + request + completion + priority);
+    return modes;
+}
+
+// On every rank. Rank 0 tells the judge.
+class comparison {
+public:
+    comparison(measure::work &work, const std::vector<std::string> &modes)
+        : work_(work), modes_(modes), rings_(static_cast<int>(work.parameter("bytes"))),
+          iterations_(static_cast<int>(work.parameter("iterations"))), threads_(threads_per_rank()),
+          pools_(std::make_unique<thence::pools>(thence::pools_options{.workers = threads_ - 1})) {}
+
+    void run(int repeats) {
+        std::vector<double> base;
+        std::vector<std::vector<double>> rates(modes_.size());
+        std::vector<std::vector<double>> ratios(modes_.size());
+        for (int round = -1; round < repeats; ++round) { // the first one warms up
+            const double testsome = timed([&] { by_testsome(rings_).run(iterations_); });
+            if (round >= 0)
+                base.push_back(testsome);
+            for (std::size_t i = 0; i < modes_.size(); ++i) {
+                const thence::mode how = thence::parse_mode(modes_[i]);
+                const double rate = timed([&] { by_senders(rings_, pools_for(how), how).run(iterations_); });
+                if (round >= 0) {
+                    rates[i].push_back(rate);
+                    ratios[i].push_back(rate / testsome);
+                }
+            }
+        }
+        if (rings_.wrong())
+            throw std::runtime_error("a message of a ring was wrong");
+        work_.result("testsome", measure::median_of(base).value);
+        for (std::size_t i = 0; i < modes_.size(); ++i) {
+            const measure::sample ratio = measure::median_of(ratios[i]);
+            work_.result("rate:" + modes_[i], measure::median_of(rates[i]).value);
+            work_.result("ratio:" + modes_[i], ratio.value);
+            work_.result("low:" + modes_[i], ratio.low);
+            work_.result("high:" + modes_[i], ratio.high);
+        }
+    }
+
+private:
+    static int threads_per_rank() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks); }
+    // suspend-resume needs a worker in any case.
+    thence::pools &pools_for(const thence::mode &how) {
+        if (how.method != thence::handler::suspend_resume || threads_ > 1)
+            return *pools_;
+        if (!with_worker_)
+            with_worker_ = std::make_unique<thence::pools>(thence::pools_options{.workers = 1});
+        return *with_worker_;
+    }
+    template <class Run> double timed(Run &&run) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double start = MPI_Wtime();
+        run();
+        MPI_Barrier(MPI_COMM_WORLD);
+        return rings_.messages(iterations_) / (MPI_Wtime() - start);
+    }
+
+    measure::work &work_;
+    const std::vector<std::string> &modes_;
+    traffic rings_;
+    int iterations_;
+    int threads_;
+    std::unique_ptr<thence::pools> pools_;
+    std::unique_ptr<thence::pools> with_worker_;
+};
+
+inline std::vector<found> found_of(const measure::numbers &told, const std::vector<std::string> &modes) {
+    std::vector<found> all;
+    for (const std::string &mode : modes)
+        all.push_back({mode,
+                       {told.at("ratio:" + mode), told.at("low:" + mode), told.at("high:" + mode)},
+                       told.at("rate:" + mode)});
+    return all;
+}
+inline const found &best_of(const std::vector<found> &all) {
+    return *std::max_element(all.begin(), all.end(),
+                             [](const found &a, const found &b) { return a.ratio.value < b.ratio.value; });
+}
+
+// The judge of ring_64 and ring_128k.
+inline void judge_against_testsome(measure::session &session, int bytes, int iterations, double bar) {
+    const std::vector<std::string> modes = usual_modes();
+    const measure::numbers told =
+        session.together(ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+    const std::vector<found> all = found_of(told, modes);
+    const found &best = best_of(all);
+    for (const found &each : all)
+        session.add({.name = each.mode + (&each == &best ? " (best)" : ""),
+                     .found = each.ratio,
+                     .unit = "times the messages per second",
+                     .kind = &each == &best ? measure::bar_kind::at_least : measure::bar_kind::none,
+                     .bar = bar,
+                     .against = "MPI_Testsome over all requests, in the application",
+                     .side_unit = "messages per second",
+                     .ours = each.rate,
+                     .baseline = told.at("testsome")});
+}
+
+} // namespace ring

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ring benchmark with messages of 128 KiB, which take a handshake of both sides.
+#include "ring/compare.hpp"
+
+namespace {
+
+void compare(measure::work &work) {
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 3 : 15);
+}
+void judge(measure::session &session) {
+    ring::judge_against_testsome(session, 131072, 20, 1.0);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "ring_128k",
+                          .about = "messages per second in rings over 4 ranks, 128 KiB, against MPI_Testsome",
+                          .bars = "the best mode at least as many",
+                          .pieces = {{"compare", compare}},
+                          .judge = judge});
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ring benchmark with messages of 64 bytes, which MPI buffers: what it costs to find completions and go on.
+#include "ring/compare.hpp"
+
+namespace {
+
+void compare(measure::work &work) {
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 10 : 60);
+}
+void judge(measure::session &session) {
+    ring::judge_against_testsome(session, 64, 200, 1.5);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "ring_64",
+                          .about = "messages per second in rings over 4 ranks, 64 B, against MPI_Testsome",
+                          .bars = "the best mode at least 1.5 times as many",
+                          .pieces = {{"compare", compare}},
+                          .judge = judge});
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The default mode of the pools, whose continuations may do anything, against the best mode in the same run.
+#include "ring/compare.hpp"
+
+namespace {
+
+void compare(measure::work &work) {
+    const bool large = work.parameter("bytes") > 4096;
+    ring::comparison(work, ring::usual_modes()).run((work.quick() ? 10 : 60) / (large ? 4 : 1));
+}
+
+void judge(measure::session &session) {
+    const std::string usual = to_string(thence::mode{});
+    for (const auto &[bytes, iterations] : {std::pair(64, 200), std::pair(131072, 20)}) {
+        const measure::numbers told = session.together(
+            ring::ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+        const std::vector<ring::found> all = ring::found_of(told, ring::usual_modes());
+        const ring::found &best = ring::best_of(all);
+        const double rate = told.at("rate:" + usual);
+        session.add({.name = std::to_string(bytes) + " B, " + usual,
+                     .found = {.value = told.at("ratio:" + usual) / best.ratio.value},
+                     .unit = "times the messages per second",
+                     .kind = measure::bar_kind::at_least,
+                     .bar = 0.8,
+                     .against = best.mode + ", the best mode of this run",
+                     .side_unit = "messages per second",
+                     .ours = rate,
+                     .baseline = best.rate,
+                     .to_beat = bytes == 64 ? "pika: 0.16" : ""});
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(
+        argc, argv,
+        {.name = "ring_default",
+         .about = "messages per second of the default mode in rings over 4 ranks, against the best mode",
+         .bars = "at least 0.8 times as many, at 64 B and 128 KiB",
+         .pieces = {{"compare", compare}},
+         .judge = judge});
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ring benchmark in every mode, as in figures 3 and 4 of Biddiscombe et al. 2025: told, not judged. `--plot` draws
+// the bars by handler method and flags.
+#include "ring/compare.hpp"
+
+namespace {
+
+void compare(measure::work &work) {
+    ring::comparison(work, ring::every_mode()).run(work.quick() ? 1 : 5);
+}
+
+void judge(measure::session &session) {
+    for (const auto &[bytes, iterations] : {std::pair(64, 50), std::pair(131072, 5)}) {
+        const measure::numbers told = session.together(
+            ring::ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+        for (const ring::found &each : ring::found_of(told, ring::every_mode()))
+            session.add({.name = std::to_string(bytes) + " B, " + each.mode,
+                         .found = each.ratio,
+                         .unit = "times the messages per second",
+                         .against = "MPI_Testsome over all requests, in the application",
+                         .side_unit = "messages per second",
+                         .ours = each.rate,
+                         .baseline = told.at("testsome")});
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "ring_modes",
+                          .about = "messages per second in rings over 4 ranks in every mode, against MPI_Testsome",
+                          .bars = "none",
+                          .pieces = {{"compare", compare}},
+                          .judge = judge});
+}

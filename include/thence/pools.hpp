@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_HPP
+#define THENCE_POOLS_HPP
+
+/** @file pools.hpp
+ *  @brief Pools of oneTBB for senders over MPI: workers that run what follows an operation, and a thread that polls.
+ *
+ *      thence::pools pools({.workers = 4});
+ *      auto got = ex::just(buffer, n, MPI_DOUBLE, from, tag, comm)
+ *                 | pools.transform_mpi(MPI_Irecv)            // completes in a task of a worker
+ *                 | ex::then([&](auto &&...) { compute(); });  // may take long, wait and suspend
+ *      pools.sync_wait(std::move(got));                       // this thread works for the pools meanwhile
+ *
+ *  Where an operation is issued, who polls, and where what follows runs is a `thence::mode` (pools/mode.hpp): of all
+ *  pools (`THENCE_MODE`), of one (`pools_options::mode`), or of one call (`pools.transform_mpi(f, mode)`).
+ *
+ *  Schedulers: workers(), workers(urgency::high), mpi() and bypass() for `ex::schedule`, `ex::continues_on`,
+ *  `ex::starts_on`.
+ *
+ *  Progress: while operations are outstanding a worker polls between tasks, or the thread of the MPI pool does. Should
+ *  neither get to it for a millisecond, since a task computes, waits or has suspended the polling thread, another
+ *  thread makes progress in its place (with `MPI_THREAD_MULTIPLE`). While nothing is outstanding all threads sleep.
+ *
+ *  Threads: initialize MPI with `MPI_THREAD_MULTIPLE`. Lower levels are enough where one thread alone calls MPI: with
+ *  `workers = 0` and no MPI pool (all happens in sync_wait()), or with a mode that has `mpi_pool` and not
+ *  `inline_request`, if the program itself does not call MPI meanwhile (`MPI_THREAD_SERIALIZED`). Anything else
+ *  completes with an error that says so.
+ *
+ *  Lifetime: pools are made after MPI is initialized, outlive their operations and tasks, and are destroyed before
+ *  MPI_Finalize. The destructor ends the program where operations are outstanding: they would never complete.
+ *
+ *  Needs oneTBB 2021.6 or later; link `TBB::tbb`.
+ *
+ *  Source: Biddiscombe et al. 2025, sections 2.3 and 3. */
+
+#include <algorithm>
+#include <memory>
+#include <stdexcept>
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+
+#include <thence/pools/detail/hosts.hpp>
+#include <thence/pools/detail/placed.hpp>
+#include <thence/pools/detail/waiting.hpp>
+#include <thence/pools/mode.hpp>
+#include <thence/pools/scheduler.hpp>
+#include <thence/transform_mpi.hpp>
+
+namespace thence {
+
+/** @brief How pools are made. */
+struct pools_options {
+    /** Threads of oneTBB; those in sync_wait() come on top. 0: only those. Default: one less than oneTBB has. */
+    int workers = std::max(1, ::tbb::info::default_concurrency() - 1);
+    thence::mode mode = default_mode();
+    /** Of the workers' arena, against other arenas of the program. */
+    ::tbb::task_arena::priority priority = ::tbb::task_arena::priority::normal;
+};
+
+/** @brief See the top of this file. */
+class pools {
+public:
+    /** @throws std::invalid_argument for a bad option; thence::error. */
+    explicit pools(const pools_options &options = {})
+        : threads_(allow(options.workers + 1)), state_(options.workers, options.priority, options.mode) {
+        if (!state_.accepts(options.mode))
+            throw std::invalid_argument(state_.refusal(options.mode));
+    }
+    pools(const pools &) = delete;
+    pools &operator=(const pools &) = delete;
+
+    /** @brief The mode of operations that name none. */
+    const thence::mode &mode() const noexcept { return state_.mode; }
+
+    /** @brief As thence::transform_mpi(), handled by these pools. Options: those of transform_mpi(), and a
+     *         `thence::mode`. Completion signatures are the same. */
+    template <class F, class... Given> auto transform_mpi(F &&fn, Given... given) {
+        static_assert((std::is_same_v<Given, thence::mode> + ... + 0) <= 1, "transform_mpi: more than one mode");
+        static_assert(((std::is_same_v<Given, thence::mode> || detail::mpi_option<Given>)&&...),
+                      "transform_mpi: an option is neither one of transform_mpi nor a thence::mode");
+        thence::mode how = state_.mode;
+        ((void)detail::take_mode(how, given), ...);
+        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::in_pools>(
+            static_cast<F &&>(fn), detail::in_pools{&state_, how});
+    }
+
+    /** @brief Schedules tasks of the workers. */
+    pool_scheduler workers(urgency how = urgency::normal) noexcept {
+        return {&state_, how == urgency::high ? pool_scheduler::place::workers_first : pool_scheduler::place::workers};
+    }
+    /** @brief Schedules on the thread that polls, where tasks must be short. */
+    pool_scheduler mpi() noexcept { return {&state_, pool_scheduler::place::mpi}; }
+    /** @brief Runs as a task of the workers at once, on the thread that schedules, without passing their queue. Inside
+     * a callback: right after it, if the thread polls for these pools; else as the next task of the workers. */
+    pool_scheduler bypass() noexcept { return {&state_, pool_scheduler::place::bypass}; }
+
+    /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
+     *  @return the values as a tuple, nothing if it was stopped.
+     *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a callback. */
+    template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }
+
+    /** @brief This thread works for the pools until `condition()` holds.
+     *  @param condition called between tasks and polls, with a lock held: it reads something that a task or a
+     * completion makes true, and does nothing else.
+     *  @throws std::logic_error inside a callback. */
+    template <class Condition> void work_until(Condition &&condition) {
+        detail::must_not_be_completing();
+        state_.worker_host.arena().execute([&] { state_.workers.drain_until(condition); });
+    }
+
+    /** @brief The arena of the workers, for loops and tasks of oneTBB beside those of the pools. */
+    ::tbb::task_arena &arena() noexcept { return state_.worker_host.arena(); }
+
+private:
+    /** oneTBB has as many threads as there are cores, in all arenas, unless more are asked for. */
+    static std::unique_ptr<::tbb::global_control> allow(int threads) {
+        if (threads <= ::tbb::info::default_concurrency())
+            return nullptr;
+        return std::make_unique<::tbb::global_control>(::tbb::global_control::max_allowed_parallelism,
+                                                       static_cast<std::size_t>(threads));
+    }
+
+    std::unique_ptr<::tbb::global_control> threads_;
+    detail::pools_state state_;
+};
+
+} // namespace thence
+
+#endif

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_DETAIL_PLACED_HPP
+#define THENCE_POOLS_DETAIL_PLACED_HPP
+
+// The way of one operation of transform_mpi through the pools, as its mode says:
+//
+//     begin -> [task of the polling pool] -> issue -> MPI -> completed -> [task] -> deliver
+//
+// Invariants.
+//  - The operation is in one place at a time: in a queue as a task, with MPI, or with the thread that runs one of the
+//    functions below. So one link is enough, and what a function hands over it touches no more.
+//  - It counts as one of the polling queue's from when MPI has it, unless it is complete at once, until before it is
+//    delivered or handed over.
+//  - suspend_resume: two meet, the callback and the task that waits; the second to come goes on with it.
+
+#include <array>
+#include <atomic>
+#include <exception>
+#include <stdexcept>
+
+#include <oneapi/tbb/task.h>
+
+#include <thence/pools/detail/state.hpp>
+
+namespace thence::detail {
+
+template <class Operation> class placed_part;
+
+/** The place of operations that pools handle; see senders/detail/place.hpp. */
+struct in_pools {
+    pools_state *state;
+    thence::mode how;
+    template <class Operation> using part = placed_part<Operation>;
+};
+
+template <class Given> void take_mode(thence::mode &how, const Given &given) noexcept {
+    if constexpr (std::is_same_v<Given, thence::mode>)
+        how = given;
+}
+
+template <class Operation> class placed_part : pool_task {
+public:
+    explicit placed_part(const in_pools &place) noexcept : state_(place.state), how_(place.how) {}
+
+    void begin(Operation &operation) noexcept {
+        operation_ = &operation;
+        if (!state_->accepts(how_)) [[unlikely]]
+            return operation.send_error(std::make_exception_ptr(std::invalid_argument(state_->refusal(how_))));
+        if (how_.inline_request) [[likely]]
+            return issue();
+        if (state_->polling(how_).go_on_here([this] { issue(); }))
+            return; // it may be gone
+        run = [](pool_task *task) noexcept { static_cast<placed_part *>(task)->issue(); };
+        state_->give(state_->polling(how_), *this, urgent());
+    }
+    int continuation_request(MPI_Request &cr) noexcept {
+        if (how_.method != handler::mpix) [[likely]]
+            return sender_requests.shared(cr);
+        cr = state_->progress(how_).cr();
+        return MPI_SUCCESS;
+    }
+    /** MPI has it, and it is not known to be complete. */
+    void attaching() noexcept {
+        outstanding_ = true;
+        state_->polling(how_).begin_operation();
+        if (how_.method == handler::mpix) [[unlikely]]
+            state_->progress(how_).registered();
+    }
+
+    void succeeded(Operation &) noexcept { completed(outcome::values); }
+    void failed(Operation &, std::exception_ptr error) noexcept {
+        error_ = static_cast<std::exception_ptr &&>(error);
+        completed(outcome::error);
+    }
+    void stopped(Operation &) noexcept { completed(outcome::stopped); }
+
+private:
+    enum class outcome : unsigned char { values, error, stopped };
+
+    urgency urgent() const noexcept { return how_.high_priority ? urgency::high : urgency::normal; }
+    pool_task &as_task(void (*what)(pool_task *) noexcept) noexcept {
+        run = what;
+        return *this;
+    }
+
+    void issue() noexcept {
+        if (how_.method == handler::yield_while &&
+            !operation_->can_be_stopped()) { // to cancel takes a continuation request
+            if (operation_->begin_polled(requests_)) {
+                attaching();
+                look();
+            }
+        } else if (how_.method == handler::suspend_resume) {
+            operation_->begin_here();
+            if (met_.load(std::memory_order_acquire))
+                hand_over(); // it was complete at once
+            else
+                state_->workers.push_suspending(as_task(&wait));
+        } else {
+            operation_->begin_here();
+        }
+    }
+
+    // yield_while
+    void look() noexcept {
+        work_queue &polling = state_->polling(how_);
+        if (operation_->test_polled(requests_))
+            return;
+        polling.push_again(as_task([](pool_task *task) noexcept { static_cast<placed_part *>(task)->look(); }));
+    }
+    // suspend_resume
+    static void wait(pool_task *task) noexcept {
+        auto *self = static_cast<placed_part *>(task);
+        if (!self->met_.load(std::memory_order_acquire)) {
+            self->state_->workers.call_another();
+            ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
+                self->point_ = point;
+                if (self->met_.exchange(true, std::memory_order_acq_rel))
+                    self->resume();
+            });
+            self->state_->workers.resumed();
+        }
+        self->deliver();
+    }
+
+    void resume() noexcept {
+        state_->workers.resuming();
+        ::tbb::task::resume(point_);
+    }
+
+    void completed(outcome what) noexcept {
+        outcome_ = what;
+        if (outstanding_) {
+            if (how_.method == handler::mpix) [[unlikely]]
+                state_->progress(how_).completed();
+            state_->polling(how_).end_operation();
+        }
+        if (how_.method == handler::suspend_resume) {
+            if (met_.exchange(true, std::memory_order_acq_rel))
+                resume();
+        } else if (how_.method != handler::new_task) {
+            hand_over();
+        } else if (!go_on_in_task()) {
+            state_->give(state_->polling(how_), as_task(how_.mpi_pool ? &hand_over_task : &deliver_task), urgent());
+        }
+    }
+    /** Whether it went on at once, as a part of the task of a worker that this thread is in. */
+    bool go_on_in_task() noexcept {
+        return !completing && state_->workers.go_on_here([this] { deliver(); });
+    }
+    void hand_over() noexcept {
+        if (how_.bypass)
+            state_->bypass(as_task(&deliver_task), &deliver_in_arena);
+        else if (how_.inline_completion)
+            deliver();
+        else if (!go_on_in_task())
+            state_->give(state_->workers, as_task(&deliver_task), urgent());
+    }
+    static void hand_over_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->hand_over(); }
+    static void deliver_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->deliver(); }
+    static void deliver_in_arena(pool_task *task) noexcept {
+        auto *self = static_cast<placed_part *>(task);
+        self->state_->worker_host.arena().execute([self] { self->deliver(); });
+    }
+    void deliver() noexcept {
+        switch (outcome_) {
+        case outcome::values:
+            return operation_->send_values();
+        case outcome::error:
+            return operation_->send_error(static_cast<std::exception_ptr &&>(error_));
+        case outcome::stopped:
+            return operation_->send_stopped();
+        }
+    }
+
+    pools_state *state_;
+    Operation *operation_ = nullptr;
+    std::exception_ptr error_;
+    ::tbb::task::suspend_point point_{};
+    typename Operation::requests_type requests_;
+    thence::mode how_;
+    outcome outcome_ = outcome::values;
+    bool outstanding_ = false;
+    std::atomic<bool> met_{false};
+};
+
+} // namespace thence::detail
+
+#endif

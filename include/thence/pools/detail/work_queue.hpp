@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_DETAIL_WORK_QUEUE_HPP
+#define THENCE_POOLS_DETAIL_WORK_QUEUE_HPP
+
+// The tasks of one pool, in the order of their arrival, and the operations it polls for. Knows neither MPI nor oneTBB:
+// the pool lends it threads. A thread that works for it is a drainer: it *looks* for a task, runs it, looks again, and
+// leaves when there is nothing to do. So one task of oneTBB serves many of ours.
+//
+// Invariants, under the lock.
+//  - While a task waits, a drainer that may take it looks or one is on its way (`coming_`). So a task that blocks or
+//  takes long keeps
+//    no other waiting: whoever takes one and leaves others behind calls for a drainer.
+//  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
+//    A task that will suspend itself calls for another one before (call_another()).
+//  - At most one drainer polls, and only one that looks.
+// `operations_` changes outside of the lock, so that a completion takes none. The first operation takes it, and a
+// drainer reads `operations_` under it before it leaves: one of the two sees the other.
+
+#include <atomic>
+#include <cstddef>
+#include <mutex>
+#include <thread>
+
+#include <thence/continuation.hpp>
+
+namespace thence::detail {
+
+/** A few instructions when free, as it is nearly always; held for a few more. */
+class spin_mutex {
+public:
+    void lock() noexcept {
+        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);)
+            while (held_.load(std::memory_order_relaxed))
+                if (++spins % 64 == 0)
+                    std::this_thread::yield(); // the holder may have lost its core
+    }
+    void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> held_{false};
+};
+
+/** Belongs to one list at a time. Gone, perhaps, once it has run. */
+struct pool_task {
+    pool_task *next = nullptr;
+    void (*run)(pool_task *) noexcept = nullptr;
+};
+
+class task_list {
+public:
+    bool empty() const noexcept { return first_ == nullptr; }
+    void push(pool_task &added) noexcept {
+        added.next = nullptr;
+        (first_ == nullptr ? first_ : last_->next) = &added;
+        last_ = &added;
+    }
+    pool_task *pop() noexcept {
+        pool_task *const taken = first_;
+        if (taken != nullptr)
+            first_ = taken->next;
+        return taken;
+    }
+    /** All, linked. */
+    pool_task *take() noexcept {
+        pool_task *const all = first_;
+        first_ = nullptr;
+        return all;
+    }
+
+private:
+    pool_task *first_ = nullptr;
+    pool_task *last_ = nullptr; // if there is a first one
+};
+
+enum class urgency : bool { normal, high };
+
+class work_queue;
+
+/** What a drainer is lent. */
+class drainer_host {
+public:
+    drainer_host() = default;
+    drainer_host(const drainer_host &) = delete;
+    drainer_host &operator=(const drainer_host &) = delete;
+    virtual ~drainer_host() = default;
+    /** Sends a thread that calls drain_called(). @return false if there is none to send. Must not call back. */
+    virtual bool call() = 0;
+    /** One round of progress; callbacks may push. */
+    virtual void progress() noexcept = 0;
+    /** Lets other work of the thread's scheduler go first for once. */
+    virtual void yield() noexcept = 0;
+    /** There are operations after there were none. */
+    virtual void began() noexcept = 0;
+};
+
+class work_queue {
+public:
+    /** `alone`: only threads that come by themselves work for it. */
+    explicit work_queue(drainer_host &host, bool alone = false) noexcept : host_(host), alone_(alone) {}
+    work_queue(const work_queue &) = delete;
+    work_queue &operator=(const work_queue &) = delete;
+    /** Nothing may be left to do. Waits for those who have just done it. */
+    ~work_queue() {
+        for (;;) {
+            {
+                const std::scoped_lock guard(lock_);
+                if (inside_ == 0 && coming_ == 0 && calling_.load(std::memory_order_acquire) == 0)
+                    return;
+            }
+            std::this_thread::yield();
+        }
+    }
+
+    void push(pool_task &added, urgency how) {
+        lock_.lock();
+        (how == urgency::high ? urgent_ : waiting_).push(added);
+        call_and_unlock();
+    }
+    /** For a task that will suspend itself: only a drainer that was called takes it, so that the thread that comes by
+     *  itself keeps its stack. */
+    void push_suspending(pool_task &added) {
+        lock_.lock();
+        suspending_.push(added);
+        call_and_unlock();
+    }
+    /** Polled where nothing else is to do: it pushes itself again until it has found what it waits for. Its operation
+     *  is outstanding meanwhile. */
+    void push_again(pool_task &added) noexcept {
+        const std::scoped_lock guard(lock_);
+        again_.push(added);
+    }
+    /** As push(), and without the lock, if this thread polls for this queue, as in a callback. Else it returns false.
+     */
+    bool push_to_poller(pool_task &added, urgency how) noexcept {
+        thread_state &here = this_thread();
+        if (here.queue != this || !here.polls)
+            return false;
+        (how == urgency::high ? here.found_urgent : here.found).push(added);
+        return true;
+    }
+
+    /** To be called before the operation is started. */
+    void begin_operation() {
+        if (operations_.fetch_add(1, std::memory_order_seq_cst) != 0)
+            return;
+        host_.began();
+        if (this_thread().queue == this)
+            return; // it will look
+        lock_.lock();
+        call_and_unlock();
+    }
+    /** Before the operation is completed: then it may be gone, and the queue too. */
+    void end_operation() noexcept { operations_.fetch_sub(1, std::memory_order_release); }
+    long operations() const noexcept { return operations_.load(std::memory_order_seq_cst); }
+
+    /** By a task that is about to suspend itself: makes sure that somebody else looks. */
+    void call_another() {
+        lock_.lock();
+        if (called_looking_ == 0 && coming_ == 0)
+            call_even_if_looking();
+        else
+            lock_.unlock();
+    }
+    /** A task that suspended itself is about to be resumed, and has been. A drainer gives way to it. */
+    void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
+    void resumed() noexcept { returning_.fetch_sub(1, std::memory_order_relaxed); }
+    /** Called from time to time. @return whether there is something to do and nobody has done anything since; then
+     *  another drainer is called, and the caller should make progress. */
+    bool stuck() {
+        lock_.lock();
+        const bool idle = done_ == done_before_ && (has_task() || !suspending_.empty() || operations() > 0);
+        done_before_ = done_;
+        if (idle && coming_ == 0) {
+            call_even_if_looking();
+        } else {
+            lock_.unlock();
+        }
+        return idle;
+    }
+
+    /** The way of a thread that call() has sent. Returns when there is nothing to do. */
+    void drain_called() noexcept {
+        lock_.lock();
+        --coming_;
+        drain(nullptr);
+    }
+    /** The way of a thread that comes by itself, and stays until `condition()`. */
+    template <class Condition> void drain_until(Condition &condition) noexcept {
+        const until met{&condition, [](void *holds) { return (*static_cast<Condition *>(holds))(); }};
+        lock_.lock();
+        drain(&met);
+    }
+    /** Runs `go` as a part of the task that this thread is in. @return false, and does nothing, if it is in no task of
+     *  this queue, or too deep in parts of it. */
+    template <class Go> bool go_on_here(Go &&go) noexcept {
+        thread_state &here = this_thread();
+        if (here.queue != this || here.polls || here.depth >= deepest)
+            return false;
+        ++here.depth;
+        go();
+        --this_thread().depth;
+        return true;
+    }
+
+private:
+    static constexpr int deepest = 8;
+    static constexpr int tasks_in_a_row = 64;
+    static constexpr int polls_in_a_row = 32;
+
+    /** What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
+     *  first two are hints: a queue is compared, never used. While a drainer polls nothing suspends. */
+    struct thread_state {
+        const work_queue *queue = nullptr;
+        int depth = 0; // parts of the task, one inside the other
+        bool polls = false;
+        task_list found; // while it polls
+        task_list found_urgent;
+    };
+    /** Not inlined: the compiler may keep the address of a thread's variable across a change of threads. */
+    [[gnu::noinline]] static thread_state &this_thread() noexcept {
+        static constinit thread_local thread_state state;
+        return state;
+    }
+
+    struct until {
+        void *condition;
+        bool (*holds)(void *);
+        explicit operator bool() const { return holds(condition); }
+    };
+
+    bool has_task() const noexcept { return !urgent_.empty() || !waiting_.empty(); }
+    pool_task *take(bool may_suspend) noexcept {
+        if (pool_task *const first = urgent_.pop())
+            return first;
+        if (may_suspend)
+            if (pool_task *const first = suspending_.pop())
+                return first;
+        return waiting_.pop();
+    }
+
+    /** Keeps the first invariants. */
+    void call_and_unlock() {
+        if (coming_ == 0 && (looking_ == 0 || (called_looking_ == 0 && !suspending_.empty())))
+            call_even_if_looking();
+        else
+            lock_.unlock();
+    }
+    void call_even_if_looking() {
+        ++coming_;
+        calling_.fetch_add(1, std::memory_order_relaxed);
+        lock_.unlock();
+        if (!host_.call()) {
+            const std::scoped_lock guard(lock_);
+            --coming_;
+        }
+        calling_.fetch_sub(1, std::memory_order_release);
+    }
+
+    // Enters locked.
+    void drain(const until *end) noexcept {
+        const work_queue *const outer = this_thread().queue;
+        ++inside_;
+        looks(end, 1);
+        backoff pauses;
+        int in_a_row = 0;
+        // Where nobody else would run them, what is at hand goes before what the thread came from.
+        while (end == nullptr || (alone_ && in_a_row != 0 && has_task()) || !*end) {
+            if (pool_task *const task = take(end == nullptr)) {
+                run_and_lock(end, *task);
+                pauses.reset();
+                if (++in_a_row >= tasks_in_a_row) {
+                    in_a_row = 0;
+                    away(end, [&] { yield(end); });
+                }
+            } else if (operations() > 0 && !polling_) {
+                if (poll_and_lock()) {
+                    pauses.reset();
+                    in_a_row = 0;
+                } else if (++in_a_row >= polls_in_a_row) {
+                    in_a_row = 0;
+                    away(end, [&] {
+                        yield(end);
+                        pauses.pause();
+                    });
+                }
+                if (returning_.load(std::memory_order_relaxed) > 0)
+                    away(end, [&] { yield(end); });
+            } else if (end == nullptr) {
+                break;
+            } else {
+                away(end, [&] { pauses.pause(); });
+            }
+        }
+        looks(end, -1);
+        --inside_;
+        this_thread().queue = outer;
+        // One that came by itself may leave work behind.
+        if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
+            call_and_unlock();
+        else
+            lock_.unlock();
+    }
+    void yield(const until *end) noexcept {
+        if (end == nullptr) // one that came by itself is no worker, and stays on its thread
+            host_.yield();
+    }
+
+    void looks(const until *end, int more) noexcept {
+        looking_ += more;
+        if (end == nullptr)
+            called_looking_ += more;
+    }
+    /** Does something else, and does not look meanwhile. */
+    template <class Else> void away(const until *end, Else &&something) noexcept {
+        looks(end, -1);
+        if (has_task() || !suspending_.empty())
+            call_and_unlock();
+        else
+            lock_.unlock();
+        something();
+        lock_.lock();
+        looks(end, 1);
+    }
+    void run_and_lock(const until *end, pool_task &task) noexcept {
+        ++done_;
+        away(end, [&] {
+            thread_state &here = this_thread();
+            here.queue = this;
+            here.depth = 0;
+            task.run(&task);
+        });
+    }
+
+    /** @return whether there is anything new to do. */
+    bool poll_and_lock() noexcept {
+        pool_task *again = again_.take();
+        polling_ = true;
+        lock_.unlock();
+        const long before = operations_.load(std::memory_order_relaxed);
+        thread_state &here = this_thread();
+        here.queue = this;
+        here.polls = true;
+        host_.progress();
+        while (again != nullptr) {
+            pool_task *const now = again;
+            again = now->next; // it may be pushed again, or be gone
+            now->run(now);
+        }
+        here.polls = false;
+        lock_.lock();
+        polling_ = false;
+        ++done_;
+        while (pool_task *const found = here.found_urgent.pop())
+            urgent_.push(*found);
+        while (pool_task *const found = here.found.pop())
+            waiting_.push(*found);
+        return has_task() || operations_.load(std::memory_order_relaxed) < before;
+    }
+
+    drainer_host &host_;
+    const bool alone_;
+    spin_mutex lock_;
+    task_list urgent_;
+    task_list waiting_;
+    task_list suspending_;
+    task_list again_;
+    int inside_ = 0;         // drainers
+    int looking_ = 0;        // of them
+    int called_looking_ = 0; // of these, those that call() has sent
+    int coming_ = 0;
+    bool polling_ = false;
+    unsigned long done_ = 0;
+    unsigned long done_before_ = 0;
+    std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
+    std::atomic<int> returning_{0};
+    std::atomic<long> operations_{0};
+};
+
+} // namespace thence::detail
+
+#endif

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_SCHEDULER_HPP
+#define THENCE_POOLS_SCHEDULER_HPP
+
+/** @file pools/scheduler.hpp
+ *  @brief The scheduler of `thence::pools`, which must outlive it: a small value that says which pool and how.
+ *
+ *  `schedule(s)` completes with set_value_t(), or set_stopped_t() if the receiver's stop token can be asked to stop and
+ *  was before the task ran. Two schedulers are equal if they put tasks in the same place. */
+
+#include <thence/execution.hpp>
+#include <thence/pools/detail/state.hpp>
+#include <thence/senders/detail/completions.hpp>
+
+namespace thence {
+
+using detail::urgency;
+
+class pool_scheduler {
+public:
+    enum class place : unsigned char { workers, workers_first, mpi, bypass };
+
+    using scheduler_concept = ex::scheduler_t;
+
+    pool_scheduler(detail::pools_state *state, place where) noexcept : state_(state), where_(where) {}
+    auto schedule() const noexcept { return sender{state_, where_}; }
+    template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept { return *this; }
+    friend bool operator==(const pool_scheduler &, const pool_scheduler &) noexcept = default;
+
+private:
+    template <class R> struct operation : detail::pool_task {
+        using operation_state_concept = ex::operation_state_t;
+        detail::pools_state *state;
+        place where;
+        [[no_unique_address]] R receiver;
+
+        operation(detail::pools_state *s, place w, R r) : state(s), where(w), receiver(static_cast<R &&>(r)) {
+            this->run = &complete;
+        }
+        operation(operation &&) = delete;
+        void start() &noexcept {
+            switch (where) {
+            case place::workers:
+                return state->give(state->workers, *this, urgency::normal);
+            case place::workers_first:
+                return state->give(state->workers, *this, urgency::high);
+            case place::mpi:
+                return state->give(state->mpi, *this, urgency::normal);
+            case place::bypass:
+                return state->bypass(*this, &complete_in_arena);
+            }
+        }
+        static void complete(detail::pool_task *task) noexcept {
+            R &completed = static_cast<operation *>(task)->receiver;
+            if constexpr (detail::may_stop<ex::env_of_t<R>>) {
+                if (ex::get_stop_token(ex::get_env(completed)).stop_requested()) {
+                    ex::set_stopped(static_cast<R &&>(completed));
+                    return;
+                }
+            }
+            ex::set_value(static_cast<R &&>(completed));
+        }
+        static void complete_in_arena(detail::pool_task *task) noexcept {
+            static_cast<operation *>(task)->state->worker_host.arena().execute([task] { complete(task); });
+        }
+    };
+    struct environment {
+        detail::pools_state *state;
+        place where;
+        template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
+            return {state, where};
+        }
+    };
+    struct sender {
+        using sender_concept = ex::sender_t;
+        detail::pools_state *state;
+        place where;
+
+        template <class, class... Env> static consteval auto get_completion_signatures() {
+            if constexpr (detail::may_stop<Env...>)
+                return ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>();
+            else
+                return ex::completion_signatures<ex::set_value_t()>();
+        }
+        template <ex::receiver R> auto connect(R r) const { return operation<R>(state, where, static_cast<R &&>(r)); }
+        environment get_env() const noexcept { return {state, where}; }
+    };
+
+    detail::pools_state *state_;
+    place where_;
+};
+
+} // namespace thence
+
+#endif

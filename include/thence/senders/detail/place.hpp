@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_DETAIL_PLACE_HPP
+#define THENCE_SENDERS_DETAIL_PLACE_HPP
+
+// Where an operation of transform_mpi is issued and where its receiver is completed. A place is a value that the sender
+// keeps; its part of an operation decides when `begin_here()` and `send_values()`, `send_error()` or `send_stopped()`
+// are called, each once and in this order. This one does it where it is asked.
+
+#include <exception>
+
+#include <thence/senders/detail/continuation_requests.hpp>
+
+namespace thence::detail {
+
+struct in_place {
+    template <class Operation> struct part {
+        explicit part(const in_place &) noexcept {}
+        static void begin(Operation &operation) noexcept { operation.begin_here(); }
+        static int continuation_request(MPI_Request &cr) noexcept { return sender_requests.shared(cr); }
+        static void attaching() noexcept {}
+        static void succeeded(Operation &operation) noexcept { operation.send_values(); }
+        static void failed(Operation &operation, std::exception_ptr error) noexcept {
+            operation.send_error(static_cast<std::exception_ptr &&>(error));
+        }
+        static void stopped(Operation &operation) noexcept { operation.send_stopped(); }
+    };
+};
+
+} // namespace thence::detail
+
+#endif

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Pools where MPI was initialized for one thread at a time, and pools that are destroyed too early.
+#include <thence/pools.hpp>
+
+#include <cstdio>
+#include <cstring>
+
+namespace ex = thence::ex;
+
+namespace {
+
+int failures = 0;
+
+void expect(bool holds, const char *what) {
+    if (!holds) {
+        std::fprintf(stderr, "failed: %s\n", what);
+        ++failures;
+    }
+}
+
+bool refused(const thence::pools_options &options) {
+    try {
+        const thence::pools pools(options);
+        return false;
+    } catch (const std::invalid_argument &error) {
+        return std::strstr(error.what(), "MPI_THREAD_MULTIPLE") != nullptr;
+    }
+}
+
+int exchange(thence::pools &pools) {
+    int in = 0;
+    int out = 7;
+    pools.sync_wait(ex::when_all(ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv) |
+                                     ex::then([](auto &&...) {}),
+                                 ex::just(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | pools.transform_mpi(MPI_Isend) |
+                                     ex::then([](auto &&...) {})));
+    return in;
+}
+
+struct nobody {
+    using receiver_concept = ex::receiver_t;
+    void set_value(auto &&...) &&noexcept {}
+    void set_error(const std::exception_ptr &) &&noexcept {}
+};
+
+} // namespace
+
+int main(int argc, char **argv) {
+    const bool abandon = argc == 2 && std::strcmp(argv[1], "abandon") == 0;
+    int level = 0;
+    MPI_Init_thread(&argc, &argv, abandon ? MPI_THREAD_MULTIPLE : MPI_THREAD_SERIALIZED, &level);
+    if (abandon) {
+        int in = 0;
+        thence::pools pools({.workers = 0});
+        auto operation =
+            ex::connect(ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv), nobody{});
+        ex::start(operation);
+        return 0; // the pools are destroyed before the operation is complete
+    }
+    if (level < MPI_THREAD_MULTIPLE) {
+        expect(refused({.workers = 1}), "workers need MPI_THREAD_MULTIPLE");
+        expect(refused({.workers = 0, .mode = thence::parse_mode("continuation,mpi-pool,inline-request")}),
+               "so do requests issued beside the polling thread");
+    }
+    {
+        thence::pools alone({.workers = 0});
+        expect(exchange(alone) == 7, "one thread does everything");
+    }
+    {
+        thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_mode("continuation,mpi-pool")});
+        expect(exchange(one_thread_of_mpi) == 7, "only the polling thread calls MPI");
+    }
+    MPI_Finalize();
+    return failures;
+}

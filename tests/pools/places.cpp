@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where what follows an operation runs, who polls, and that nothing a program does in its tasks stops progress.
+#include "all_modes.hpp"
+
+#include <thence/tbb.hpp>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <cstdlib>
+#include <ctime>
+#include <thread>
+
+namespace {
+
+using std::chrono::milliseconds;
+
+class places : public testing::Test {
+protected:
+    thence::pools &pools = shared_pools();
+    errors_return returned;
+
+    std::thread::id polling_thread() {
+        return std::get<0>(
+            pools.sync_wait(ex::schedule(pools.mpi()) | ex::then([] { return std::this_thread::get_id(); })).value());
+    }
+    // The value of `look` in the continuation of a receive that completes while nothing but its pool makes progress.
+    template <class Look> auto after_receive(const char *mode, Look look) {
+        pending_receive receive(21);
+        using result = std::invoke_result_t<Look>;
+        std::optional<result> found;
+        std::atomic<bool> done{false};
+        auto operation =
+            ex::just() |
+            pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(receive.request, MPI_REQUEST_NULL); },
+                                thence::parse_mode(mode), thence::uncancellable) |
+            ex::then([&]() noexcept {
+                found = look();
+                done = true;
+            }) |
+            ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); });
+        ex::counting_scope scope;
+        ex::spawn(std::move(operation), scope.get_token());
+        receive.complete();
+        while (!done.load())
+            std::this_thread::yield();
+        pools.sync_wait(scope.join());
+        return *found;
+    }
+};
+
+bool in_the_workers_arena() {
+    return tbb::this_task_arena::max_concurrency() == 1 + static_cast<int>(thence::detail::arena_host::visitors);
+}
+
+TEST_F(places, the_mpi_pool_is_one_thread) {
+    const auto first = polling_thread();
+    EXPECT_NE(first, std::this_thread::get_id());
+    EXPECT_EQ(first, polling_thread());
+}
+
+TEST_F(places, a_transferred_completion_is_a_task_of_a_worker_that_may_wait) {
+    for (const char *mode : {"continuation,inline-request", "continuation,mpi-pool,inline-request", "new-task",
+                             "mpix,mpi-pool", "yield-while", "suspend-resume"}) {
+        EXPECT_TRUE(after_receive(mode, [&] {
+            pools.sync_wait(ex::schedule(pools.workers())); // would throw inside a callback
+            return in_the_workers_arena();
+        })) << mode;
+    }
+}
+
+TEST_F(places, an_inline_completion_runs_inside_the_callback) {
+    for (const char *mode :
+         {"continuation,inline-request,inline-completion", "mpix,mpi-pool,inline-request,inline-completion"})
+        EXPECT_TRUE(after_receive(mode, [&] {
+            try {
+                pools.sync_wait(ex::just());
+                return false;
+            } catch (const std::logic_error &) {
+                return true;
+            }
+        })) << mode;
+}
+
+TEST_F(places, mpix_runs_callbacks_on_the_polling_thread_alone) {
+    const auto poller = polling_thread();
+    const background_progress others; // run other continuations, and must not run these
+    for (int i = 0; i < 50; ++i)
+        ASSERT_EQ(after_receive("mpix,mpi-pool,inline-request,inline-completion", std::this_thread::get_id), poller);
+}
+
+TEST_F(places, yield_while_completes_outside_of_callbacks) {
+    EXPECT_TRUE(after_receive("yield-while,mpi-pool,inline-completion", [] { return !thence::detail::completing; }));
+}
+
+TEST_F(places, a_bypassed_completion_is_a_task_of_the_workers_on_the_polling_thread) {
+    const auto poller = polling_thread();
+    const auto [thread, arena, inside] = after_receive("mpix,mpi-pool,inline-request,bypass", [] {
+        return std::tuple(std::this_thread::get_id(), in_the_workers_arena(), thence::detail::completing);
+    });
+    EXPECT_EQ(thread, poller);
+    EXPECT_TRUE(arena);
+    EXPECT_FALSE(inside);
+}
+
+TEST_F(places, the_bypass_scheduler_runs_at_once_where_it_is_started) {
+    bool ran = false;
+    auto here = std::this_thread::get_id();
+    ex::start_detached(ex::schedule(pools.bypass()) | ex::then([&]() noexcept {
+                           ran = std::this_thread::get_id() == here && in_the_workers_arena();
+                       }));
+    EXPECT_TRUE(ran);
+}
+
+TEST_F(places, schedulers_compare_and_tell_where_they_complete) {
+    EXPECT_EQ(pools.workers(), pools.workers());
+    EXPECT_NE(pools.workers(), pools.workers(thence::urgency::high));
+    EXPECT_NE(pools.workers(), pools.mpi());
+    EXPECT_NE(pools.workers(), pools.bypass());
+    const auto env = ex::get_env(ex::schedule(pools.mpi()));
+    EXPECT_EQ(ex::get_completion_scheduler<ex::set_value_t>(env), pools.mpi());
+}
+
+TEST_F(places, a_scheduled_task_that_was_stopped_does_not_run) {
+    bool ran = false;
+    auto never = ex::schedule(pools.workers()) | ex::then([&] { ran = true; });
+    const auto stops = []() -> ex::task<> { co_await ex::just_stopped(); };
+    EXPECT_FALSE(pools.sync_wait(ex::when_all(stops(), std::move(never))).has_value());
+    EXPECT_FALSE(ran);
+}
+
+TEST(alone, high_priority_goes_first) {
+    thence::pools pools({.workers = 0});
+    std::string order;
+    const auto note = [&](char c, thence::urgency how) {
+        return ex::schedule(pools.workers(how)) | ex::then([&order, c] { order += c; });
+    };
+    pools.sync_wait(ex::when_all(note('a', thence::urgency::normal), note('b', thence::urgency::normal),
+                                 note('c', thence::urgency::high)));
+    EXPECT_EQ(order, "cab");
+}
+
+TEST(alone, one_thread_does_everything) {
+    thence::pools pools({.workers = 0});
+    pending_receive receive(22);
+    const auto here = std::this_thread::get_id();
+    const auto [there] = pools
+                             .sync_wait(ex::when_all(ex::just() | pools.transform_mpi([&](MPI_Request *r) {
+                                 *r = std::exchange(receive.request, MPI_REQUEST_NULL);
+                             }) | ex::then([] { return std::this_thread::get_id(); }),
+                                                     ex::just() | ex::then([&] { receive.complete(); })))
+                             .value();
+    EXPECT_EQ(there, here);
+}
+
+// The waits below end only by progress that the pools make although their threads are busy.
+
+TEST_F(places, a_continuation_that_blocks_the_polling_thread_does_not_stop_progress) {
+    pending_receive other(23);
+    std::atomic<bool> other_done{false};
+    ex::counting_scope scope;
+    ex::spawn(ex::just() |
+                  pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
+                                      thence::parse_mode("continuation,mpi-pool,inline-request,inline-completion")) |
+                  ex::then([&]() noexcept { other_done = true; }) |
+                  ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
+              scope.get_token());
+    EXPECT_TRUE(after_receive("mpix,mpi-pool,inline-request,inline-completion", [&] {
+        other.complete();
+        while (!other_done.load())
+            std::this_thread::yield();
+        return true;
+    }));
+    pools.sync_wait(scope.join());
+}
+
+TEST_F(places, a_completion_that_suspends_the_polling_thread_does_not_stop_progress) {
+    pending_receive other(24);
+    std::atomic<tbb::task::suspend_point> suspended{};
+    ex::counting_scope scope;
+    ex::spawn(ex::just() |
+                  pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
+                                      thence::parse_mode("continuation,mpi-pool,inline-request")) |
+                  ex::then([&]() noexcept { tbb::task::resume(suspended.load()); }) |
+                  ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
+              scope.get_token());
+    std::thread sender;
+    EXPECT_TRUE(after_receive("mpix,mpi-pool,inline-request,bypass", [&] {
+        tbb::task::suspend([&](tbb::task::suspend_point point) {
+            suspended = point;
+            sender = std::thread([&] {
+                std::this_thread::sleep_for(milliseconds(5));
+                other.complete(5);
+            });
+        });
+        return other.value() == 5;
+    }));
+    sender.join();
+    pools.sync_wait(scope.join());
+}
+
+TEST_F(places, workers_that_compute_do_not_stop_progress) {
+    std::atomic<bool> busy{false};
+    std::atomic<bool> received{false};
+    ex::counting_scope scope;
+    ex::spawn(ex::schedule(pools.workers()) | ex::then([&]() noexcept {
+                  busy = true;
+                  while (!received.load())
+                      std::this_thread::yield();
+              }),
+              scope.get_token());
+    while (!busy.load())
+        std::this_thread::yield();
+    after_receive("continuation,inline-request,inline-completion", [&] {
+        received = true;
+        return 0;
+    });
+    pools.sync_wait(scope.join());
+}
+
+TEST_F(places, nobody_is_busy_while_nothing_is_outstanding) {
+    after_receive("continuation,mpi-pool,inline-request", [] { return 0; });
+    std::this_thread::sleep_for(milliseconds(200)); // they stay awake for a moment
+    const std::clock_t before = std::clock();
+    std::this_thread::sleep_for(milliseconds(500));
+    EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.1);
+}
+
+TEST(mode, is_read_as_it_is_written) {
+    for (const thence::mode &each : all_modes())
+        EXPECT_EQ(thence::parse_mode(to_string(each)), each);
+}
+
+TEST(mode, says_what_it_does_not_understand) {
+    for (const char *text : {"", "fast", "mpi-pool", "continuation,fast", "continuation,mpix", "continuation,"})
+        try {
+            thence::parse_mode(text);
+            if (std::string(text) != "continuation,")
+                ADD_FAILURE() << text;
+        } catch (const std::invalid_argument &error) {
+            EXPECT_NE(std::string(error.what()).find("method"), std::string::npos) << error.what();
+        }
+}
+
+TEST(mode, comes_from_the_environment_from_the_pools_or_from_the_call) {
+    setenv("THENCE_MODE", "mpix,mpi-pool", 1);
+    EXPECT_EQ(thence::pools({.workers = 1}).mode(), thence::parse_mode("mpix,mpi-pool"));
+    EXPECT_EQ(thence::pools({.workers = 1, .mode = thence::parse_mode("new-task")}).mode(),
+              thence::parse_mode("new-task"));
+    setenv("THENCE_MODE", "slow", 1);
+    EXPECT_THROW(thence::pools(), std::invalid_argument);
+    unsetenv("THENCE_MODE");
+    EXPECT_EQ(thence::pools().mode(), thence::mode{});
+}
+
+TEST(options, that_cannot_be_are_refused) {
+    EXPECT_THROW(thence::pools({.workers = -1}), std::invalid_argument);
+    EXPECT_THROW(thence::pools({.workers = 0, .mode = thence::parse_mode("suspend-resume")}), std::invalid_argument);
+    thence::pools pools({.workers = 0});
+    EXPECT_THROW(
+        pools.sync_wait(ex::just() | pools.transform_mpi([](MPI_Request *) {}, thence::parse_mode("suspend-resume"))),
+        std::invalid_argument);
+}
+
+} // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The ring benchmark ends and its messages are right in every mode at every message size. In pika every blocking method
+// with inline requests deadlocks it at 128 KiB, and at 8 KiB: above the eager limit.
+#include "all_modes.hpp"
+#include "ring/by_senders.hpp"
+#include "ring/by_testsome.hpp"
+
+namespace {
+
+class ring_in : public testing::TestWithParam<thence::mode> {};
+
+TEST_P(ring_in, ends_at_every_message_size) {
+    for (const int bytes : {64, 8192, 131072}) {
+        ring::traffic traffic(bytes);
+        ring::by_senders rings(traffic, shared_pools(), GetParam());
+        rings.run(ranks() == 4 ? 2 : 8);
+        EXPECT_FALSE(traffic.wrong()) << bytes << " bytes";
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+// High priority changes an order and nothing else here.
+std::vector<thence::mode> modes_of_normal_priority() {
+    std::vector<thence::mode> modes = all_modes();
+    std::erase_if(
+        modes, [](const thence::mode &each) { return each.high_priority || (each.bypass && each.inline_completion); });
+    return modes;
+}
+INSTANTIATE_TEST_SUITE_P(all, ring_in, testing::ValuesIn(modes_of_normal_priority()), name_of);
+
+TEST(ring_by_testsome, ends_at_every_message_size) {
+    for (const int bytes : {64, 8192, 131072}) {
+        ring::traffic traffic(bytes);
+        ring::by_testsome rings(traffic);
+        rings.run(ranks() == 4 ? 2 : 8);
+        EXPECT_FALSE(traffic.wrong());
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+} // namespace

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The queue of a pool: who is called when, in which order tasks run, and that none is lost. Without MPI and oneTBB: the
+// test lends the threads.
+#include <thence/pools/detail/work_queue.hpp>
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace {
+
+using thence::detail::drainer_host;
+using thence::detail::pool_task;
+using thence::detail::urgency;
+using thence::detail::work_queue;
+
+struct noting_host final : drainer_host {
+    int calls = 0;
+    int polls = 0;
+    int yields = 0;
+    bool has_threads = true;
+    std::function<void()> in_progress;
+
+    bool call() override { return has_threads && ++calls != 0; }
+    void progress() noexcept override {
+        ++polls;
+        if (in_progress)
+            in_progress();
+    }
+    void yield() noexcept override { ++yields; }
+    void began() noexcept override {}
+};
+
+struct task : pool_task {
+    std::function<void()> body;
+    explicit task(std::function<void()> what) : body(std::move(what)) {
+        run = [](pool_task *self) noexcept { static_cast<task *>(self)->body(); };
+    }
+};
+
+struct queue_of_tasks : testing::Test {
+    /** The drainers that were called, but for those that have come. */
+    void drain_rest(int came) {
+        for (; came < host.calls; ++came)
+            queue.drain_called();
+    }
+    noting_host host;
+    work_queue queue{host};
+    std::string order;
+    std::vector<std::unique_ptr<task>> tasks;
+
+    pool_task &add(std::function<void()> body) { return *tasks.emplace_back(std::make_unique<task>(std::move(body))); }
+    pool_task &letter(char c) {
+        return add([this, c] { order += c; });
+    }
+};
+
+TEST_F(queue_of_tasks, calls_one_drainer_for_tasks_that_nobody_looks_for) {
+    queue.push(letter('a'), urgency::normal);
+    queue.push(letter('b'), urgency::normal);
+    EXPECT_EQ(host.calls, 1);
+    queue.drain_called();
+    EXPECT_EQ(order, "ab");
+    EXPECT_EQ(host.calls, 2) << "one for b, which was left behind while a ran";
+    queue.push(letter('c'), urgency::normal);
+    EXPECT_EQ(host.calls, 2) << "it is still on its way";
+    queue.drain_called();
+    EXPECT_EQ(order, "abc");
+}
+
+TEST_F(queue_of_tasks, urgent_ones_go_first) {
+    queue.push(letter('n'), urgency::normal);
+    queue.push(letter('x'), urgency::high);
+    queue.push(letter('y'), urgency::high);
+    queue.drain_called();
+    EXPECT_EQ(order, "xyn");
+    drain_rest(1);
+}
+
+TEST_F(queue_of_tasks, a_task_keeps_no_other_waiting) {
+    int calls_in_a = 0;
+    int calls_in_b = 0;
+    queue.push(add([&] { calls_in_a = host.calls; }), urgency::normal);
+    queue.push(add([&] {
+                   calls_in_b = host.calls;
+                   queue.push(letter('c'), urgency::normal);
+                   EXPECT_EQ(host.calls, calls_in_b) << "one is on its way already";
+               }),
+               urgency::normal);
+    queue.drain_called();
+    EXPECT_EQ(calls_in_a, 2) << "b was left behind, so another drainer was called before a ran";
+    EXPECT_EQ(order, "c");
+    queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, a_push_inside_of_a_task_calls_another_drainer) {
+    queue.push(add([&] {
+                   EXPECT_EQ(host.calls, 1);
+                   queue.push(letter('b'), urgency::normal);
+                   EXPECT_EQ(host.calls, 2);
+               }),
+               urgency::normal);
+    queue.drain_called();
+    EXPECT_EQ(order, "b");
+    queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, polls_until_no_operation_is_outstanding) {
+    queue.begin_operation();
+    EXPECT_EQ(host.calls, 1);
+    queue.begin_operation();
+    EXPECT_EQ(host.calls, 1);
+    host.in_progress = [&] {
+        if (host.polls == 3 || host.polls == 100)
+            queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(host.polls, 100);
+    EXPECT_GE(host.yields, 2) << "polls that find nothing let others go first";
+}
+
+TEST_F(queue_of_tasks, what_a_poll_finds_runs_before_the_next_one) {
+    queue.begin_operation();
+    host.in_progress = [&] {
+        EXPECT_TRUE(queue.push_to_poller(letter(static_cast<char>('0' + host.polls)), urgency::normal));
+        EXPECT_TRUE(queue.push_to_poller(letter('!'), urgency::high));
+        if (host.polls == 3)
+            queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(order, "!1!2!3");
+    for (int i = 1; i < host.calls; ++i)
+        queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, only_the_thread_that_polls_takes_without_the_lock) {
+    EXPECT_FALSE(queue.push_to_poller(letter('a'), urgency::normal));
+    queue.push(add([&] { EXPECT_FALSE(queue.push_to_poller(letter('a'), urgency::normal)) << "in a task"; }),
+               urgency::normal);
+    queue.drain_called();
+    noting_host other_host;
+    work_queue other(other_host);
+    queue.begin_operation();
+    host.in_progress = [&] {
+        EXPECT_FALSE(other.push_to_poller(letter('a'), urgency::normal)) << "of another queue";
+        queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(order, "");
+}
+
+TEST_F(queue_of_tasks, tasks_that_ask_again_are_polled) {
+    int asked = 0;
+    pool_task *again = nullptr;
+    again = &add([&] {
+        if (++asked < 5)
+            queue.push_again(*again);
+        else
+            queue.end_operation();
+    });
+    queue.begin_operation();
+    queue.push_again(*again);
+    queue.drain_called();
+    EXPECT_EQ(asked, 5);
+    EXPECT_EQ(host.polls, 5) << "other operations get their progress too";
+}
+
+TEST_F(queue_of_tasks, an_operation_begun_in_a_task_calls_nobody) {
+    queue.push(add([&] {
+                   queue.begin_operation();
+                   EXPECT_EQ(host.calls, 1) << "this drainer looks again after the task";
+               }),
+               urgency::normal);
+    host.in_progress = [&] { queue.end_operation(); };
+    queue.drain_called();
+    EXPECT_EQ(host.polls, 1);
+}
+
+TEST_F(queue_of_tasks, a_task_that_suspends_calls_another_drainer_before) {
+    queue.push(add([&] {
+                   queue.call_another();
+                   EXPECT_EQ(host.calls, 2);
+                   queue.call_another();
+                   EXPECT_EQ(host.calls, 2);
+               }),
+               urgency::normal);
+    queue.drain_called();
+    queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, is_stuck_when_nothing_was_done_between_two_looks) {
+    EXPECT_FALSE(queue.stuck()) << "nothing to do";
+    queue.begin_operation();
+    EXPECT_TRUE(queue.stuck());
+    EXPECT_EQ(host.calls, 1) << "one is on its way";
+    bool inside = true;
+    queue.push(add([&] {
+                   EXPECT_FALSE(queue.stuck()) << "a task was begun since";
+                   inside = queue.stuck();
+                   EXPECT_EQ(host.calls, 2) << "another drainer is called";
+               }),
+               urgency::normal);
+    host.in_progress = [&] { queue.end_operation(); };
+    queue.drain_called();
+    EXPECT_TRUE(inside) << "the task did not end for a while, and an operation is outstanding";
+    queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, parts_of_a_task_go_on_at_once_but_not_too_deep) {
+    EXPECT_FALSE(queue.go_on_here([] { FAIL(); })) << "in no task";
+    int deepest = 0;
+    std::function<void(int)> down = [&](int depth) {
+        deepest = depth;
+        queue.go_on_here([&] { down(depth + 1); });
+    };
+    queue.push(add([&] { down(0); }), urgency::normal);
+    queue.push(add([&] { EXPECT_TRUE(queue.go_on_here([] {})) << "in the next task there is room again"; }),
+               urgency::normal);
+    queue.drain_called();
+    EXPECT_GE(deepest, 4);
+    EXPECT_LE(deepest, 16);
+    EXPECT_FALSE(queue.go_on_here([] { FAIL(); })) << "the drainer has left";
+    queue.drain_called();
+}
+
+TEST_F(queue_of_tasks, a_thread_that_comes_by_itself_leaves_when_it_may_and_calls_for_the_rest) {
+    bool done = false;
+    auto condition = [&] { return done; };
+    queue.push(add([&] { done = true; }), urgency::normal);
+    queue.push(letter('b'), urgency::normal);
+    queue.drain_until(condition);
+    EXPECT_EQ(order, "");
+    EXPECT_GE(host.calls, 1);
+    for (int i = host.calls; i > 0; --i)
+        queue.drain_called();
+    EXPECT_EQ(order, "b");
+}
+
+TEST(queue_alone, keeps_tasks_for_threads_that_come) {
+    noting_host host;
+    host.has_threads = false;
+    work_queue queue(host, true);
+    std::string order;
+    task a([&] { order += 'a'; });
+    task b([&] { order += 'b'; });
+    queue.push(a, urgency::normal);
+    auto now = [&] { return !order.empty(); };
+    queue.drain_until(now);
+    queue.push(b, urgency::normal);
+    auto both = [&] { return order.size() == 2; };
+    queue.drain_until(both);
+    EXPECT_EQ(order, "ab");
+}
+
+// Three threads, sent wherever the queue calls.
+class thread_host final : public drainer_host {
+public:
+    std::atomic<long> ended{0};
+    std::atomic<long> to_end{0};
+
+    void work_for(work_queue &queue) {
+        for (int i = 0; i < 3; ++i)
+            threads_.emplace_back([this, &queue] { serve(queue); });
+    }
+    void stop() {
+        {
+            const std::scoped_lock guard(mutex_);
+            stop_ = true;
+        }
+        wake_.notify_all();
+        for (std::thread &each : threads_)
+            each.join();
+        threads_.clear();
+    }
+    bool call() override {
+        {
+            const std::scoped_lock guard(mutex_);
+            ++called_;
+        }
+        wake_.notify_one();
+        return true;
+    }
+    void progress() noexcept override {
+        if (to_end.load() > 0 && to_end.fetch_sub(1) > 0)
+            on_end();
+    }
+    void yield() noexcept override { std::this_thread::yield(); }
+    void began() noexcept override {}
+    std::function<void()> on_end;
+
+private:
+    void serve(work_queue &queue) {
+        std::unique_lock guard(mutex_);
+        for (;;) {
+            wake_.wait(guard, [&] { return called_ > 0 || stop_; });
+            if (called_ == 0)
+                return;
+            --called_;
+            guard.unlock();
+            queue.drain_called();
+            guard.lock();
+        }
+    }
+    std::mutex mutex_;
+    std::condition_variable wake_;
+    int called_ = 0;
+    bool stop_ = false;
+    std::vector<std::thread> threads_;
+};
+
+// Rounds of producers on several threads: each begins an operation, which ends in a poll and pushes a task, which
+// pushes another. The queue goes as soon as the last task has run.
+TEST(queue_stress, every_task_runs_once_and_the_queue_may_go_after_the_last) {
+    constexpr int rounds = 60;
+    constexpr int producers = 3;
+    constexpr int each = 100;
+    for (int round = 0; round < rounds; ++round) {
+        thread_host host;
+        std::atomic<int> ran{0};
+        std::atomic<bool> done{false};
+        std::vector<std::unique_ptr<task>> first;
+        std::vector<std::unique_ptr<task>> second;
+        std::mutex started_mutex;
+        std::vector<task *> started; // operations whose completion pushes this task
+        auto queue = std::make_unique<work_queue>(host);
+        for (int i = 0; i < producers * each; ++i) {
+            second.push_back(std::make_unique<task>([&] {
+                if (ran.fetch_add(1) + 1 == producers * each)
+                    done.store(true);
+            }));
+            first.push_back(std::make_unique<task>([&, i] {
+                queue->push(*second[static_cast<std::size_t>(i)], i % 7 == 0 ? urgency::high : urgency::normal);
+            }));
+        }
+        host.on_end = [&] {
+            task *found = nullptr;
+            {
+                const std::scoped_lock guard(started_mutex);
+                found = started.back();
+                started.pop_back();
+            }
+            queue->end_operation();
+            if (!queue->push_to_poller(*found, urgency::normal))
+                queue->push(*found, urgency::normal);
+        };
+        host.work_for(*queue);
+        std::vector<std::thread> threads;
+        for (int p = 0; p < producers; ++p)
+            threads.emplace_back([&, p] {
+                for (int i = 0; i < each; ++i) {
+                    queue->begin_operation();
+                    {
+                        const std::scoped_lock guard(started_mutex);
+                        started.push_back(first[static_cast<std::size_t>(p * each + i)].get());
+                    }
+                    host.to_end.fetch_add(1);
+                }
+            });
+        for (std::thread &each_thread : threads)
+            each_thread.join();
+        auto condition = [&] { return done.load(); };
+        if (round % 2 == 0)
+            queue->drain_until(condition);
+        while (!done.load())
+            std::this_thread::yield();
+        ASSERT_EQ(ran.load(), producers * each);
+        queue.reset(); // waits for its drainers
+        host.stop();
+    }
+}
+
+} // namespace
