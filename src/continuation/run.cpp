@@ -138,8 +138,7 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
         if (result != MPI_SUCCESS) [[unlikely]] {
             note_failure(c, result);
         }
-    } else if (kind == polled_single(signature::paper) &&
-               // c.first.how == engine::tending::done &&
+    } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
                c.first.error == MPI_SUCCESS) {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
     } else {
