@@ -13,8 +13,11 @@ namespace ex = thence::ex;
 
 namespace {
 
+auto receive_into(int &in) {
+    return ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | thence::transform_mpi(MPI_Irecv);
+}
 ex::task<> receive(int &in) {
-    co_await (ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | thence::transform_mpi(MPI_Irecv));
+    co_await receive_into(in);
 }
 
 struct note {

@@ -83,6 +83,52 @@ def draw_benchmark(benchmark, path):
     plt.close(fig)
 
 
+FLAGS = ("mpi-pool", "inline-request", "inline-completion", "bypass", "high-priority")
+
+
+def draw_modes(benchmark, path):
+    """As figures 3 and 4 of Biddiscombe et al. 2025: a panel per message size and way to issue requests, a group of bars
+    per handler method, a bar per combination of the other flags."""
+    modes = {}  # (size, inline request): {method: {flags: figure}}
+    for figure in benchmark["figures"]:
+        size, words = figure["name"].split(", ", 1)
+        method, *flags = words.split(",")
+        others = tuple(flag for flag in FLAGS if flag in flags and flag != "inline-request")
+        panel = modes.setdefault((size, "inline-request" in flags), {})
+        panel.setdefault(method, {})[others] = figure
+    if not modes:
+        return
+    sizes = list(dict.fromkeys(size for size, _ in modes))
+    combinations = sorted({flags for panel in modes.values() for bars in panel.values() for flags in bars},
+                          key=lambda flags: ("mpi-pool" in flags, flags))
+    colours = plt.colormaps["tab20"](range(len(combinations)))
+    fig, panels = plt.subplots(2, len(sizes), figsize=(7.5 * len(sizes), 8), layout="constrained", squeeze=False)
+    for row, inline in enumerate((False, True)):
+        for column, size in enumerate(sizes):
+            panel = panels[row][column]
+            methods = modes.get((size, inline), {})
+            width = 0.85 / len(combinations)
+            for i, flags in enumerate(combinations):
+                for x, method in enumerate(methods):
+                    figure = methods[method].get(flags)
+                    at = x + (i - len(combinations) / 2) * width
+                    if figure is None:  # a bar that is missing is explained
+                        panel.text(at, 0, "not measured", rotation=90, fontsize=5, va="bottom")
+                    else:
+                        label = " ".join(flags) or "none of them" if x == 0 else None
+                        panel.bar(at, figure["value"], width, color=colours[i], label=label)
+            panel.axhline(1, color="black", linewidth=0.8)
+            panel.set_xticks(range(len(methods)), list(methods), fontsize=8)
+            panel.set_title(f"{size}, requests {'inline' if inline else 'issued by the polling pool'}", fontsize=9)
+            panel.set_ylabel("messages per second, MPI_Testsome = 1", fontsize=8)
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="lower center", ncol=5, fontsize=7, title="other flags", title_fontsize=7)
+    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}", fontsize=9)
+    fig.get_layout_engine().set(rect=(0, 0.1, 1, 0.9))
+    fig.savefig(path, dpi=150)
+    plt.close(fig)
+
+
 def main():
     if len(sys.argv) != 3 or sys.argv[1] in ("-h", "--help"):
         print(__doc__)
@@ -92,7 +138,8 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     draw_overview(measured["benchmarks"], measured["measured_on"], folder / "overview.png")
     for benchmark in measured["benchmarks"]:
-        draw_benchmark(benchmark, folder / f"{benchmark['name']}.png")
+        draw = draw_modes if benchmark["name"] == "ring_modes" else draw_benchmark
+        draw(benchmark, folder / f"{benchmark['name']}.png")
     return 0
 
 

@@ -6,7 +6,7 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::every_mode()).run(work.quick() ? 1 : 5);
+    ring::comparison(work, ring::every_mode()).run(work.quick() ? 1 : 3);
 }
 
 void judge(measure::session &session) {

@@ -4,6 +4,7 @@
 // filling its memory.
 #include <thence/mpi.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 #include <numeric>

@@ -1,46 +1,74 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A server that answers requests until nobody needs it any more. It always waits for the next request; when all clients
-// are done, that pending receive is cancelled, and the server's coroutine ends where it waits.
+// are done, that pending receive is cancelled, and the server's coroutine ends where it waits. Now and then it gives no
+// answer: a client waits only so long for a reply, and then goes on without it.
 #include <thence/mpi.hpp>
+#include <thence/timeout.hpp>
 
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 
 namespace ex = thence::ex;
+using namespace std::chrono_literals;
 
 namespace {
 
 constexpr int request_tag = 1;
-constexpr int reply_tag = 2;
 constexpr int requests = 50;
+constexpr int every = 20; // of which so many stay without an answer
+
+// A reply carries the number of its request as its tag, so one that comes too late is not taken for another.
+constexpr int reply_tag(int i) {
+    return 100 + i;
+}
+struct request {
+    long number;
+    int index;
+    bool wants_answer;
+};
 
 ex::task<> serve(const thence::communicator &comm, long &served) {
     for (;;) {
-        long number = 0;
-        const thence::message_status from = co_await comm.recv(number, MPI_ANY_SOURCE, request_tag);
-        number *= number;
-        co_await comm.send(number, from.source(), reply_tag);
+        request asked{};
+        const thence::message_status from = co_await comm.recv(asked, MPI_ANY_SOURCE, request_tag);
         ++served;
+        if (asked.wants_answer) {
+            const long square = asked.number * asked.number;
+            co_await comm.send(square, from.source(), reply_tag(asked.index));
+        }
     }
 }
 
-ex::task<> ask(const thence::communicator &comm, int &wrong) {
+struct outcome {
+    int wrong = 0;
+    int unanswered = 0;
+};
+
+ex::task<> ask(const thence::communicator &comm, outcome &result) {
     for (int i = 0; i < requests; ++i) {
-        const long number = 1000L * comm.rank() + i;
+        const request asked{1000L * comm.rank() + i, i, i % every != every - 1};
+        // For a reply that is sure to come the patience is what a broken network takes, not what a slow one does.
+        const auto patience = asked.wants_answer ? 60000ms : 10ms;
         long reply = 0;
-        co_await ex::when_all(comm.send(number, 0, request_tag), comm.recv(reply, 0, reply_tag));
-        wrong += reply == number * number ? 0 : 1;
+        try {
+            co_await ex::when_all(comm.send(asked, 0, request_tag),
+                                  comm.recv(reply, 0, reply_tag(i)) | thence::timeout(patience));
+            result.wrong += reply == asked.number * asked.number ? 0 : 1;
+        } catch (const thence::timed_out &) {
+            result.unanswered += 1;
+        }
     }
 }
 
 // Rank 0 asks itself too. Its server is stopped when the barrier says that everyone has all replies.
-ex::task<> clients(const thence::communicator &comm, int &wrong) {
-    co_await ask(comm, wrong);
+ex::task<> clients(const thence::communicator &comm, outcome &result) {
+    co_await ask(comm, result);
     co_await comm.barrier();
 }
 
-ex::task<> clients_then_stop(const thence::communicator &comm, int &wrong) {
-    co_await clients(comm, wrong);
+ex::task<> clients_then_stop(const thence::communicator &comm, outcome &result) {
+    co_await clients(comm, result);
     co_await ex::just_stopped();
 }
 
@@ -52,18 +80,19 @@ int main(int argc, char **argv) {
     bool ok = false;
     {
         const thence::communicator world = thence::communicator::world().duplicate();
-        int wrong = 0;
+        outcome result;
         long served = 0;
         if (world.rank() == 0) {
             const bool stopped =
-                !thence::sync_wait(ex::when_all(serve(world, served), clients_then_stop(world, wrong))).has_value();
+                !thence::sync_wait(ex::when_all(serve(world, served), clients_then_stop(world, result))).has_value();
             ok = stopped && served == static_cast<long>(requests) * world.size();
-            std::cout << "server: " << served << " requests, then cancelled\n";
+            std::cout << "server: " << served << " requests, then cancelled; " << result.unanswered
+                      << " of rank 0 without an answer\n";
         } else {
-            thence::sync_wait(clients(world, wrong));
+            thence::sync_wait(clients(world, result));
             ok = true;
         }
-        ok = ok && wrong == 0;
+        ok = ok && result.wrong == 0 && result.unanswered == requests / every;
         if (!ok)
             std::cout << "rank " << world.rank() << ": wrong\n";
     }

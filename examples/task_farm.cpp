@@ -3,6 +3,7 @@
 // in a scope that waits for all of them; rank 0 works too, between the messages.
 #include <thence/mpi.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <iostream>
 

@@ -35,12 +35,12 @@ def write_man(headers, output):
 
 def settings_faults():
     """The table of settings has what the sources read from the environment, and nothing else."""
-    read = {match for path in (ROOT / "src").rglob("*.?pp")
+    read = {match for folder in ("src", "include") for path in (ROOT / folder).rglob("*.?pp")
             for match in re.findall(r'"(THENCE_[A-Z_]+)"', path.read_text())}
     table = (ROOT / "docs/guide/settings.md").read_text().split("\n## ")[0]
     listed = set(re.findall(r"^\| `(THENCE_[A-Z_]+)`", table, re.MULTILINE))
-    yield from (f"docs/guide/settings.md: no row for {name}, which src/ reads" for name in sorted(read - listed))
-    yield from (f"docs/guide/settings.md: a row for {name}, which src/ does not read" for name in sorted(listed - read))
+    yield from (f"docs/guide/settings.md: no row for {name}, which the sources read" for name in sorted(read - listed))
+    yield from (f"docs/guide/settings.md: a row for {name}, which no source reads" for name in sorted(listed - read))
 
 
 def check(headers):

@@ -21,49 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include <thence/detail/pause.hpp>
+#include <thence/error.hpp>
 #include <thence/thence.h>
 
 namespace thence {
-
-/** @brief An MPI error as an exception. Copies share the statuses and do not throw. */
-class error : public std::runtime_error {
-public:
-    /** @param what_failed what was being done, at the start of what().
-     *  @param code        the MPI error code.
-     *  @param statuses    the statuses of all operations waited for together, or empty. */
-    explicit error(const std::string &what_failed, int code, std::vector<MPI_Status> statuses = {})
-        : std::runtime_error(what_failed + ": " + text(code)), code_(code), class_(code),
-          statuses_(std::make_shared<const std::vector<MPI_Status>>(std::move(statuses))) {
-        if (MPI_Error_class(code, &class_) != MPI_SUCCESS)
-            class_ = MPI_ERR_UNKNOWN;
-    }
-    /** @return the MPI error code of the first failed operation. */
-    int code() const noexcept { return code_; }
-    /** @return its error class, such as `MPI_ERR_TRUNCATE`. */
-    int error_class() const noexcept { return class_; }
-    /** @return the statuses of all operations of the group in its order, `MPI_ERROR` set; empty if no operation was
-     *          involved. */
-    std::span<const MPI_Status> statuses() const noexcept { return *statuses_; }
-
-private:
-    static std::string text(int code) {
-        std::string text(MPI_MAX_ERROR_STRING, '\0');
-        int length = 0;
-        if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS)
-            return "MPI error " + std::to_string(code);
-        text.resize(static_cast<std::size_t>(length));
-        return text;
-    }
-    int code_;
-    int class_;
-    std::shared_ptr<const std::vector<MPI_Status>> statuses_;
-};
-
-/** @brief Throw thence::error unless `code` is `MPI_SUCCESS`. */
-inline void check(int code, const char *what_failed) {
-    if (code != MPI_SUCCESS)
-        throw error(what_failed, code);
-}
 
 /** @brief Owns a continuation request. Converts to `MPI_Request` wherever one is expected. Movable. The destructor
  *         frees it: continuations registered with it still run (thence_free()). */
@@ -102,27 +64,11 @@ private:
 
 namespace detail {
 
-/** How long to pause between polls that found nothing: first only yields, then sleeps of up to 64 microseconds, so
- *  that a waiting thread leaves the core to those that compute. */
-class backoff {
+/** As pauses, in the units of <chrono>. */
+class backoff : public pauses {
 public:
     /** @return how long to sleep before the next poll; zero: only yield. */
-    std::chrono::microseconds next() noexcept {
-        if (polls_ < yields + 6)
-            ++polls_;
-        return std::chrono::microseconds(polls_ <= yields ? 0 : 1 << (polls_ - yields));
-    }
-    void pause() {
-        if (const auto time = next(); time.count() > 0)
-            std::this_thread::sleep_for(time);
-        else
-            std::this_thread::yield();
-    }
-    void reset() noexcept { polls_ = 0; }
-
-private:
-    static constexpr int yields = 200;
-    int polls_ = 0;
+    std::chrono::microseconds next() noexcept { return std::chrono::microseconds(next_us()); }
 };
 
 /** Attach `callback` to all of `requests`, so that it runs for a failure too.
@@ -143,15 +89,6 @@ inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
     }
     error = rc;
     return true;
-}
-
-/** The error of the first failed operation, where `reported` may be `MPI_ERR_IN_STATUS`. */
-inline int first_error(int reported, std::span<const MPI_Status> statuses) noexcept {
-    if (reported != MPI_SUCCESS)
-        for (const MPI_Status &status : statuses)
-            if (status.MPI_ERROR != MPI_SUCCESS)
-                return status.MPI_ERROR;
-    return reported;
 }
 
 /** The two forms of every blocking call. `wait(requests, statuses)` blocks until all are complete and returns the

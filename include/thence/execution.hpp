@@ -26,6 +26,9 @@
 #error "THENCE_USE_STDEXEC is defined, but <stdexec/execution.hpp> is not found: add stdexec's include directory (-I)"
 #endif
 #define THENCE_EXECUTION_IS_STDEXEC 1
+#if __has_include(<stdexec/__detail/__task.hpp>) // since 2026 what runs a task must say where it starts
+#define THENCE_EXECUTION_HAS_START_SCHEDULER 1
+#endif
 
 #include <exec/any_sender_of.hpp>
 #include <exec/split.hpp>

@@ -139,22 +139,14 @@ public:
     /** @brief Receives at most as many elements as there is room for. Sends message_status. Can be cancelled. */
     template <detail::buffer_like B> auto recv(B &&buffer, int from = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
         static_assert(detail::writable<std::remove_reference_t<B>>(), "recv: the buffer is const");
-        auto receive = detail::on_buffer(
+        return detail::on_buffer(
             static_cast<B &&>(buffer),
             [comm = comm_, from, tag](const auto &where, MPI_Request *request) {
                 return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
                     return MPI_Irecv(first, count, type, from, tag, comm, request);
                 });
             },
-            with_status);
-        if constexpr (detail::moves_in<B>)
-            return ex::let_value(
-                static_cast<decltype(receive) &&>(receive), [](std::remove_cvref_t<B> &held, const MPI_Status &status) {
-                    return ex::just(static_cast<std::remove_cvref_t<B> &&>(held), message_status(status));
-                });
-        else
-            return ex::then(static_cast<decltype(receive) &&>(receive),
-                            [](const MPI_Status &status) noexcept { return message_status(status); });
+            detail::status_as<message_status>());
     }
     /** @brief Both at once. Sends message_status. The buffers are lvalues or views. */
     template <detail::buffer_like S, detail::buffer_like R>

@@ -35,6 +35,7 @@
  *
  *  Source: Biddiscombe et al. 2025, sections 2.1 and 2.3. */
 
+#include <thence/senders/detail/awaiter.hpp>
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/operation.hpp>
 #include <thence/senders/detail/place.hpp>
@@ -43,7 +44,9 @@
 namespace thence {
 
 /** @brief Option of transform_mpi(): send the status of the operation after the values. */
-struct with_status_t {};
+struct with_status_t {
+    using sent = MPI_Status;
+};
 inline constexpr with_status_t with_status{};
 /** @brief Option of transform_mpi(): a stop request does not cancel the operation. */
 struct uncancellable_t {};
@@ -56,11 +59,26 @@ namespace detail {
 
 template <class T, class... Ts> inline constexpr bool any_of_type = (std::is_same_v<T, Ts> || ...);
 
+/** As with_status_t; sends a T, which is constructed from the status. */
+template <class T> struct status_as { using sent = T; };
+
+template <class... Given> struct sent_of { using type = void; };
+template <class First, class... More> struct sent_of<First, More...> : sent_of<More...> {};
+template <class First, class... More>
+requires requires {
+    typename First::sent;
+}
+struct sent_of<First, More...> {
+    using type = typename First::sent;
+};
+
 template <class... Given>
 using options_from = mpi_options<any_of_type<persistent_t, Given...> ? THENCE_PERSISTENT : 0U,
-                                 any_of_type<with_status_t, Given...>, !any_of_type<uncancellable_t, Given...>>;
+                                 typename sent_of<Given...>::type, !any_of_type<uncancellable_t, Given...>>;
 template <class T>
-concept mpi_option = any_of_type<T, with_status_t, uncancellable_t, persistent_t>;
+concept mpi_option = any_of_type<T, uncancellable_t, persistent_t> || requires {
+    typename T::sent;
+};
 
 /** Whether it completes with stopped by itself. */
 template <class Options, class... Env>
@@ -68,7 +86,7 @@ inline constexpr bool may_be_stopped = (Options::cancellable && may_stop<Env...>
                                        (Options::attach_flags & THENCE_PERSISTENT) != 0;
 
 template <class Options, std::size_t N>
-using status_value = std::conditional_t<N == 1, MPI_Status, std::array<MPI_Status, N>>;
+using status_value = std::conditional_t<N == 1, typename Options::sent, std::array<MPI_Status, N>>;
 
 template <class Values, class F> struct for_values;
 template <class... Vs, class F> struct for_values<std::tuple<Vs...>, F> : callable_for<F, Vs...> {};
@@ -169,11 +187,14 @@ private:
         return std::apply([&](auto &...values) { return call_for_requests<found::count>(fn_, requests, values...); },
                           *values_);
     }
-    int continuation_request(MPI_Request &cr) noexcept { return place_.continuation_request(cr); }
+    int prepare() noexcept { return place_.prepare(); }
+    MPI_Request continuation_request() noexcept { return place_.continuation_request(); }
     void attaching() noexcept { place_.attaching(); }
-    void succeeded() noexcept { place_.succeeded(*this); }
-    void failed(std::exception_ptr error) noexcept { place_.failed(*this, static_cast<std::exception_ptr &&>(error)); }
-    void stopped() noexcept { place_.stopped(*this); }
+    template <ending_place> void succeeded() noexcept { place_.succeeded(*this); }
+    template <ending_place> void failed(std::exception_ptr error) noexcept {
+        place_.failed(*this, static_cast<std::exception_ptr &&>(error));
+    }
+    template <ending_place> void stopped() noexcept { place_.stopped(*this); }
 
     // For the place.
     using requests_type = std::array<MPI_Request, found::count>;
@@ -183,14 +204,15 @@ private:
         else
             return false;
     }
-    void begin_here() noexcept { base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
+    void begin_here() noexcept { (void)base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
     void send_values() noexcept {
         std::apply(
             [this]<class... Vs>(Vs &...values) {
                 if constexpr (!Options::status)
                     ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...);
                 else if constexpr (found::count == 1)
-                    ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)..., base::statuses()[0]);
+                    ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...,
+                                  typename Options::sent(base::statuses()[0]));
                 else
                     ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)..., base::statuses());
             },
@@ -235,6 +257,14 @@ template <class S, class F, class Options, class Place> struct transform_sender 
     auto connect(R r) const & {
         return transform_operation<const S &, F, R, Options, Place>(predecessor, fn, place, static_cast<R &&>(r));
     }
+#if defined(THENCE_EXECUTION_IS_THENCE)
+    /** See exec/task.hpp: the operand of a task's co_await stays where it is. */
+    template <class Promise>
+    requires(has_values<S> &&std::is_same_v<Place, in_place>) auto await_in_place(Promise &promise) &&noexcept {
+        using values = typename values_before<ex::completion_signatures_of_t<S, ex::env_of_t<Promise>>>::type;
+        return sender_awaiter<transform_sender, for_values<values, F>::count, Options, Promise>(*this, promise);
+    }
+#endif
 };
 
 template <class F, class Options, class Place = in_place>

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: doc_programs.py --root DIR --launch COMMAND --runtimes HEADER=FLAGS... --compile COMMAND... --link ARGUMENT...
 
-Every C++ program in docs/guide/runtimes.md compiles without a warning and ends well on the ranks that COMMAND launches.
+Every C++ program in docs/guide/runtimes.md and docs/guide/pools.md compiles without a warning and ends well on the ranks that COMMAND launches.
 A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter that
 docs/guide/your-own-runtime.md shows is the one in examples/own_runtime.cpp, word for word.
 """
@@ -61,7 +61,8 @@ def main():
         sys.exit(f"docs/guide/your-own-runtime.md does not show what is between the marks {MARK.strip()!r} "
                  "of examples/own_runtime.cpp")
     with tempfile.TemporaryDirectory() as folder:
-        programs = [(where, text) for where, text in blocks(root / "docs/guide/runtimes.md") if "int main(" in text]
+        programs = [(where, text) for page in ("runtimes.md", "pools.md")
+                    for where, text in blocks(root / "docs/guide" / page) if "int main(" in text]
         ran = [run(where, text, runtimes, options, folder) for where, text in programs]
     print(f"{sum(ran)} of {len(ran)} programs")
     return 0 if any(ran) else 1

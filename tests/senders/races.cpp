@@ -5,6 +5,8 @@
 // Each round starts one operation on one thread, while a second completes it and a third asks it to stop.
 #include "support.hpp"
 
+#include <thence/timeout.hpp>
+
 #include <barrier>
 #include <chrono>
 #include <random>
@@ -158,6 +160,105 @@ TEST_P(races, a_request_meets_only_its_own_operation) {
         t.join();
     }
     EXPECT_EQ(wrong, 0);
+}
+
+// A deadline, a stop request from outside, the completion and the start, each on a thread of its own.
+TEST_P(races, deadline_against_stop_against_completion) {
+    const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
+    std::array<long, 3> seen{}; // values, deadlines, stops
+    std::atomic<bool> over{false};
+    std::barrier gate(4);
+    ex::inplace_stop_source *source = nullptr;
+    std::atomic<bool> started{false};
+    ticket t;
+    const auto helper = [&](unsigned seed, auto what) {
+        return std::thread([&, seed, what] {
+            std::mt19937 random(seed);
+            for (;;) {
+                gate.arrive_and_wait();
+                if (over) {
+                    return;
+                }
+                idle(random() % 300);
+                what(random);
+                gate.arrive_and_wait();
+            }
+        });
+    };
+    std::thread completer = helper(1, [&](std::mt19937 &random) {
+        while (!started.load(std::memory_order_acquire)) {
+            std::this_thread::yield();
+        }
+        idle(random() % 600);
+        if (random() % 4 != 0) {
+            world.complete(t, {3});
+        }
+        thence_progress();
+    });
+    std::thread stopper = helper(2, [&](std::mt19937 &random) {
+        if (random() % 2 != 0) {
+            source->request_stop();
+        }
+    });
+    std::thread clock = helper(3, [&](std::mt19937 &) {
+        for (int i = 0; i < 20; ++i) {
+            thence::run_timers();
+        }
+    });
+    std::mt19937 random(4);
+    unsigned number = 0;
+    while (std::chrono::steady_clock::now() < end_time) {
+        ++number;
+        ex::inplace_stop_source stop;
+        source = &stop;
+        started = false;
+        ending end;
+        int from = -1;
+        auto operation = ex::connect(ex::just() |
+                                         thence::transform_mpi(
+                                             [&](MPI_Request *r) {
+                                                 start_one{&t}(r);
+                                                 started.store(true, std::memory_order_release);
+                                             },
+                                             thence::with_status) |
+                                         thence::timeout(std::chrono::nanoseconds(random() % 20000)) |
+                                         ex::then([&](MPI_Status status) { from = status.MPI_SOURCE; }),
+                                     receiver{&end, stop.get_token()});
+        gate.arrive_and_wait();
+        ex::start(operation);
+        if (!started) { // stopped before the call
+            MPI_Request r = world.start();
+            t = world.ticket_of(r);
+            started.store(true, std::memory_order_release);
+            gate.arrive_and_wait();
+            world.complete(t);
+            thence::mpi::table.Wait(&r, MPI_STATUS_IGNORE);
+        } else {
+            gate.arrive_and_wait();
+        }
+        ASSERT_TRUE(eventually([&] {
+            thence::run_timers();
+            return end.all() != 0;
+        })) << "round "
+            << number;
+        let_run();
+        EXPECT_FALSE(thence::run_timers());
+        ASSERT_EQ(end.all(), 1) << "round " << number;
+        ASSERT_EQ(end.values == 1, from == 3);
+        if (end.errors == 1) {
+            ASSERT_THROW(std::rethrow_exception(end.error), thence::timed_out);
+        }
+        ++seen[end.values == 1 ? 0 : end.errors == 1 ? 1 : 2];
+    }
+    over = true;
+    gate.arrive_and_wait();
+    completer.join();
+    stopper.join();
+    clock.join();
+    std::printf("%u rounds: %ld complete, %ld timed out, %ld stopped\n", number, seen[0], seen[1], seen[2]);
+    for (const long count : seen) {
+        EXPECT_GT(count, 0);
+    }
 }
 
 THENCE_RULES(races);

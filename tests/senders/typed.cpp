@@ -6,6 +6,7 @@
 
 #include <array>
 #include <complex>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -102,6 +103,36 @@ TEST_F(typed, collectives) {
         EXPECT_EQ(from_all, ranks);
         co_await comm.barrier();
     });
+}
+
+TEST_F(typed, function_objects_are_known_by_what_they_do) {
+    using thence::detail::operator_of;
+    EXPECT_EQ(operator_of(std::plus<>()), MPI_SUM);
+    EXPECT_EQ(operator_of(std::plus<int>()), MPI_SUM);
+    EXPECT_EQ(operator_of(std::multiplies<double>()), MPI_PROD);
+    EXPECT_EQ(operator_of(std::logical_and<>()), MPI_LAND);
+    EXPECT_EQ(operator_of(std::logical_or<bool>()), MPI_LOR);
+    EXPECT_EQ(operator_of(std::bit_and<>()), MPI_BAND);
+    EXPECT_EQ(operator_of(std::bit_or<unsigned>()), MPI_BOR);
+    EXPECT_EQ(operator_of(std::bit_xor<>()), MPI_BXOR);
+    EXPECT_EQ(operator_of([](const auto &a, const auto &b) { return a * b; }), MPI_PROD);
+    EXPECT_EQ(operator_of(thence::minimum()), MPI_MIN);
+    EXPECT_EQ(operator_of(thence::maximum()), MPI_MAX);
+    EXPECT_EQ(operator_of(MPI_SUM), MPI_SUM);
+}
+
+TEST_F(typed, a_type_is_mpis_own_or_bytes) {
+    using thence::detail::has_mpi_type;
+    using thence::detail::mpi_type;
+    EXPECT_EQ(mpi_type<std::complex<float>>(), MPI_CXX_FLOAT_COMPLEX);
+    EXPECT_EQ(mpi_type<std::complex<double>>(), MPI_CXX_DOUBLE_COMPLEX);
+    EXPECT_EQ(mpi_type<std::complex<long double>>(), MPI_CXX_LONG_DOUBLE_COMPLEX);
+    EXPECT_EQ(mpi_type<unsigned short>(), MPI_UINT16_T);
+    static_assert(!has_mpi_type<particle> && !has_mpi_type<std::complex<int>> && !has_mpi_type<std::array<double, 2>>);
+    static_assert(thence::detail::buffer_like<std::vector<int> &> && thence::detail::buffer_like<particle &> &&
+                  thence::detail::buffer_like<std::span<const int>> && !thence::detail::buffer_like<int *> &&
+                  !thence::detail::buffer_like<std::vector<std::vector<int>> &>);
+    static_assert(thence::detail::moves_in<std::vector<int>> && !thence::detail::moves_in<std::span<int>>);
 }
 
 TEST_F(typed, parts_that_differ_are_an_error) {

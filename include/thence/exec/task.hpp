@@ -44,7 +44,7 @@ struct task_env {
 };
 
 struct task_promise_base : kept_frame {
-    task_waiter *waiter = nullptr;
+    task_waiter *waiter; // as the token, set before the first resumption
     inplace_stop_token token;
 
     struct final_awaiter {
@@ -96,13 +96,20 @@ template <> struct task_result<void> {
 
 template <class T> struct task_promise : task_promise_base, task_result<T> {
     task<T> get_return_object() noexcept;
-    void unhandled_exception() noexcept { this->result.template emplace<std::exception_ptr>(std::current_exception()); }
-    template <class U> decltype(auto) await_transform(U &&value) {
-        return as_awaitable(static_cast<U &&>(value), *this);
+    [[gnu::noinline]] void unhandled_exception() noexcept {
+        this->result.template emplace<std::exception_ptr>(std::current_exception());
     }
-    std::exception_ptr *error() noexcept {
-        return this->result.template holds<std::exception_ptr>() ? &this->result.template get<std::exception_ptr>()
-                                                                 : nullptr;
+    // The operand of co_await lives until the whole expression ends. So a sender whose member await_in_place(promise)
+    // returns an awaiter that refers to it need not be moved into one.
+    template <class U> decltype(auto) await_transform(U &&value) {
+        if constexpr (requires { static_cast<U &&>(value).await_in_place(*this); })
+            return static_cast<U &&>(value).await_in_place(*this);
+        else
+            return as_awaitable(static_cast<U &&>(value), *this);
+    }
+    bool failed() const noexcept { return this->result.template holds<std::exception_ptr>(); }
+    std::exception_ptr &&error() noexcept {
+        return static_cast<std::exception_ptr &&>(this->result.template get<std::exception_ptr>());
     }
 };
 
@@ -119,8 +126,7 @@ public:
         if (handle_)
             handle_.destroy();
     }
-    std::coroutine_handle<task_promise<T>> get() const noexcept { return handle_; }
-    task_promise<T> &promise() const noexcept { return handle_.promise(); }
+    std::coroutine_handle<task_promise<T>> release() noexcept { return std::exchange(handle_, {}); }
 
 private:
     std::coroutine_handle<task_promise<T>> handle_;
@@ -129,7 +135,8 @@ private:
 /** `co_await task` in a coroutine whose stop token is a Token. */
 template <class T, class Token> class task_awaiter : task_waiter, immovable {
 public:
-    explicit task_awaiter(task_frame<T> frame) noexcept : frame_(static_cast<task_frame<T> &&>(frame)) {}
+    explicit task_awaiter(task_frame<T> frame) noexcept : frame_(frame.release()) {}
+    ~task_awaiter() { frame_.destroy(); }
 
     static constexpr bool await_ready() noexcept { return false; }
     template <class Promise> std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> waiting) noexcept {
@@ -152,16 +159,16 @@ public:
         frame_.promise().waiter = this;
         if constexpr (std::is_same_v<stop_token_of_t<env_of_t<Promise>>, Token>)
             frame_.promise().token = token_.set(get_stop_token(exec::get_env(waiting.promise())));
-        return frame_.get();
+        return frame_;
     }
     T await_resume() {
-        if (std::exception_ptr *error = frame_.promise().error())
-            std::rethrow_exception(static_cast<std::exception_ptr &&>(*error));
+        if (frame_.promise().failed()) [[unlikely]]
+            std::rethrow_exception(frame_.promise().error());
         return frame_.promise().take();
     }
 
 private:
-    task_frame<T> frame_;
+    std::coroutine_handle<task_promise<T>> frame_;
     std::coroutine_handle<> waiting_;
     [[no_unique_address]] inplace_token_of<Token> token_;
 };
@@ -172,7 +179,7 @@ public:
     using operation_state_concept = operation_state_t;
 
     task_operation(task_frame<T> frame, R receiver) noexcept(std::is_nothrow_move_constructible_v<R>)
-        : frame_(static_cast<task_frame<T> &&>(frame)), receiver_(static_cast<R &&>(receiver)) {
+        : receiver_(static_cast<R &&>(receiver)), frame_(frame.release()) {
         completed = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
             static_cast<task_operation *>(waiter)->send();
             return std::noop_coroutine();
@@ -184,23 +191,24 @@ public:
             return std::noop_coroutine();
         };
     }
+    ~task_operation() { frame_.destroy(); }
     void start() &noexcept {
         frame_.promise().waiter = this;
         frame_.promise().token = token_.set(get_stop_token(exec::get_env(receiver_)));
-        frame_.get().resume();
+        frame_.resume();
     }
 
 private:
     void send() noexcept {
         token_.reset();
-        if (std::exception_ptr *error = frame_.promise().error())
-            exec::set_error(static_cast<R &&>(receiver_), static_cast<std::exception_ptr &&>(*error));
+        if (frame_.promise().failed()) [[unlikely]]
+            exec::set_error(static_cast<R &&>(receiver_), frame_.promise().error());
         else
             frame_.promise().send(static_cast<R &&>(receiver_));
     }
 
-    task_frame<T> frame_;
     [[no_unique_address]] R receiver_;
+    std::coroutine_handle<task_promise<T>> frame_;
     [[no_unique_address]] inplace_token_of<stop_token_of_t<env_of_t<R>>> token_;
 };
 

@@ -14,8 +14,7 @@
 
 #include <climits>
 #include <concepts>
-#include <memory>
-#include <ranges>
+#include <iterator>
 #include <span>
 
 #include <thence/senders/datatype.hpp>
@@ -46,13 +45,23 @@ namespace detail {
 template <class> inline constexpr bool is_strided = false;
 template <class T> inline constexpr bool is_strided<strided<T>> = true;
 
+// The concepts of <ranges>, whose header takes long to compile, of what <iterator> and <span> have.
 template <class B>
-concept buffer_range = std::ranges::contiguous_range<B> && std::ranges::sized_range<B> &&
-    std::is_trivially_copyable_v<std::ranges::range_value_t<B>>;
+concept some_range = requires(B &b) {
+    std::ranges::begin(b);
+    std::ranges::end(b);
+};
+template <some_range B> using range_element = std::iter_value_t<decltype(std::ranges::begin(std::declval<B &>()))>;
+
+template <class B>
+concept buffer_range = some_range<B> && std::contiguous_iterator<decltype(std::ranges::begin(std::declval<B &>()))> &&
+    requires(B &b) {
+    std::ranges::size(b);
+} && std::is_trivially_copyable_v<range_element<B>>;
 template <class B>
 concept buffer_element =
-    !std::ranges::range<B> && !is_strided<std::remove_cvref_t<B>> &&
-    std::is_trivially_copyable_v<std::remove_cvref_t<B>> && !std::is_pointer_v<std::remove_cvref_t<B>>;
+    !some_range<B> && !is_strided<std::remove_cvref_t<B>> && std::is_trivially_copyable_v<std::remove_cvref_t<B>> &&
+    !std::is_pointer_v<std::remove_cvref_t<B>>;
 
 /** What an operation may take as a buffer. */
 template <class B>
@@ -60,18 +69,18 @@ concept buffer_like = buffer_range<B> || is_strided<std::remove_cvref_t<B>> || b
 
 /** Whether an argument `B &&` moves into the operation. */
 template <class B>
-inline constexpr bool moves_in =
-    !std::is_lvalue_reference_v<B> && !is_strided<std::remove_cvref_t<B>> && !std::ranges::borrowed_range<B>;
+inline constexpr bool moves_in = !std::is_lvalue_reference_v<B> && !is_strided<std::remove_cvref_t<B>> &&
+                                 !std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
 
 template <class B> struct element_of { using type = std::remove_cvref_t<B>; };
-template <std::ranges::range B> struct element_of<B> { using type = std::ranges::range_value_t<B>; };
+template <some_range B> struct element_of<B> { using type = range_element<B>; };
 template <class T> struct element_of<strided<T>> { using type = std::remove_cv_t<T>; };
 template <class T> struct element_of<const strided<T>> : element_of<strided<T>> {};
 
 /** Whether what `B &` names can be written to. */
 template <class B> consteval bool writable() {
-    if constexpr (std::ranges::range<B>)
-        return !std::is_const_v<std::remove_reference_t<std::ranges::range_reference_t<B>>>;
+    if constexpr (some_range<B>)
+        return !std::is_const_v<std::remove_reference_t<decltype(*std::ranges::begin(std::declval<B &>()))>>;
     else if constexpr (is_strided<std::remove_cvref_t<B>>)
         return !std::is_const_v<typename std::remove_cvref_t<B>::element_type>;
     else
@@ -89,11 +98,11 @@ template <class B> auto elements_of(B &buffer) noexcept {
     using T = typename element_of<std::remove_reference_t<B>>::type;
     if constexpr (is_strided<std::remove_cv_t<B>>)
         return elements<T>{const_cast<T *>(buffer.data()), buffer.rows(), buffer.columns(), buffer.stride()};
-    else if constexpr (std::ranges::range<B>)
+    else if constexpr (some_range<B>)
         return elements<T>{const_cast<T *>(std::ranges::data(buffer)), 1,
                            static_cast<std::size_t>(std::ranges::size(buffer)), 0};
     else
-        return elements<T>{const_cast<T *>(std::addressof(buffer)), 1, 1, 0};
+        return elements<T>{const_cast<T *>(__builtin_addressof(buffer)), 1, 1, 0};
 }
 
 /** Calls `call(address, count, datatype)`; a datatype made for it is freed, and MPI keeps it as long as it needs it.

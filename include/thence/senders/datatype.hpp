@@ -3,12 +3,15 @@
 #define THENCE_SENDERS_DATATYPE_HPP
 
 /** @file senders/datatype.hpp
- *  @brief Which MPI datatype a C++ type is, and which operation a function object. */
+ *  @brief Which MPI datatype a C++ type is, and which operation a function object.
+ *
+ *  std::complex and the function objects of <functional> are known by what they look like and do, since both headers
+ *  take longer to compile than the rest of the typed layer. */
 
-#include <complex>
+#include <concepts>
 #include <cstddef>
-#include <functional>
 #include <type_traits>
+#include <utility>
 
 #include <mpi.h>
 
@@ -24,7 +27,15 @@ template <class> inline constexpr bool unknown_type = false;
 
 /** Arithmetic types and std::complex of floating-point types, for which MPI has datatypes with arithmetic. */
 template <class T> inline constexpr bool has_mpi_type = std::is_arithmetic_v<T> || std::is_same_v<T, std::byte>;
-template <class T> inline constexpr bool has_mpi_type<std::complex<T>> = std::is_floating_point_v<T>;
+template <class T>
+concept complex_number = requires(const T &z) {
+    typename T::value_type;
+    { z.real() } -> std::same_as<typename T::value_type>;
+    { z.imag() } -> std::same_as<typename T::value_type>;
+}
+&&std::is_floating_point_v<typename T::value_type> &&std::is_trivially_copyable_v<T> &&
+    sizeof(T) == 2 * sizeof(typename T::value_type);
+template <complex_number T> inline constexpr bool has_mpi_type<T> = true;
 
 template <class T> MPI_Datatype integer_type() noexcept {
     constexpr bool is_signed = std::is_signed_v<T>;
@@ -36,6 +47,15 @@ template <class T> MPI_Datatype integer_type() noexcept {
         return is_signed ? MPI_INT32_T : MPI_UINT32_T;
     else
         return is_signed ? MPI_INT64_T : MPI_UINT64_T;
+}
+
+template <class Part> MPI_Datatype complex_type() noexcept {
+    if constexpr (std::is_same_v<Part, float>)
+        return MPI_CXX_FLOAT_COMPLEX;
+    else if constexpr (std::is_same_v<Part, double>)
+        return MPI_CXX_DOUBLE_COMPLEX;
+    else
+        return MPI_CXX_LONG_DOUBLE_COMPLEX;
 }
 
 /** MPI's own datatype of T. */
@@ -54,54 +74,72 @@ template <class T> MPI_Datatype mpi_type() noexcept {
         return MPI_DOUBLE;
     else if constexpr (std::is_same_v<T, long double>)
         return MPI_LONG_DOUBLE;
-    else if constexpr (std::is_same_v<T, std::complex<float>>)
-        return MPI_CXX_FLOAT_COMPLEX;
-    else if constexpr (std::is_same_v<T, std::complex<double>>)
-        return MPI_CXX_DOUBLE_COMPLEX;
-    else if constexpr (std::is_same_v<T, std::complex<long double>>)
-        return MPI_CXX_LONG_DOUBLE_COMPLEX;
+    else if constexpr (complex_number<T>)
+        return complex_type<typename T::value_type>();
     else
         static_assert(unknown_type<T>, "no MPI datatype");
 }
 
-template <class Op> struct mpi_operator {
-    static_assert(unknown_type<Op>, "a reduction takes an MPI_Op, std::plus<>, std::multiplies<>, std::logical_and<>, "
-                                    "std::logical_or<>, std::bit_and<>, std::bit_or<>, std::bit_xor<>, thence::minimum "
-                                    "or thence::maximum");
+enum class operation { sum, product, logical_and, logical_or, bit_and, bit_or, bit_xor };
+template <operation> struct did {};
+
+/** Tells what has been done to it. */
+struct probe {
+    friend did<operation::sum> operator+(probe, probe);
+    friend did<operation::product> operator*(probe, probe);
+    friend did<operation::logical_and> operator&&(probe, probe);
+    friend did<operation::logical_or> operator||(probe, probe);
+    friend did<operation::bit_and> operator&(probe, probe);
+    friend did<operation::bit_or> operator|(probe, probe);
+    friend did<operation::bit_xor> operator^(probe, probe);
 };
-template <class T> struct mpi_operator<std::plus<T>> {
-    static MPI_Op get() noexcept { return MPI_SUM; }
+
+/** What a function object does; void if that is none of these. */
+template <class Op> struct what_does { using type = void; };
+template <class Op>
+requires requires(Op &op) {
+    op(probe(), probe());
+}
+struct what_does<Op> {
+    using type = decltype(std::declval<Op &>()(probe(), probe()));
 };
-template <class T> struct mpi_operator<std::multiplies<T>> {
-    static MPI_Op get() noexcept { return MPI_PROD; }
+/** std::plus<int> does what std::plus<> does. */
+template <template <class> class Op, class T>
+requires(!std::is_void_v<T> && requires(Op<void> & op) { op(probe(), probe()); }) struct what_does<Op<T>>
+    : what_does<Op<void>> {
 };
-template <class T> struct mpi_operator<std::logical_and<T>> {
-    static MPI_Op get() noexcept { return MPI_LAND; }
-};
-template <class T> struct mpi_operator<std::logical_or<T>> {
-    static MPI_Op get() noexcept { return MPI_LOR; }
-};
-template <class T> struct mpi_operator<std::bit_and<T>> {
-    static MPI_Op get() noexcept { return MPI_BAND; }
-};
-template <class T> struct mpi_operator<std::bit_or<T>> {
-    static MPI_Op get() noexcept { return MPI_BOR; }
-};
-template <class T> struct mpi_operator<std::bit_xor<T>> {
-    static MPI_Op get() noexcept { return MPI_BXOR; }
-};
-template <> struct mpi_operator<minimum> {
-    static MPI_Op get() noexcept { return MPI_MIN; }
-};
-template <> struct mpi_operator<maximum> {
-    static MPI_Op get() noexcept { return MPI_MAX; }
-};
+
+template <class Done> MPI_Op operator_that() noexcept {
+    if constexpr (std::is_same_v<Done, did<operation::sum>>)
+        return MPI_SUM;
+    else if constexpr (std::is_same_v<Done, did<operation::product>>)
+        return MPI_PROD;
+    else if constexpr (std::is_same_v<Done, did<operation::logical_and>>)
+        return MPI_LAND;
+    else if constexpr (std::is_same_v<Done, did<operation::logical_or>>)
+        return MPI_LOR;
+    else if constexpr (std::is_same_v<Done, did<operation::bit_and>>)
+        return MPI_BAND;
+    else if constexpr (std::is_same_v<Done, did<operation::bit_or>>)
+        return MPI_BOR;
+    else if constexpr (std::is_same_v<Done, did<operation::bit_xor>>)
+        return MPI_BXOR;
+    else
+        static_assert(unknown_type<Done>,
+                      "a reduction takes an MPI_Op, std::plus<>, std::multiplies<>, std::logical_and<>, "
+                      "std::logical_or<>, std::bit_and<>, std::bit_or<>, std::bit_xor<>, thence::minimum "
+                      "or thence::maximum");
+}
 
 template <class Op> MPI_Op operator_of(const Op &op) noexcept {
     if constexpr (std::is_same_v<Op, MPI_Op>)
         return op;
+    else if constexpr (std::is_same_v<Op, minimum>)
+        return MPI_MIN;
+    else if constexpr (std::is_same_v<Op, maximum>)
+        return MPI_MAX;
     else
-        return mpi_operator<Op>::get();
+        return operator_that<typename what_does<Op>::type>();
 }
 
 } // namespace detail

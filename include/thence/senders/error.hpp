@@ -7,7 +7,7 @@
 
 #include <exception>
 
-#include <thence/continuation.hpp>
+#include <thence/error.hpp>
 
 namespace thence {
 

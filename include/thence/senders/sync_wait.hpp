@@ -3,7 +3,8 @@
 #define THENCE_SENDERS_SYNC_WAIT_HPP
 
 /** @file senders/sync_wait.hpp
- *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile.
+ *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile,
+ *         and runs the timers of thence::timeout().
  *
  *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
  * one: `THENCE_PROGRESS=thread`), or it waits for ever. */
@@ -14,15 +15,16 @@
 //    in run() may destroy the loop as soon as it has seen either.
 //  - Tasks run in the order in which they came.
 
-#include <atomic>
 #include <exception>
 #include <optional>
 #include <stdexcept>
 
-#include <thence/continuation.hpp>
+#include <thence/detail/pause.hpp>
+#include <thence/error.hpp>
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
+#include <thence/timers.hpp>
 
 namespace thence {
 
@@ -59,44 +61,48 @@ public:
     progress_loop() = default;
     progress_loop(progress_loop &&) = delete;
     ~progress_loop() {
-        if (added_.load(std::memory_order_relaxed) != nullptr)
+        if (added_.load(detail::order::relaxed) != nullptr)
             std::terminate(); // operations that would never complete
     }
     inline scheduler get_scheduler() noexcept;
 
     /** @brief Runs tasks and makes progress until finish() has been called and no task is left. */
     void run() {
-        detail::backoff backoff;
+        detail::pauses pauses;
         for (;;) {
             if (run_added()) {
-                backoff.reset();
+                pauses.reset();
                 continue;
             }
-            if (finished_.load(std::memory_order_acquire)) {
+            if (finished_.load(detail::order::acquire)) {
                 if (!run_added())
                     return;
                 continue;
             }
             check(thence_progress(), "make progress");
-            if (added_.load(std::memory_order_relaxed) == nullptr && !finished_.load(std::memory_order_relaxed))
-                backoff.pause();
+            if (run_timers()) {
+                pauses.reset();
+                continue;
+            }
+            if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed))
+                pauses.pause();
         }
     }
     /** @brief Lets run() return. */
-    void finish() noexcept { finished_.store(true, std::memory_order_release); }
+    void finish() noexcept { finished_.store(true, detail::order::release); }
 
 private:
     void push(task *added) noexcept {
-        task *first = added_.load(std::memory_order_relaxed);
+        task *first = added_.load(detail::order::relaxed);
         do {
             added->next = first;
-        } while (!added_.compare_exchange_weak(first, added, std::memory_order_release, std::memory_order_relaxed));
+        } while (!added_.compare_exchange(first, added, detail::order::release));
     }
     bool run_added() noexcept {
-        if (added_.load(std::memory_order_relaxed) == nullptr)
+        if (added_.load(detail::order::relaxed) == nullptr)
             return false;
         task *in_order = nullptr;
-        for (task *newest = added_.exchange(nullptr, std::memory_order_acquire); newest != nullptr;) {
+        for (task *newest = added_.exchange(nullptr, detail::order::acquire); newest != nullptr;) {
             task *next = newest->next;
             newest->next = in_order;
             in_order = newest;
@@ -110,8 +116,8 @@ private:
         return true;
     }
 
-    std::atomic<task *> added_{nullptr}; // the newest first
-    std::atomic<bool> finished_{false};
+    detail::atomic<task *> added_{nullptr}; // the newest first
+    detail::atomic<bool> finished_{false};
 };
 
 /** @brief Schedules on a progress_loop, which must outlive it. */
@@ -158,6 +164,9 @@ struct sync_wait_env {
     progress_loop *loop;
     auto query(ex::get_scheduler_t) const noexcept { return loop->get_scheduler(); }
     auto query(ex::get_delegation_scheduler_t) const noexcept { return loop->get_scheduler(); }
+#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER)
+    auto query(ex::get_start_scheduler_t) const noexcept { return loop->get_scheduler(); }
+#endif
 };
 
 template <class Result> struct sync_wait_state {

@@ -38,6 +38,9 @@ public:
     T fetch_sub(T value, order o = order::acq_rel) noexcept {
         return __atomic_fetch_sub(&value_, value, static_cast<int>(o));
     }
+    T fetch_or(T value, order o = order::acq_rel) noexcept {
+        return __atomic_fetch_or(&value_, value, static_cast<int>(o));
+    }
 
 private:
     T value_;

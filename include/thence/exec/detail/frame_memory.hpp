@@ -8,6 +8,7 @@
 // Invariants.
 //  - A block is in one list of one thread, or in use. Each block of a list has the size of that list.
 //  - A thread whose lists are `closed` allocates and frees directly, as do sizes without a list.
+//  - A list ends with open_end or closed_end, which are never written; it is empty where that is the first.
 // With AddressSanitizer there are no lists, so it sees a frame that is used after its end.
 
 #include <array>
@@ -29,14 +30,31 @@
 
 namespace thence::exec::detail {
 
+/** The lists of a thread. */
+struct kept_frames {
+    struct block {
+        block *next;
+        std::size_t room; // how many more the list takes
+    };
+    static inline constinit block open_end{nullptr, 64};
+    static inline constinit block closed_end{nullptr, 0};
+
+    enum class state : unsigned char { fresh, keeps, closed };
+    struct lists {
+        std::array<block *, 16> first;
+        state now = state::fresh;
+        constexpr lists() : first() { first.fill(&closed_end); }
+    };
+};
+
 class frame_memory {
 public:
     static void *allocate(std::size_t size) {
         const std::size_t which = list_of(size);
         if (which < lists) [[likely]] {
-            if (kept *block = here.first[which]; block != nullptr) [[likely]] {
-                here.first[which] = block->next;
-                return block;
+            if (kept *first = here.first[which]; first->next != nullptr) [[likely]] {
+                here.first[which] = first->next;
+                return first;
             }
             size = (which + 1) * step;
         }
@@ -44,51 +62,47 @@ public:
     }
     static void deallocate(void *memory, std::size_t size) noexcept {
         const std::size_t which = list_of(size);
-        if (which < lists) [[likely]] {
-            kept *first = here.first[which];
-            const std::uint32_t count = first == nullptr ? 0 : first->count;
-            if (count < most && (here.now == state::keeps || may_keep())) [[likely]] {
-                here.first[which] = ::new (memory) kept{first, count + 1};
-                return;
-            }
-        }
-        ::operator delete(memory);
+        if (which < lists && here.first[which]->room != 0) [[likely]]
+            keep(memory, which);
+        else
+            deallocate_rarely(memory, which);
     }
 
 private:
     static constexpr std::size_t step = 128;
     static constexpr std::size_t lists = THENCE_EXEC_KEEPS_FRAMES != 0 ? 16 : 0;
-    static constexpr std::uint32_t most = 64; // in each list
 
-    enum class state : unsigned char { fresh, keeps, closed };
-    struct kept {
-        kept *next;
-        std::uint32_t count; // of this one and those behind it
-    };
-    struct thread_lists {
-        std::array<kept *, 16> first;
-        state now;
-    };
+    using kept = kept_frames::block;
+    using state = kept_frames::state;
+    static constexpr kept_frames::block &open_end = kept_frames::open_end;
+    static constexpr kept_frames::block &closed_end = kept_frames::closed_end;
     struct closer {
         ~closer() {
             here.now = state::closed;
-            for (kept *&first : here.first)
-                while (first != nullptr)
+            for (kept *&list : here.first)
+                for (kept *first = std::exchange(list, &closed_end); first->next != nullptr;)
                     ::operator delete(std::exchange(first, first->next));
         }
     };
 
     static std::size_t list_of(std::size_t size) noexcept { return (size - 1) / step; }
+    static void keep(void *memory, std::size_t which) noexcept {
+        kept *first = here.first[which];
+        here.first[which] = ::new (memory) kept{first, first->room - 1};
+    }
     // What a thread keeps is freed at its end: said when it keeps the first.
-    [[gnu::noinline]] static bool may_keep() noexcept {
-        if (here.now == state::closed)
-            return false;
+    [[gnu::noinline]] static void deallocate_rarely(void *memory, std::size_t which) noexcept {
+        if (which >= lists || here.now != state::fresh) {
+            ::operator delete(memory);
+            return;
+        }
         static thread_local closer at_exit;
         here.now = state::keeps;
-        return true;
+        here.first.fill(&open_end);
+        keep(memory, which);
     }
 
-    static inline constinit thread_local thread_lists here{};
+    static inline constinit thread_local kept_frames::lists here{};
 };
 
 /** Base of a promise whose coroutine's frame is kept for the next. */

@@ -53,11 +53,11 @@ public:
         run = [](pool_task *task) noexcept { static_cast<placed_part *>(task)->issue(); };
         state_->give(state_->polling(how_), *this, urgent());
     }
-    int continuation_request(MPI_Request &cr) noexcept {
+    int prepare() noexcept { return how_.method != handler::mpix ? sender_requests.make() : MPI_SUCCESS; }
+    MPI_Request continuation_request() noexcept {
         if (how_.method != handler::mpix) [[likely]]
-            return sender_requests.shared(cr);
-        cr = state_->progress(how_).cr();
-        return MPI_SUCCESS;
+            return sender_requests.shared();
+        return state_->progress(how_).cr();
     }
     /** MPI has it, and it is not known to be complete. */
     void attaching() noexcept {

@@ -8,10 +8,9 @@
 // Invariant: a lent continuation request has one operation at most that is not complete. It is given back when the
 // operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.
 
-#include <atomic>
-#include <mutex>
 #include <new>
 
+#include <thence/senders/detail/mutex.hpp>
 #include <thence/thence.h>
 
 namespace thence::detail {
@@ -26,19 +25,18 @@ struct lent_request {
 class continuation_requests {
 public:
     /** @return MPI's error code where the first use fails, else MPI_SUCCESS. */
-    int shared(MPI_Request &cr) noexcept {
-        if (!ready_.load(std::memory_order_acquire)) [[unlikely]]
-            if (const int code = set_up(); code != MPI_SUCCESS)
-                return code;
-        cr = shared_;
+    int make() noexcept {
+        if (!ready_.load(order::acquire)) [[unlikely]]
+            return set_up();
         return MPI_SUCCESS;
     }
+    /** After make(). */
+    MPI_Request shared() const noexcept { return shared_; }
     int lend(lent_request *&lent) noexcept {
-        MPI_Request unused;
-        if (const int code = shared(unused); code != MPI_SUCCESS)
+        if (const int code = make(); code != MPI_SUCCESS)
             return code;
         {
-            const std::scoped_lock lock(mutex_);
+            const locked lock(mutex_);
             if (free_ != nullptr) {
                 lent = free_;
                 free_ = lent->next;
@@ -56,13 +54,13 @@ public:
         return MPI_SUCCESS;
     }
     void give_back(lent_request *lent) noexcept {
-        const std::scoped_lock lock(mutex_);
+        const locked lock(mutex_);
         lent->next = free_;
         free_ = lent;
     }
     /** What MPI_Finalize does. */
     void release() noexcept {
-        const std::scoped_lock lock(mutex_);
+        const locked lock(mutex_);
         if (!ready_.exchange(false))
             return;
         free_if_live(shared_);
@@ -75,9 +73,9 @@ public:
     }
 
 private:
-    int set_up() noexcept {
-        const std::scoped_lock lock(mutex_);
-        if (ready_.load(std::memory_order_relaxed))
+    [[gnu::noinline]] int set_up() noexcept {
+        const locked lock(mutex_);
+        if (ready_.load(order::relaxed))
             return MPI_SUCCESS;
         if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &shared_); code != MPI_SUCCESS)
             return code;
@@ -86,7 +84,7 @@ private:
             MPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
             MPI_Comm_free_keyval(&keyval); // goes with the attribute
         }
-        ready_.store(true, std::memory_order_release);
+        ready_.store(true, order::release);
         return MPI_SUCCESS;
     }
     static int at_finalize(MPI_Comm, int, void *self, void *) noexcept {
@@ -99,9 +97,9 @@ private:
             thence_free(&cr);
     }
 
-    std::atomic<bool> ready_{false};
+    atomic<bool> ready_{false};
     MPI_Request shared_{}; // valid while ready_
-    std::mutex mutex_;
+    static_mutex mutex_;
     lent_request *free_ = nullptr;
 };
 

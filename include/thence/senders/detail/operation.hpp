@@ -5,10 +5,11 @@
 // One operation of MPI between its start and its completion: the requests that a call has made are given to one
 // continuation, which completes the operation. Nothing here is allocated, and nothing known of senders.
 //
-// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `int continuation_request(MPI_Request
-// &)`, where operations are registered that nobody can stop; `attaching()`, told before MPI's requests get their
-// continuation; `succeeded()`, `failed(exception_ptr)`, `stopped()`, of which
-// exactly one is called, once, as the last act: it may destroy the operation.
+// `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `MPI_Request continuation_request()`,
+// where operations are registered that nobody can stop, and before it `int prepare()`, an error code; `attaching()`,
+// told before MPI's requests get their continuation; `succeeded<place>()`, `failed<place>(exception_ptr)`,
+// `stopped<place>()`, of which exactly one is called, once, as the last act: it may destroy the operation. `place` says
+// whether that is inside begin(), which then returns what it was.
 //
 // Invariants.
 //  - After thence_attach() has accepted the requests, the operation may be complete and gone at any time. Only one that
@@ -20,6 +21,7 @@
 
 #include <array>
 #include <exception>
+#include <new>
 #include <optional>
 
 #include <thence/senders/callable.hpp>
@@ -29,23 +31,59 @@
 namespace thence::detail {
 
 /** What is chosen for one operation where it is written. */
-template <unsigned AttachFlags, bool Status, bool Cancellable> struct mpi_options {
+template <unsigned AttachFlags, class Sent, bool Cancellable> struct mpi_options {
     static constexpr unsigned attach_flags = AttachFlags;
-    static constexpr bool status = Status;           // sends MPI_Status too
+    using sent = Sent; // what is sent of a status: void, MPI_Status, or a class that is constructed from it
+    static constexpr bool status = !std::is_void_v<Sent>;
     static constexpr bool cancellable = Cancellable; // a stop request cancels
+};
+
+/** Where an operation ends: before begin() has returned, on its thread, or in a continuation, on any. */
+enum class ending_place { begin, continuation };
+
+/** Room for what is rarely needed. Who has made it destroys it, so that an owner's destructor has nothing to do. */
+template <class T> class rare_room {
+public:
+    rare_room() noexcept {}
+    ~rare_room() {}
+    template <class... As> T &make(As &&...as) noexcept {
+        made_ = true;
+        return *::new (static_cast<void *>(&value_)) T(static_cast<As &&>(as)...);
+    }
+    void destroy() noexcept {
+        made_ = false;
+        value_.~T();
+    }
+    bool made() const noexcept { return made_; }
+    T &operator*() noexcept { return value_; }
+    T *operator->() noexcept { return &value_; }
+
+private:
+    bool made_ = false;
+    union {
+        T value_;
+    };
 };
 
 template <std::size_t N, bool Wanted> struct status_store {
     std::array<MPI_Status, N> statuses;
     MPI_Status *data() noexcept { return statuses.data(); }
-    MPI_Status *one() noexcept { return statuses.data(); }
+    bool cancelled() const noexcept {
+        for (const MPI_Status &status : statuses) {
+            int flag = 0;
+            if (MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag)
+                return true;
+        }
+        return false;
+    }
 };
 template <std::size_t N> struct status_store<N, false> {
     static MPI_Status *data() noexcept { return MPI_STATUSES_IGNORE; }
-    static MPI_Status *one() noexcept { return MPI_STATUS_IGNORE; }
 };
 
-template <class Owner, std::size_t N, class Options, class Token, bool MayStop> class mpi_operation {
+/** `Awaited`: by a coroutine, which takes what the call throws from begin(), and other errors later. */
+template <class Owner, std::size_t N, class Options, class Token, bool MayStop, bool Awaited = false>
+class mpi_operation {
 protected:
     using origin = mpi_error::origin;
     // A group whose call fails half-way has requests that must end first; so it can be cancelled in any case.
@@ -53,59 +91,73 @@ protected:
     // Persistent requests are the user's, who may cancel them.
     static constexpr bool persistent = (Options::attach_flags & THENCE_PERSISTENT) != 0;
     static constexpr bool keeps_statuses = Options::status || may_cancel || persistent;
+    // What the call throws leaves begin(), which then has changed nothing. A group may have started something.
+    static constexpr bool passes_exceptions = Awaited && N == 1;
 
     mpi_operation() = default;
     mpi_operation(mpi_operation &&) = delete;
 
+    /** What begin() has come to. While the operation is pending it may be gone. */
+    enum class begun { pending, ended, stopped };
+
     /** Calls MPI and attaches the continuation. */
-    void begin(const Token &token) noexcept {
+    begun begin(Token token) noexcept(!passes_exceptions) {
         if constexpr (MayStop) {
-            if (token.stop_possible()) {
-                begin_cancellable(token);
-                return;
-            }
+            if (token.stop_possible()) [[unlikely]]
+                return begin_cancellable(token);
         }
-        MPI_Request cr;
-        if (const int code = owner().continuation_request(cr); code != MPI_SUCCESS) [[unlikely]] {
-            owner().failed(make_mpi_error(origin::call, code));
-            return;
-        }
+        int code = owner().prepare();
+        if (code != MPI_SUCCESS) [[unlikely]]
+            return refused(code);
         std::array<MPI_Request, N> requests;
-        if (!call(requests)) [[unlikely]]
-            return;
-        int flag = 0;
-        if constexpr (tests_first) {
-            if (usually_complete.load(std::memory_order_relaxed)) {
-                if (const int code = MPI_Test(requests.data(), &flag, statuses_.one()); flag != 0) [[likely]] {
-                    complete(code);
-                    return;
-                }
-                usually_complete.store(false, std::memory_order_relaxed);
+        requests.fill(MPI_REQUEST_NULL);
+        if constexpr (passes_exceptions) {
+            code = owner().call(requests.data());
+        } else {
+            try {
+                code = owner().call(requests.data());
+            } catch (...) {
+                return thrown(requests);
             }
         }
-        owner().attaching();
-        const int code = thence_attach(static_cast<int>(N), requests.data(), &callback, this, Options::attach_flags,
-                                       statuses_.data(), cr, &flag);
-        if (flag == 0 && code == MPI_SUCCESS)
-            return; // this may be gone
-        if constexpr (tests_first)
-            usually_complete.store(flag != 0, std::memory_order_relaxed);
-        complete(flag != 0 ? code : wait_for(requests));
+        if (code != MPI_SUCCESS) [[unlikely]]
+            return call_failed(requests, code);
+        if constexpr (tests_first) {
+            if (usually_complete.load(order::relaxed)) {
+                if constexpr (Awaited)
+                    return test_apart(requests);
+                else
+                    return test(requests);
+            }
+        }
+        return attach(requests);
     }
     /** Calls MPI, and attaches nothing: the owner calls test_polled() until it is true.
-     *  @return false if the call has failed, and then it is over. */
-    bool begin_polled(std::array<MPI_Request, N> &requests) noexcept { return call(requests); }
+     *  @return false if the call has failed, and then it is over, or will be. */
+    bool begin_polled(std::array<MPI_Request, N> &requests) noexcept {
+        requests.fill(MPI_REQUEST_NULL);
+        int code = MPI_SUCCESS;
+        try {
+            code = owner().call(requests.data());
+        } catch (...) {
+            thrown(requests);
+            return false;
+        }
+        if (code != MPI_SUCCESS)
+            call_failed(requests, code);
+        return code == MPI_SUCCESS;
+    }
     /** @return true if it is complete, and then it is over. */
     bool test_polled(std::array<MPI_Request, N> &requests) noexcept {
         int flag = 0;
         int code = MPI_SUCCESS;
         if constexpr (N == 1)
-            code = MPI_Test(requests.data(), &flag, statuses_.one());
+            code = MPI_Test(requests.data(), &flag, status_of_test());
         else
             code = MPI_Testall(static_cast<int>(N), requests.data(), &flag, statuses_.data());
         if (flag == 0 && code == MPI_SUCCESS)
             return false;
-        complete(code);
+        complete<ending_place::begin>(code);
         return true;
     }
     const std::array<MPI_Status, N> &statuses() const noexcept { return statuses_.statuses; }
@@ -114,7 +166,7 @@ private:
     // Short sends are complete when they return. For operations like the last, a test is then cheaper than a
     // continuation; for others it would be a call for progress in vain.
     static constexpr bool tests_first = N == 1 && !persistent;
-    static inline constinit std::atomic<bool> usually_complete{false};
+    static inline constinit atomic<bool> usually_complete{false};
 
     static constexpr unsigned attaching = 1;
     static constexpr unsigned complete_already = 2;
@@ -123,124 +175,177 @@ private:
     struct on_stop {
         mpi_operation *self;
         void operator()() noexcept {
-            MPI_Request cr = self->cancelling_.lent->cr;
-            if ((self->cancelling_.state.fetch_or(stop_wanted, std::memory_order_acq_rel) & attaching) == 0)
+            MPI_Request cr = self->cancelling_->lent->cr;
+            if ((self->cancelling_->state.fetch_or(stop_wanted, order::acq_rel) & attaching) == 0)
                 thence_cancel(&cr); // the operation waits for this callback before it goes
         }
     };
-    template <bool Possible> struct stop_part {
-        std::optional<typename Token::template callback_type<on_stop>> callback;
+    template <bool Possible, class T> struct stop_part {
+        std::optional<typename T::template callback_type<on_stop>> callback;
     };
-    template <class Nothing> struct no_part {};
+    template <class T> struct stop_part<false, T> {};
+    /** Of an operation that may be cancelled, from its start to its end. */
     struct cancel_part {
-        lent_request *lent = nullptr;
-        std::atomic<unsigned> state{attaching};
+        lent_request *lent;
+        atomic<unsigned> state{attaching};
         int code = MPI_SUCCESS;
-        std::exception_ptr failure; // of the call, told when what it started is over
+        std::exception_ptr failure{}; // of the call, told when what it started is over
+        [[no_unique_address]] stop_part<MayStop, Token> stop{};
+
+        explicit cancel_part(lent_request *given) noexcept : lent(given) {}
     };
+    struct no_part {};
+    static_assert(MPI_SUCCESS == 0);
+
+    [[gnu::always_inline]] begun attach(std::array<MPI_Request, N> &requests) noexcept {
+        int flag = 0;
+        owner().attaching();
+        const int code = thence_attach(static_cast<int>(N), requests.data(), &callback, this, Options::attach_flags,
+                                       plain_statuses(), owner().continuation_request(), &flag);
+        if ((flag | code) == 0) [[likely]] // code is MPI_SUCCESS
+            return begun::pending;
+        return attached_complete(requests, code, flag != 0);
+    }
+    [[gnu::always_inline]] begun test(std::array<MPI_Request, N> &requests) noexcept {
+        int flag = 0;
+        const int code = MPI_Test(requests.data(), &flag, status_of_test());
+        if (flag != 0) [[likely]]
+            return complete<ending_place::begin>(code);
+        usually_complete.store(false, order::relaxed);
+        return attach(requests);
+    }
+    [[gnu::noinline]] begun test_apart(std::array<MPI_Request, N> &requests) noexcept { return test(requests); }
+    [[gnu::noinline]] begun attached_complete(std::array<MPI_Request, N> &requests, int code,
+                                              bool complete_now) noexcept {
+        if constexpr (tests_first)
+            usually_complete.store(complete_now, order::relaxed);
+        return complete<ending_place::begin>(complete_now ? code : wait_for(requests));
+    }
+
+    // Without a stop request only a group, or what was asked for, needs the statuses.
+    static constexpr bool plain_keeps_statuses = Options::status || persistent || N > 1;
+    MPI_Status *plain_statuses() noexcept {
+        if constexpr (plain_keeps_statuses)
+            return statuses_.data();
+        else
+            return MPI_STATUSES_IGNORE;
+    }
+    MPI_Status *status_of_test() noexcept {
+        if constexpr (plain_keeps_statuses)
+            return statuses_.data();
+        else
+            return MPI_STATUS_IGNORE;
+    }
 
     Owner &owner() noexcept { return static_cast<Owner &>(*this); }
 
     static int callback(int code, MPI_Status *, void *data) noexcept {
         const completing_scope inside;
-        static_cast<mpi_operation *>(data)->complete(code);
+        static_cast<mpi_operation *>(data)->template complete<ending_place::continuation>(code);
         return MPI_SUCCESS;
     }
 
-    /** False when it has failed, and then the operation is over or will be. */
-    bool call(std::array<MPI_Request, N> &requests) noexcept {
-        requests.fill(MPI_REQUEST_NULL);
-        int code = MPI_SUCCESS;
-        try {
-            code = owner().call(requests.data());
-        } catch (...) {
-            give_up(requests, std::current_exception());
-            return false;
-        }
-        if (code != MPI_SUCCESS) [[unlikely]] {
-            give_up(requests, make_mpi_error(origin::call, code));
-            return false;
-        }
-        return true;
+    // Rare ends of begin(), as calls, which keep it short.
+    [[gnu::noinline]] begun refused(int code) noexcept {
+        return end_failed<ending_place::begin>(make_mpi_error(origin::call, code));
+    }
+    [[gnu::noinline]] begun call_failed(std::array<MPI_Request, N> &requests, int code) noexcept {
+        return give_up(requests, make_mpi_error(origin::call, code));
+    }
+    [[gnu::noinline]] begun thrown(std::array<MPI_Request, N> &requests) noexcept {
+        return give_up(requests, std::current_exception());
     }
     /** The call has failed. A single request is then void; of a group some may be active. */
-    [[gnu::noinline]] void give_up(std::array<MPI_Request, N> &requests, std::exception_ptr failure) noexcept {
+    [[gnu::noinline]] begun give_up(std::array<MPI_Request, N> &requests, std::exception_ptr failure) noexcept {
         if constexpr (N > 1) {
             bool started = false;
             for (const MPI_Request request : requests)
                 started = started || request != MPI_REQUEST_NULL;
             if (started) {
-                if (cancelling_.lent == nullptr && sender_requests.lend(cancelling_.lent) != MPI_SUCCESS) {
+                lent_request *lent = nullptr;
+                if (!cancelling_.made() && sender_requests.lend(lent) == MPI_SUCCESS)
+                    cancelling_.make(lent);
+                if (!cancelling_.made()) {
                     wait_for(requests);
                 } else {
-                    cancelling_.failure = static_cast<std::exception_ptr &&>(failure);
-                    cancelling_.state.fetch_or(stop_wanted, std::memory_order_relaxed);
-                    attach_cancellable(requests);
-                    return;
+                    cancelling_->failure = static_cast<std::exception_ptr &&>(failure);
+                    cancelling_->state.fetch_or(stop_wanted, order::relaxed);
+                    return attach_cancellable(requests);
                 }
             }
         }
         if constexpr (may_cancel)
-            end_cancelling();
-        owner().failed(static_cast<std::exception_ptr &&>(failure));
+            if (cancelling_.made())
+                end_cancelling();
+        return end_failed<ending_place::begin>(static_cast<std::exception_ptr &&>(failure));
     }
 
-    [[gnu::noinline]] void begin_cancellable(const Token &token) noexcept {
-        if (token.stop_requested()) {
-            owner().stopped(); // nothing is started
-            return;
-        }
-        if (const int code = sender_requests.lend(cancelling_.lent); code != MPI_SUCCESS) {
-            owner().failed(make_mpi_error(origin::call, code));
-            return;
-        }
-        stopping_.callback.emplace(token, on_stop{this});
+    [[gnu::noinline]] begun begin_cancellable(Token token) noexcept {
+        if (token.stop_requested())
+            return end_stopped<ending_place::begin>(); // nothing is started
+        lent_request *lent = nullptr;
+        if (const int code = sender_requests.lend(lent); code != MPI_SUCCESS)
+            return refused(code);
+        cancelling_.make(lent).stop.callback.emplace(token, on_stop{this});
         std::array<MPI_Request, N> requests;
-        if (call(requests))
-            attach_cancellable(requests);
+        requests.fill(MPI_REQUEST_NULL);
+        int code = MPI_SUCCESS;
+        try {
+            code = owner().call(requests.data());
+        } catch (...) {
+            return thrown(requests);
+        }
+        if (code != MPI_SUCCESS)
+            return call_failed(requests, code);
+        return attach_cancellable(requests);
     }
-    void attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
-        MPI_Request cr = cancelling_.lent->cr;
+    begun attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
+        MPI_Request cr = cancelling_->lent->cr;
         int flag = 0;
         owner().attaching();
         int code = thence_attach(static_cast<int>(N), requests.data(), &cancellable_callback, this,
                                  Options::attach_flags, statuses_.data(), cr, &flag);
         if (flag != 0 || code != MPI_SUCCESS) {
-            cancelling_.code = flag != 0 ? code : wait_for(requests);
-            finish_cancellable();
-            return;
+            cancelling_->code = flag != 0 ? code : wait_for(requests);
+            return finish_cancellable<ending_place::begin>();
         }
         bool cancelled = false;
-        unsigned seen = cancelling_.state.load(std::memory_order_acquire);
+        unsigned seen = cancelling_->state.load(order::acquire);
         do {
             if ((seen & (stop_wanted | complete_already)) == stop_wanted && !cancelled) {
                 thence_cancel(&cr);
                 cancelled = true;
             }
-        } while (!cancelling_.state.compare_exchange_weak(seen, seen & ~attaching, std::memory_order_acq_rel));
-        if ((seen & complete_already) != 0)
-            finish_cancellable();
+        } while (!cancelling_->state.compare_exchange(seen, seen & ~attaching, order::acq_rel));
+        if ((seen & complete_already) == 0)
+            return begun::pending;
+        return finish_cancellable<ending_place::begin>();
     }
     static int cancellable_callback(int code, MPI_Status *, void *data) noexcept {
         const completing_scope inside;
         auto *self = static_cast<mpi_operation *>(data);
-        self->cancelling_.code = code;
-        if ((self->cancelling_.state.fetch_or(complete_already, std::memory_order_acq_rel) & attaching) == 0)
-            self->finish_cancellable();
+        self->cancelling_->code = code;
+        if ((self->cancelling_->state.fetch_or(complete_already, order::acq_rel) & attaching) == 0)
+            self->template finish_cancellable<ending_place::continuation>();
         return MPI_SUCCESS;
     }
-    void finish_cancellable() noexcept {
+    template <ending_place Place> begun finish_cancellable() noexcept {
+        const int code = cancelling_->code;
+        std::exception_ptr failure = static_cast<std::exception_ptr &&>(cancelling_->failure);
         end_cancelling();
-        if (cancelling_.failure)
-            owner().failed(static_cast<std::exception_ptr &&>(cancelling_.failure));
-        else
-            complete(cancelling_.code);
+        if (failure)
+            return end_failed<Place>(static_cast<std::exception_ptr &&>(failure));
+        if (code != MPI_SUCCESS)
+            return complete_with<Place>(code, statuses_.statuses);
+        if (MayStop && statuses_.cancelled())
+            return end_stopped<Place>();
+        return end_succeeded<Place>();
     }
     void end_cancelling() noexcept {
         if constexpr (MayStop)
-            stopping_.callback.reset(); // waits for one that runs on another thread
-        if (cancelling_.lent != nullptr)
-            sender_requests.give_back(cancelling_.lent);
+            cancelling_->stop.callback.reset(); // waits for one that runs on another thread
+        sender_requests.give_back(cancelling_->lent);
+        cancelling_.destroy();
     }
 
     /** The library had no memory for a continuation, so the operation is completed here. */
@@ -252,37 +357,37 @@ private:
         return first_error(code, statuses);
     }
 
-    [[gnu::always_inline]] void complete(int code) noexcept {
-        if (code != MPI_SUCCESS) [[unlikely]]
-            complete_with(code);
-        else if (cancelled())
-            owner().stopped();
-        else
-            owner().succeeded();
-    }
-    [[gnu::noinline]] void complete_with(int code) noexcept {
-        std::span<const MPI_Status> all;
-        if constexpr (keeps_statuses)
-            all = statuses_.statuses;
-        owner().failed(make_mpi_error(origin::completion, N == 1 ? code : first_error(code, all), all));
-    }
-    bool cancelled() const noexcept {
-        if constexpr (MayStop || persistent) {
-            if constexpr (!persistent)
-                if (cancelling_.lent == nullptr)
-                    return false;
-            for (const MPI_Status &status : statuses_.statuses) {
-                int flag = 0;
-                if (MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag)
-                    return true;
-            }
+    template <ending_place Place> [[gnu::always_inline]] begun complete(int code) noexcept {
+        if (code != MPI_SUCCESS) [[unlikely]] {
+            if constexpr (plain_keeps_statuses)
+                return complete_with<Place>(code, statuses_.statuses);
+            else
+                return complete_with<Place>(code, {});
         }
-        return false;
+        if constexpr (persistent)
+            if (statuses_.cancelled())
+                return end_stopped<Place>();
+        return end_succeeded<Place>();
+    }
+    template <ending_place Place>
+    [[gnu::noinline]] begun complete_with(int code, std::span<const MPI_Status> all) noexcept {
+        return end_failed<Place>(make_mpi_error(origin::completion, N == 1 ? code : first_error(code, all), all));
+    }
+    template <ending_place Place> [[gnu::always_inline]] begun end_succeeded() noexcept {
+        owner().template succeeded<Place>();
+        return begun::ended;
+    }
+    template <ending_place Place> begun end_stopped() noexcept {
+        owner().template stopped<Place>();
+        return begun::stopped;
+    }
+    template <ending_place Place> begun end_failed(std::exception_ptr error) noexcept {
+        owner().template failed<Place>(static_cast<std::exception_ptr &&>(error));
+        return begun::ended;
     }
 
     [[no_unique_address]] status_store<N, keeps_statuses> statuses_;
-    [[no_unique_address]] std::conditional_t<may_cancel, cancel_part, no_part<cancel_part>> cancelling_;
-    [[no_unique_address]] std::conditional_t<MayStop, stop_part<MayStop>, no_part<int>> stopping_;
+    [[no_unique_address]] std::conditional_t<may_cancel, rare_room<cancel_part>, no_part> cancelling_;
 };
 
 } // namespace thence::detail

@@ -16,7 +16,8 @@ struct in_place {
     template <class Operation> struct part {
         explicit part(const in_place &) noexcept {}
         static void begin(Operation &operation) noexcept { operation.begin_here(); }
-        static int continuation_request(MPI_Request &cr) noexcept { return sender_requests.shared(cr); }
+        static int prepare() noexcept { return sender_requests.make(); }
+        static MPI_Request continuation_request() noexcept { return sender_requests.shared(); }
         static void attaching() noexcept {}
         static void succeeded(Operation &operation) noexcept { operation.send_values(); }
         static void failed(Operation &operation, std::exception_ptr error) noexcept {

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Whose senders thence/execution.hpp gives to the tests, and NVIDIA's stdexec where it is found.
+#
+#   thence_execution          what the tests of senders link; THENCE_EXECUTION chooses: std, stdexec (found with
+#                             find_package or where STDEXEC_INCLUDE_DIR points), thence; auto is what the header chooses
+#                             by itself.
+#   THENCE_EXECUTION_IS_OWN   whether that is thence/exec/.
+#   thence_stdexec            a target with stdexec and the switch to it, if it is found; whatever the tests use.
+set(THENCE_EXECUTION auto CACHE STRING "Senders for the tests: auto, std, stdexec or thence")
+set_property(CACHE THENCE_EXECUTION PROPERTY STRINGS auto std stdexec thence)
+
+find_path(STDEXEC_INCLUDE_DIR stdexec/execution.hpp DOC "Where stdexec/execution.hpp is")
+find_package(stdexec CONFIG QUIET)
+if(TARGET STDEXEC::stdexec OR STDEXEC_INCLUDE_DIR)
+  add_library(thence_stdexec INTERFACE)
+  target_include_directories(thence_stdexec INTERFACE ${PROJECT_SOURCE_DIR}/include)
+  target_compile_definitions(thence_stdexec INTERFACE THENCE_USE_STDEXEC)
+  target_compile_options(thence_stdexec INTERFACE -Wno-deprecated-declarations)
+  target_link_libraries(thence_stdexec INTERFACE Threads::Threads)
+  if(TARGET STDEXEC::stdexec)
+    target_link_libraries(thence_stdexec INTERFACE STDEXEC::stdexec)
+  else()
+    target_include_directories(thence_stdexec SYSTEM INTERFACE ${STDEXEC_INCLUDE_DIR})
+    find_package(TBB QUIET) # where GCC's <execution> finds oneTBB's headers it needs the library
+    if(TARGET TBB::tbb)
+      target_link_libraries(thence_stdexec INTERFACE TBB::tbb)
+    endif()
+  endif()
+endif()
+
+add_library(thence_execution INTERFACE)
+target_include_directories(thence_execution INTERFACE ${PROJECT_SOURCE_DIR}/include)
+target_link_libraries(thence_execution INTERFACE Threads::Threads)
+set(THENCE_EXECUTION_IS_OWN ON)
+if(THENCE_EXECUTION STREQUAL "stdexec")
+  set(THENCE_EXECUTION_IS_OWN OFF)
+  if(NOT TARGET thence_stdexec)
+    message(FATAL_ERROR "THENCE_EXECUTION=stdexec, but stdexec is not found: set STDEXEC_INCLUDE_DIR to its include/")
+  endif()
+  target_link_libraries(thence_execution INTERFACE thence_stdexec)
+elseif(THENCE_EXECUTION STREQUAL "thence")
+  target_compile_definitions(thence_execution INTERFACE THENCE_USE_OWN_EXECUTION)
+elseif(NOT THENCE_EXECUTION MATCHES "^(auto|std)$")
+  message(FATAL_ERROR "THENCE_EXECUTION=${THENCE_EXECUTION}: it is one of auto, std, stdexec, thence")
+else()
+  include(CheckCXXSourceCompiles)
+  check_cxx_source_compiles("#include <version>\n#ifndef __cpp_lib_senders\n#error none\n#endif\nint main() {}"
+                            THENCE_HAVE_STD_EXECUTION)
+  if(THENCE_HAVE_STD_EXECUTION)
+    set(THENCE_EXECUTION_IS_OWN OFF)
+  elseif(THENCE_EXECUTION STREQUAL "std")
+    message(FATAL_ERROR "THENCE_EXECUTION=std, but this compiler's library has no std::execution (__cpp_lib_senders)")
+  endif()
+endif()

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_ERROR_HPP
+#define THENCE_ERROR_HPP
+
+/** @file error.hpp
+ *  @brief The exception that an MPI error becomes in C++. */
+
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <thence/exec/detail/atomic.hpp>
+#include <thence/thence.h>
+
+namespace thence {
+
+namespace detail {
+
+/** Statuses that copies share, since an exception's copy must not throw. Without std::shared_ptr, whose header takes
+ *  long to compile. */
+class shared_statuses {
+public:
+    explicit shared_statuses(std::vector<MPI_Status> statuses)
+        : block_(statuses.empty() ? nullptr : new block(std::move(statuses))) {}
+    shared_statuses(const shared_statuses &other) noexcept : block_(other.block_) {
+        if (block_ != nullptr)
+            block_->owners.fetch_add(1, exec::detail::order::relaxed);
+    }
+    shared_statuses &operator=(shared_statuses other) noexcept {
+        std::swap(block_, other.block_);
+        return *this;
+    }
+    ~shared_statuses() {
+        if (block_ != nullptr && block_->owners.fetch_sub(1) == 1)
+            delete block_;
+    }
+    std::span<const MPI_Status> get() const noexcept {
+        return block_ == nullptr ? std::span<const MPI_Status>() : std::span<const MPI_Status>(block_->statuses);
+    }
+
+private:
+    struct block {
+        exec::detail::atomic<long> owners{1};
+        const std::vector<MPI_Status> statuses;
+        explicit block(std::vector<MPI_Status> given) : statuses(std::move(given)) {}
+    };
+    block *block_;
+};
+
+} // namespace detail
+
+/** @brief An MPI error as an exception. Copies share the statuses and do not throw. */
+class error : public std::runtime_error {
+public:
+    /** @param what_failed what was being done, at the start of what().
+     *  @param code        the MPI error code.
+     *  @param statuses    the statuses of all operations waited for together, or empty. */
+    explicit error(const std::string &what_failed, int code, std::vector<MPI_Status> statuses = {})
+        : std::runtime_error(what_failed + ": " + text(code)), code_(code), class_(code),
+          statuses_(std::move(statuses)) {
+        if (MPI_Error_class(code, &class_) != MPI_SUCCESS)
+            class_ = MPI_ERR_UNKNOWN;
+    }
+    /** @return the MPI error code of the first failed operation. */
+    int code() const noexcept { return code_; }
+    /** @return its error class, such as `MPI_ERR_TRUNCATE`. */
+    int error_class() const noexcept { return class_; }
+    /** @return the statuses of all operations of the group in its order, `MPI_ERROR` set; empty if no operation was
+     *          involved. */
+    std::span<const MPI_Status> statuses() const noexcept { return statuses_.get(); }
+
+private:
+    static std::string text(int code) {
+        std::string text(MPI_MAX_ERROR_STRING, '\0');
+        int length = 0;
+        if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS)
+            return "MPI error " + std::to_string(code);
+        text.resize(static_cast<std::size_t>(length));
+        return text;
+    }
+    int code_;
+    int class_;
+    detail::shared_statuses statuses_;
+};
+
+/** @brief Throw thence::error unless `code` is `MPI_SUCCESS`. */
+inline void check(int code, const char *what_failed) {
+    if (code != MPI_SUCCESS)
+        throw error(what_failed, code);
+}
+
+namespace detail {
+
+/** The error of the first failed operation, where `reported` may be `MPI_ERR_IN_STATUS`. */
+inline int first_error(int reported, std::span<const MPI_Status> statuses) noexcept {
+    if (reported != MPI_SUCCESS)
+        for (const MPI_Status &status : statuses)
+            if (status.MPI_ERROR != MPI_SUCCESS)
+                return status.MPI_ERROR;
+    return reported;
+}
+
+} // namespace detail
+
+} // namespace thence
+
+#endif

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_DETAIL_AWAITER_HPP
+#define THENCE_SENDERS_DETAIL_AWAITER_HPP
+
+// What `co_await (just(values...) | transform_mpi(f))` is in a task of thence::exec: the operation itself, which
+// resumes the coroutine where MPI completes it. No receiver lies between, and values and callable stay in the sender,
+// which lives in the coroutine's frame until the awaiting expression ends.
+//
+// Invariant: the coroutine goes on exactly once. What ends inside begin() leaves that to await_suspend(); what ends in
+// a continuation resumes it there, and await_suspend(), which may still run on another thread, touches nothing any
+// more.
+
+#include <coroutine>
+#include <exception>
+#include <tuple>
+
+#include <thence/senders/detail/completions.hpp>
+#include <thence/senders/detail/operation.hpp>
+
+#if defined(THENCE_EXECUTION_IS_THENCE)
+
+namespace thence::detail {
+
+/** `Sender` has `values`, a tuple, and `fn`; N requests. `Token`: of the coroutine with this promise. */
+template <class Sender, std::size_t N, class Options, class Promise,
+          class Token = ex::stop_token_of_t<ex::env_of_t<Promise>>,
+          bool MayStop = Options::cancellable &&may_stop<ex::env_of_t<Promise>>>
+class sender_awaiter
+    : mpi_operation<sender_awaiter<Sender, N, Options, Promise, Token, MayStop>, N, Options, Token, MayStop, true> {
+    using base = mpi_operation<sender_awaiter, N, Options, Token, MayStop, true>;
+    using typename base::begun;
+    friend base;
+    using value = ex::detail::await_value<ex::value_types_of_t<Sender, ex::env_of_t<Promise>>>;
+
+public:
+    sender_awaiter(Sender &sender, Promise &promise) noexcept : sender_(sender), promise_(promise) {}
+
+    static constexpr bool await_ready() noexcept { return false; }
+    // Not inlined: begin() is for the stack, not for the frame, which may be gone while it runs.
+    [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise>) {
+        const begun how = base::begin(ex::get_stop_token(ex::get_env(promise_)));
+        if (how == begun::stopped)
+            stop();
+        return how != begun::ended;
+    }
+    typename value::type await_resume() {
+        if (failure_.made()) [[unlikely]]
+            rethrow(failure_);
+        using kept = decltype(sender_.predecessor.values);
+        // A tuple is copied as a whole where it is copied as bytes; its move goes element by element.
+        if constexpr (std::is_same_v<typename value::type, kept> && std::is_trivially_copy_constructible_v<kept>)
+            return sender_.predecessor.values;
+        else if constexpr (!std::is_void_v<typename value::type>)
+            return std::apply(
+                [this]<class... Vs>(Vs &...values) -> typename value::type {
+                    if constexpr (!Options::status)
+                        return typename value::type(static_cast<Vs &&>(values)...);
+                    else if constexpr (N == 1)
+                        return typename value::type(static_cast<Vs &&>(values)...,
+                                                    typename Options::sent(base::statuses()[0]));
+                    else
+                        return typename value::type(static_cast<Vs &&>(values)..., base::statuses());
+                },
+                sender_.predecessor.values);
+    }
+
+private:
+    int call(MPI_Request *requests) {
+        return std::apply([&](auto &...values) { return call_for_requests<N>(sender_.fn, requests, values...); },
+                          sender_.predecessor.values);
+    }
+    static int prepare() noexcept { return sender_requests.make(); }
+    static MPI_Request continuation_request() noexcept { return sender_requests.shared(); }
+    static void attaching() noexcept {}
+    template <ending_place Place> void succeeded() noexcept {
+        if constexpr (Place == ending_place::continuation)
+            resume();
+    }
+    template <ending_place Place> void failed(std::exception_ptr error) noexcept {
+        failure_.make(static_cast<std::exception_ptr &&>(error));
+        if constexpr (Place == ending_place::continuation)
+            resume();
+    }
+    template <ending_place Place> void stopped() noexcept {
+        if constexpr (Place == ending_place::continuation)
+            stop();
+    }
+    void resume() noexcept { std::coroutine_handle<Promise>::from_promise(promise_).resume(); }
+    [[gnu::noinline]] void stop() noexcept { promise_.unhandled_stopped().resume(); } // may destroy this
+
+    [[noreturn, gnu::noinline]] static void rethrow(rare_room<std::exception_ptr> &room) {
+        std::exception_ptr failure = static_cast<std::exception_ptr &&>(*room);
+        room.destroy();
+        std::rethrow_exception(static_cast<std::exception_ptr &&>(failure));
+    }
+
+    Sender &sender_;
+    Promise &promise_;
+    rare_room<std::exception_ptr> failure_;
+};
+
+} // namespace thence::detail
+
+#endif
+
+#endif

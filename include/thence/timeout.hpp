@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_TIMEOUT_HPP
+#define THENCE_TIMEOUT_HPP
+
+/** @file timeout.hpp
+ *  @brief A sender with a deadline: `co_await (comm.recv(reply, 0) | thence::timeout(100ms))`.
+ *
+ *  `timeout(sender, duration)` starts the sender, and asks it to stop when the duration is over, counted from the
+ * start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
+ * could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
+ * does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or less
+ * stops it from the start.
+ *
+ *  Completion signatures: those of the sender, with values and errors by value; set_error_t(std::exception_ptr), which
+ *  holds a thence::timed_out if it was stopped because of the deadline.
+ *
+ *  Whoever makes progress looks at the clock: see timers.hpp. The completion after a deadline runs there too. */
+
+// Invariants.
+//  - parties_ counts the sender, until it has completed, and those that ask it to stop just now. The last of them
+//    completes the receiver. So nothing goes while somebody asks, and the stop source is not destroyed from within.
+//  - The first who asks leaves its name in asked_, before it asks: that decides what stopped means.
+//  - Timer and stop callback are gone before the sender leaves parties_: nobody joins any more.
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <variant>
+
+#include <thence/execution.hpp>
+#include <thence/senders/detail/completions.hpp>
+#include <thence/timers.hpp>
+
+namespace thence {
+
+/** @brief The operation was stopped because its time was over. */
+class timed_out : public std::exception {
+public:
+    const char *what() const noexcept override { return "thence::timeout: the time of the operation is over"; }
+};
+
+namespace detail {
+
+/** The environment of the sender: a stop token of its own, and else that of the receiver. */
+template <class Env> struct timeout_env {
+    ex::inplace_stop_token token;
+    [[no_unique_address]] Env outer;
+
+    ex::inplace_stop_token query(ex::get_stop_token_t) const noexcept { return token; }
+    template <class Query, class... As>
+    requires(!std::is_same_v<Query, ex::get_stop_token_t> && requires(const Env &e, Query q, As &&...as) {
+        e.query(q, static_cast<As &&>(as)...);
+    }) decltype(auto) query(Query q, As &&...as) const noexcept {
+        return outer.query(q, static_cast<As &&>(as)...);
+    }
+};
+
+template <class Sig> struct by_value;
+template <class Tag, class... As> struct by_value<Tag(As...)> {
+    using type = Tag(std::decay_t<As>...);
+    using kept = std::tuple<Tag, std::decay_t<As>...>;
+};
+
+template <class Completions> struct timeout_completions;
+template <class... Sigs> struct timeout_completions<ex::completion_signatures<Sigs...>> {
+    using list = typename add_signatures<signatures<ex::set_error_t(std::exception_ptr)>,
+                                         typename by_value<Sigs>::type...>::type;
+    using type = typename as_completions<list>::type;
+    template <class List> struct outcomes;
+    template <class... All> struct outcomes<signatures<All...>> {
+        using type = std::variant<std::monostate, typename by_value<All>::kept...>;
+    };
+    using kept = typename outcomes<list>::type;
+};
+
+template <class S, class R> class timeout_operation : timer {
+    using outer_env = ex::env_of_t<R>;
+    using outer_token = ex::stop_token_of_t<outer_env>;
+    using completions = timeout_completions<ex::completion_signatures_of_t<S, timeout_env<outer_env>>>;
+
+    struct inner_receiver {
+        using receiver_concept = ex::receiver_t;
+        timeout_operation *self;
+
+        template <class... Vs> void set_value(Vs &&...values) &&noexcept {
+            self->ended(ex::set_value_t(), static_cast<Vs &&>(values)...);
+        }
+        template <class E> void set_error(E &&error) &&noexcept {
+            self->ended(ex::set_error_t(), static_cast<E &&>(error));
+        }
+        void set_stopped() &&noexcept { self->ended(ex::set_stopped_t()); }
+        timeout_env<outer_env> get_env() const noexcept {
+            return {self->source_.get_token(), ex::get_env(self->receiver_)};
+        }
+    };
+    enum class asker : unsigned char { nobody, deadline, receiver };
+
+    struct on_stop {
+        timeout_operation *self;
+        void operator()() noexcept {
+            timeout_operation *const operation = self; // this may go while it runs
+            operation->parties_.fetch_add(1, order::relaxed);
+            operation->ask(asker::receiver);
+        }
+    };
+    template <class Token> struct listening {
+        std::optional<typename Token::template callback_type<on_stop>> callback;
+        void start(Token token, timeout_operation *self) { callback.emplace(token, on_stop{self}); }
+        void end() noexcept { callback.reset(); }
+    };
+    template <ex::unstoppable_token Token> struct listening<Token> {
+        static void start(Token, timeout_operation *) noexcept {}
+        static void end() noexcept {}
+    };
+
+public:
+    using operation_state_concept = ex::operation_state_t;
+
+    timeout_operation(S &&s, timer_time after, R r)
+        : receiver_(static_cast<R &&>(r)), after_(after),
+          operation_(ex::connect(static_cast<S &&>(s), inner_receiver{this})) {}
+
+    void start() &noexcept {
+        if (after_ <= 0) {
+            parties_.store(2, order::relaxed);
+            ask(asker::deadline);
+        } else if (after_ != timer_queue::never) {
+            timers.set(*this, timer_queue::now() + after_);
+        }
+        listening_.start(ex::get_stop_token(ex::get_env(receiver_)), this);
+        ex::start(operation_);
+    }
+
+private:
+    // Of the timer.
+    void begin() noexcept override { parties_.fetch_add(1, order::relaxed); }
+    void run() noexcept override { ask(asker::deadline); }
+
+    /** By one who is counted in parties_. */
+    void ask(asker who) noexcept {
+        asker nobody = asker::nobody;
+        asked_.compare_exchange(nobody, who);
+        source_.request_stop();
+        if (parties_.fetch_sub(1, order::acq_rel) == 1)
+            complete_with_kept();
+    }
+    template <class Tag, class... As> void ended(Tag tag, As &&...as) noexcept {
+        if (after_ > 0 && after_ != timer_queue::never)
+            timers.cancel(*this);
+        listening_.end();
+        if (parties_.load(order::acquire) == 1) {
+            complete(tag, static_cast<As &&>(as)...);
+            return;
+        }
+        using kept = typename by_value<Tag(As...)>::kept;
+        if constexpr (std::is_nothrow_constructible_v<kept, Tag, As...>) {
+            kept_.template emplace<kept>(tag, static_cast<As &&>(as)...);
+        } else {
+            try {
+                kept_.template emplace<kept>(tag, static_cast<As &&>(as)...);
+            } catch (...) {
+                kept_.template emplace<std::tuple<ex::set_error_t, std::exception_ptr>>(ex::set_error_t(),
+                                                                                        std::current_exception());
+            }
+        }
+        if (parties_.fetch_sub(1, order::acq_rel) == 1)
+            complete_with_kept();
+    }
+    void complete_with_kept() noexcept {
+        std::visit(
+            [this]<class Kept>(Kept &kept) {
+                if constexpr (!std::is_same_v<Kept, std::monostate>)
+                    std::apply([this]<class Tag, class... As>(Tag tag,
+                                                              As &...as) { complete(tag, static_cast<As &&>(as)...); },
+                               kept);
+            },
+            kept_);
+    }
+    template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
+        if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
+            if (asked_.load(order::acquire) == asker::deadline) {
+                ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
+                return;
+            }
+        }
+        if constexpr ((std::is_nothrow_constructible_v<std::decay_t<As>, As> && ...)) {
+            tag(static_cast<R &&>(receiver_), by_value_of<As>(static_cast<As &&>(as))...);
+        } else {
+            complete_copied(tag, static_cast<As &&>(as)...);
+        }
+    }
+    /** What is an rvalue already is passed on; the rest is copied. */
+    template <class A>
+    using by_value_of = std::conditional_t<std::is_same_v<A &&, std::decay_t<A> &&>, A &&, std::decay_t<A>>;
+    template <class Tag, class... As> void complete_copied(Tag tag, As &&...as) noexcept {
+        std::optional<std::tuple<std::decay_t<As>...>> copied;
+        try {
+            copied.emplace(static_cast<As &&>(as)...);
+        } catch (...) {
+            ex::set_error(static_cast<R &&>(receiver_), std::current_exception());
+            return;
+        }
+        std::apply([&](auto &...mine) { tag(static_cast<R &&>(receiver_), std::move(mine)...); }, *copied);
+    }
+
+    [[no_unique_address]] R receiver_;
+    timer_time after_;
+    atomic<unsigned> parties_{1};
+    atomic<asker> asked_{asker::nobody};
+    ex::inplace_stop_source source_;
+    [[no_unique_address]] listening<outer_token> listening_;
+    typename completions::kept kept_;
+    ex::connect_result_t<S, inner_receiver> operation_;
+};
+
+template <class S> struct timeout_sender {
+    using sender_concept = ex::sender_t;
+    timer_time after;
+    [[no_unique_address]] S predecessor;
+
+    template <class Self, class... Env> static consteval auto get_completion_signatures() {
+        using part = std::conditional_t<std::is_rvalue_reference_v<Self &&>, S, const S &>;
+        return typename timeout_completions<ex::completion_signatures_of_t<part, timeout_env<Env>...>>::type();
+    }
+    template <ex::receiver R> auto connect(R r) && {
+        return timeout_operation<S, R>(static_cast<S &&>(predecessor), after, static_cast<R &&>(r));
+    }
+    template <ex::receiver R>
+    requires std::copy_constructible<S>
+    auto connect(R r) const & { return timeout_operation<const S &, R>(predecessor, after, static_cast<R &&>(r)); }
+};
+
+struct timeout_closure : ex::sender_adaptor_closure<timeout_closure> {
+    timer_time after;
+
+    explicit timeout_closure(timer_time a) : after(a) {}
+    template <ex::sender S> auto operator()(S &&s) const {
+        return timeout_sender<std::decay_t<S>>{after, static_cast<S &&>(s)};
+    }
+};
+
+/** What no clock reaches is no deadline. */
+template <class Rep, class Period> timer_time timer_duration(std::chrono::duration<Rep, Period> given) noexcept {
+    const double seconds = std::chrono::duration<double>(given).count();
+    if (!(seconds < 1e9))
+        return timer_queue::never;
+    return seconds <= 0 ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
+}
+
+} // namespace detail
+
+/** @brief See the top of this file. `timeout(sender, duration)` and `sender | timeout(duration)`. */
+struct timeout_t {
+    template <class Rep, class Period> auto operator()(std::chrono::duration<Rep, Period> after) const {
+        return detail::timeout_closure(detail::timer_duration(after));
+    }
+    template <ex::sender S, class Rep, class Period>
+    auto operator()(S &&s, std::chrono::duration<Rep, Period> after) const {
+        return detail::timeout_sender<std::decay_t<S>>{detail::timer_duration(after), static_cast<S &&>(s)};
+    }
+};
+inline constexpr timeout_t timeout{};
+
+} // namespace thence
+
+#endif
