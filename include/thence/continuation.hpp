@@ -102,7 +102,7 @@ template <class Wait> MPI_Status complete(MPI_Request &request, const char *what
 template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> requests, const char *what, Wait &&wait) {
     std::vector<MPI_Status> statuses(requests.size());
     if (const int code = wait(requests, statuses.data()); code != MPI_SUCCESS)
-        throw error(what, first_error(code, statuses), std::move(statuses));
+        throw error(what, first_error(code, statuses), statuses); // moved, it might be empty before it is looked at
     return statuses;
 }
 

@@ -24,14 +24,25 @@ template <class T> [[gnu::always_inline]] inline void add_alone(std::atomic<T> &
     reinterpret_cast<folded<T> *>(&to)->value += n;
 }
 
+// The same, and returns the sum.
+template <class T> [[gnu::always_inline]] inline T sum_alone(std::atomic<T> &to, T n) noexcept {
+    return reinterpret_cast<folded<T> *>(&to)->value += n;
+}
+
 #else
 
 template <class T> inline T peek(const std::atomic<T> &from) noexcept {
     return from.load(std::memory_order_acquire);
 }
 
+template <class T> inline T sum_alone(std::atomic<T> &to, T n) noexcept {
+    const T sum = to.load(std::memory_order_relaxed) + n;
+    to.store(sum, std::memory_order_relaxed);
+    return sum;
+}
+
 template <class T> inline void add_alone(std::atomic<T> &to, T n) noexcept {
-    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    sum_alone(to, n);
 }
 
 #endif

@@ -46,6 +46,16 @@ public:
     // The same where one item is likely; null if there is none, or more to choose from than the inbox.
     Item *pop_newcomer() noexcept { return peek(outbox_) != nullptr ? nullptr : pop_inbox(); }
 
+    // The item that was popped last is the next again.
+    __attribute__((noinline)) void put_back(Item *item) noexcept {
+        Item *first = outbox_.exchange(busy(), std::memory_order_acquire);
+        if (first == busy()) {
+            first = take_outbox();
+        }
+        item->next = first;
+        outbox_.store(item, std::memory_order_release);
+    }
+
 private:
     static Item *busy() noexcept { return reinterpret_cast<Item *>(std::uintptr_t{1}); }
     static bool is_item(Item *item) noexcept { return reinterpret_cast<std::uintptr_t>(item) > 1; }

@@ -20,6 +20,9 @@ int attach(int count, MPI_Request requests[], const continuation::attachment &wh
            MPI_Request cr, int *flag) noexcept;
 // The end of attach_one() when MPI refused to push the operation.
 int attach_refused(MPI_Request *request, int *flag) noexcept;
+// The ends of attach_polled() where more is to do than to note the operation, and where that is complete.
+int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept;
+int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noexcept;
 int wake_up() noexcept;
 
 [[gnu::always_inline]] inline int attached(int *flag) noexcept {
@@ -51,13 +54,14 @@ template <class Otherwise>
     if (flag == nullptr) [[unlikely]] {
         return otherwise();
     }
-    continuation::attach_result result;
-    switch (continuation::attach_polled(*request, what, status, object, result)) {
+    continuation::continuation *begun = nullptr;
+    switch (continuation::attach_polled(*request, what, status, object, begun)) {
     case continuation::single_result::attached:
         return attached(flag);
+    case continuation::single_result::refused:
+        return finish_polled(*begun, flag, (what.flags & THENCE_MAY_RUN) != 0);
     case continuation::single_result::complete:
-        *flag = result.flag;
-        return result.error;
+        return complete_at_once(*begun, flag, (what.flags & THENCE_MAY_RUN) != 0);
     default:
         return otherwise();
     }

@@ -62,6 +62,19 @@ int attach_refused(MPI_Request *request, int *flag) noexcept {
     return attach(1, request, back.what, back.status, back.cr, flag);
 }
 
+int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept {
+    return continuation::finish_polled(c, c.control().with(continuation::phase::attached))
+               ? attached(flag)
+               : complete_at_once(c, flag, may_run);
+}
+
+int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noexcept {
+    const continuation::busy_scope attaching;
+    const continuation::attach_result result = continuation::complete_at_once(c, may_run);
+    *flag = result.flag;
+    return result.error;
+}
+
 int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
            MPI_Request cr, int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;

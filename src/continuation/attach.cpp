@@ -30,15 +30,26 @@ bool group::reserve(int n) noexcept {
     return true;
 }
 
+namespace {
+
+__attribute__((noinline)) void member_complete(continuation &c) noexcept {
+    if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (observing != nullptr) [[unlikely]] {
+        observing->ready(c);
+    }
+    c.cr->enqueue(&c);
+}
+
+} // namespace
+
+// Each way ends with a call, so that none saves a register for another.
 void operation_complete(engine::operation &op) noexcept {
     continuation &c = owner_of(op);
     if (op.in_group) {
-        if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-            return;
-        }
-        if (observing != nullptr) [[unlikely]] {
-            observing->ready(c);
-        }
+        member_complete(c);
+        return;
     }
     c.cr->enqueue(&c);
 }

@@ -45,7 +45,7 @@ inline bool is_common(MPI_Request request) noexcept {
 }
 // The same at a glance: false also if there is any persistent request.
 inline bool is_clearly_common(MPI_Request request) noexcept {
-    return !is_cr_handle(request) && request != MPI_REQUEST_NULL && base::peek(mpi::persistent_count) == 0;
+    return !is_cr_or_null(request) && base::peek(mpi::persistent_count) == 0;
 }
 
 enum class single_result { attached, not_tried, refused, complete };
@@ -106,20 +106,33 @@ struct withdrawn {
 // After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
 withdrawn withdraw(MPI_Request &request) noexcept;
 
-// One common operation on an engine that looks. `complete`: at once, with that result.
+// True: attached; else complete_at_once() is to be called. `c` is begun, on an engine that looks.
+[[gnu::always_inline]] inline bool finish_polled(continuation &c, control_word attached) noexcept {
+    const busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
+    if (engine::current->polled.add(c.first, true)) [[unlikely]] {
+        return false;
+    }
+    c.set_control(attached, std::memory_order_release);
+    return true;
+}
+
+// One common operation on an engine that looks. `complete`: complete_at_once() is to be called for `c`. `refused`: more
+// is to be done than to note it; finish_polled() is to be called for `c`. Where that happens seldom, no call is made
+// before, so nothing need be saved.
 [[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
                                                           MPI_Status *status, continuation_request &cr,
-                                                          attach_result &result) noexcept {
-    continuation *c = this_thread.stock.head;
+                                                          continuation *&c) noexcept {
+    c = this_thread.stock.head;
     if (c == nullptr || !is_clearly_common(request)) [[unlikely]] {
         return single_result::not_tried;
     }
     const control_word attached = control_of(phase::attached, what, control_word::single);
-    begin_single(*c, request, what, status, cr, attached.with(phase::attaching));
-    busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
-    if (engine::current->polled.add(c->first, true)) [[unlikely]] {
-        result = complete_at_once(*c, (what.flags & THENCE_MAY_RUN) != 0);
-        return single_result::complete;
+    const MPI_Request handle = begin_single(*c, request, what, status, cr, attached.with(phase::attaching));
+    if constexpr (engine::polled_set::always_looks) {
+        return finish_polled(*c, attached) ? single_result::attached : single_result::complete;
+    }
+    if (!engine::current->polled.add_at_once(c->first, handle)) [[unlikely]] {
+        return single_result::refused;
     }
     c->set_control(attached, std::memory_order_release);
     return single_result::attached;

@@ -55,6 +55,18 @@ inline bool is_cr_handle(MPI_Request request) noexcept {
     }
 }
 
+// The same or MPI_REQUEST_NULL. MPICH's integer for that differs from those of CRs in one bit of the prefix, and no
+// request has either prefix: one comparison.
+template <class Handle = MPI_Request> bool is_cr_or_null(Handle request) noexcept {
+    if constexpr (mpi_handles == handle_kind::integer) {
+        constexpr Handle null = MPI_REQUEST_NULL;
+        static_assert(((static_cast<std::uint32_t>(null) ^ integer_prefix) & 0xfe000000U) == 0);
+        return ((bits(request) ^ integer_prefix) & 0xfe000000U) == 0;
+    } else {
+        return is_cr_handle(request) || request == MPI_REQUEST_NULL;
+    }
+}
+
 // The object behind the handle of a CR, live or not. Any other handle gives some address.
 inline continuation_request *object_of(MPI_Request request) noexcept {
     if constexpr (mpi_handles == handle_kind::integer) {
@@ -83,6 +95,15 @@ template <class Handle = MPI_Request> Handle handle_of(const continuation_reques
         return static_cast<Handle>(integer_prefix | index);
     } else {
         return reinterpret_cast<Handle>(address + (mpi_handles == handle_kind::tagged_pointer ? 1 : 0));
+    }
+}
+
+// The handle of no CR, nor of anything else: no all-zero variable and no MPI_REQUEST_NULL is taken for it.
+template <class Handle = MPI_Request> Handle no_handle() noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        return static_cast<Handle>(~0U);
+    } else {
+        return reinterpret_cast<Handle>(~std::uintptr_t{0});
     }
 }
 

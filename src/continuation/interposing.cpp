@@ -11,6 +11,7 @@
 #include "progress/progress.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -64,19 +65,38 @@ void forget_answer(MPI_Request request) noexcept {
     }
 }
 
-// A few handles at a time: this is all that an interposed call on an array costs where no continuation is about.
-bool any_cr(int count, const MPI_Request requests[]) noexcept {
-    int i = 0;
-    for (; i + 4 <= count; i += 4) {
-        const MPI_Request *four = requests + i;
-        if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+// Several handles at a time: this is all that an interposed call on an array costs where no continuation is about.
+// Whether there is a CR among the first ones that can be looked at together; `i` becomes their number.
+bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
+    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+        for (; i + 4 <= count; i += 4) {
+            const MPI_Request *four = requests + i;
             if (((bits(four[0]) | bits(four[1]) | bits(four[2]) | bits(four[3])) & 1) != 0) {
                 return true;
             }
-        } else if ((is_cr_handle(four[0]) | is_cr_handle(four[1]) | is_cr_handle(four[2]) | is_cr_handle(four[3])) !=
-                   0) {
-            return true;
         }
+    } else if constexpr (mpi_handles == handle_kind::integer) {
+        using four [[gnu::vector_size(16)]] = std::uint32_t;
+        constexpr int together = 8;
+        for (; i + together <= count; i += together) {
+            four handles[2];
+            std::memcpy(&handles, requests + i, sizeof handles);
+            const auto found =
+                ((handles[0] & 0xff000000U) == integer_prefix) | ((handles[1] & 0xff000000U) == integer_prefix);
+            std::uint64_t halves[2];
+            std::memcpy(&halves, &found, sizeof halves);
+            if ((halves[0] | halves[1]) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool any_cr(int count, const MPI_Request requests[]) noexcept {
+    int i = 0;
+    if (any_cr_together(count, requests, i)) {
+        return true;
     }
     for (; i < count; ++i) {
         if (is_cr_handle(requests[i])) {
@@ -255,7 +275,11 @@ struct assistance::helper {
 
 assistance::assistance() noexcept {
     if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::thread_multiple()) {
-        helper_ = new helper;
+        try {
+            helper_ = new helper;
+        } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us
+            helper_ = nullptr;
+        }
     }
 }
 

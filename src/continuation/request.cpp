@@ -58,6 +58,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     set_reported(true);
     references_.store(1, std::memory_order_relaxed);
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
+    named_.store(handle(), std::memory_order_relaxed);
     way_.store(observing != nullptr   ? way::general
                : engine::push_enabled ? way::push
                                       : way::poll,
@@ -100,6 +101,7 @@ bool continuation_request::any_registered() noexcept {
 
 void continuation_request::free_handle() noexcept {
     way_.store(way::none, std::memory_order_release);
+    named_.store(no_handle(), std::memory_order_relaxed);
     // What waited for an explicit test or start can be tested or started no more: let it run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
     active_.store(true, std::memory_order_relaxed);

@@ -50,6 +50,8 @@ public:
     static bool any_registered() noexcept;
 
     MPI_Request handle() const noexcept { return handle_of(this); }
+    // `request` is the handle of this CR, which is not freed.
+    bool is_named_by(MPI_Request request) const noexcept { return base::peek(named_) == request; }
     unsigned flags() const noexcept { return flags_; }
     int max_poll() const noexcept { return max_poll_; }
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
@@ -139,6 +141,7 @@ private:
     std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
+    std::atomic<MPI_Request> named_{no_handle()}; // the handle, until it is freed
     std::atomic<way> way_{way::none};
     bool may_park_ = false; // the queue may be own_
     std::atomic<bool> active_{false};

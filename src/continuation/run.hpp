@@ -29,8 +29,7 @@ long run_own(continuation_request &cr) noexcept;
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;
 
 // The common end of a wait: one continuation is ready, and it was the last of the CR `*cr`. In any other case returns
-// what `otherwise` returns; nothing is checked before: ready continuations may run even if `*cr` is bad, and a CR that
-// had one is good.
+// what `otherwise` returns, which checks `*cr`: nothing runs before unless `*cr` is a live CR.
 int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Request *cr, MPI_Status *status)) noexcept;
 
 struct test_result {

@@ -112,6 +112,7 @@ std::string run(const std::string &object, const std::uintptr_t *addresses, std:
         words.push_back(hex(addresses[i]));
     }
     std::vector<char *> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string &word : words) {
         arguments.push_back(word.data());
     }

@@ -162,6 +162,7 @@ std::vector<place> find_places(const std::vector<address> &wanted) {
         }
     }
     std::vector<place> result;
+    result.reserve(wanted.size());
     for (const address &which : wanted) {
         result.push_back(known.places.at(which));
     }

@@ -230,6 +230,7 @@ std::string describe_outstanding() {
     const std::size_t places_left_out = groups.size() - std::min(groups.size(), most_groups);
     groups.resize(std::min(groups.size(), most_groups));
     std::vector<address> addresses;
+    addresses.reserve(groups.size());
     for (const group &g : groups) {
         addresses.push_back({g.where, true});
     }

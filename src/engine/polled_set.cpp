@@ -91,10 +91,11 @@ bool polled_set::complete_now(operation &op) noexcept {
     MPI_Request request = op.request; // some translation layers write to it although it is pending
     const int error = table.Test(&request, &flag, status);
     if (flag == 0 && error == MPI_SUCCESS) [[likely]] {
-        vain_.store(vain_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+        asked_in_vain();
         return false;
     }
     vain_.store(0, std::memory_order_relaxed);
+    unasked_.store(0, std::memory_order_relaxed);
     if (wanted(op.status)) {
         if (flag == 0) {
             *op.status = mpi::empty_status(); // the call failed and said nothing of the operation
@@ -162,6 +163,8 @@ void polled_set::poll(bool insist) noexcept {
     if (insist) {
         test_next();
     }
+    owned_.left = owned_.count;
+    kept_.left = kept_.count;
     lock_.unlock();
 }
 
@@ -187,7 +190,6 @@ void polled_set::test_next() noexcept {
 template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
     const int most = how_.peek != nullptr ? most_peeked : most_tested;
     if (which.count <= most) {
-        which.grown = false;
         if (which.count != 0) {
             look(0, which.count);
         }
@@ -195,8 +197,7 @@ template <class Look> void polled_set::poll_list(list &which, Look look) noexcep
     }
     int rest = which.count;
     int turn = most;
-    if (which.grown) {
-        which.grown = false;
+    if (which.count > which.left) {
         rest -= window;
         turn = most - window;
         look(rest, window); // what it drops is filled from behind `rest`
@@ -350,6 +351,7 @@ void polled_set::completed_by_user(MPI_Request request, const MPI_Status &status
         if (kept_.requests[i] == request) {
             operation &op = *kept_.ops[i];
             kept_.drop(i);
+            kept_.left = std::min(kept_.left, kept_.count);
             kept_count_.fetch_sub(1, std::memory_order_relaxed);
             report(op, status, error);
         }
@@ -379,6 +381,7 @@ void polled_set::remove(operation &op) noexcept {
     const int at = which.find(op);
     if (at >= 0) {
         which.drop(at);
+        which.left = std::min(which.left, which.count);
         size_.fetch_sub(1, std::memory_order_relaxed);
         kept_count_.fetch_sub(op.how == tending::kept ? 1 : 0, std::memory_order_relaxed);
         op.how = tending::done;

@@ -12,6 +12,7 @@
 // to an inbox: no one waits for a poll.
 #pragma once
 
+#include "base/peek.hpp"
 #include "base/spin_lock.hpp"
 #include "engine/operation.hpp"
 
@@ -26,6 +27,12 @@ public:
     static constexpr int window = 32;
     static constexpr int most_tested = 2 * window;
     static constexpr int most_peeked = 4 * window;
+    // On Open MPI a look costs little on every engine, so what is added is always looked at.
+#if defined(OPEN_MPI)
+    static constexpr bool always_looks = true;
+#else
+    static constexpr bool always_looks = false;
+#endif
 
     // What differs between MPIs.
     struct methods {
@@ -53,7 +60,7 @@ public:
     [[gnu::always_inline]] inline bool add(operation &op, bool sparing = false) {
         op.how = tending::polled;
         op.error = MPI_SUCCESS;
-        if ((how_.look != nullptr ? how_.look(op.request) != 0 : !sparing || worth_asking()) && complete_now(op))
+        if ((how_.look != nullptr ? looks_at(op.request) : worth_asking() || !sparing) && complete_now(op))
             [[unlikely]] {
             return true;
         }
@@ -67,7 +74,31 @@ public:
         }
         return false;
     }
-    // The same for a persistent request, which stays the user's.
+    // The same without asking, if nothing but to note it is to be done; else nothing happened. `request` is op.request.
+    [[gnu::always_inline]] inline bool add_at_once(operation &op, MPI_Request request) noexcept {
+        if (base::sum_alone(unasked_, -1) < 0) [[unlikely]] {
+            return false; // and add() puts it to zero
+        }
+        if (!lock_.try_lock_at_once()) [[unlikely]] {
+            return false;
+        }
+        const int n = owned_.count;
+        if (n == owned_.capacity) [[unlikely]] {
+            lock_.unlock();
+            return false;
+        }
+        op.how = tending::polled;
+        op.error = MPI_SUCCESS;
+        size_.fetch_add(1, std::memory_order_relaxed);
+        MPI_Request *const requests = owned_.requests;
+        operation **const ops = owned_.ops;
+        owned_.count = n + 1;
+        requests[n] = request;
+        ops[n] = &op;
+        lock_.unlock();
+        return true;
+    }
+    // The same as add() for a persistent request, which stays the user's.
     bool add_kept(operation &op);
 
     // Looks at the next windows. A poll that finds another thread at it returns at once.
@@ -75,10 +106,18 @@ public:
     // some requests (of ROMIO on MPICH) complete only when they are tested.
     void poll(bool insist = false) noexcept;
 
-    bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
-    bool keeps() const noexcept { return kept_count_.load(std::memory_order_relaxed) != 0; }
-    bool has_answers() const noexcept { return answer_count_.load(std::memory_order_relaxed) != 0; }
-    unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
+    bool empty() const noexcept {
+        return size_.load(std::memory_order_relaxed) == 0;
+    }
+    bool keeps() const noexcept {
+        return kept_count_.load(std::memory_order_relaxed) != 0;
+    }
+    bool has_answers() const noexcept {
+        return answer_count_.load(std::memory_order_relaxed) != 0;
+    }
+    unsigned long long polls() const noexcept {
+        return polls_.load(std::memory_order_relaxed);
+    }
 
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
@@ -94,7 +133,9 @@ public:
     // If it found it inactive because a poll had completed it, what the poll got is the answer.
     int answer(MPI_Request request, int code, MPI_Status &status) noexcept;
     // The same without giving the answer up, and whether there is one.
-    bool has_answer(MPI_Request request) const noexcept { return find_answer(request) != answers_.size(); }
+    bool has_answer(MPI_Request request) const noexcept {
+        return find_answer(request) != answers_.size();
+    }
     void see_answer(MPI_Request request, MPI_Status &status) const noexcept;
     // Under exclusively(): it is started anew, or gone.
     void forget_answer(MPI_Request request) noexcept;
@@ -106,7 +147,9 @@ public:
     // Under exclusively(): true if a kept operation waits on `request`.
     bool is_kept(MPI_Request request) const noexcept;
     // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
-    void release_after(MPI_Request request) { release_.push_back(request); }
+    void release_after(MPI_Request request) {
+        release_.push_back(request);
+    }
 
 private:
     // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
@@ -116,7 +159,7 @@ private:
         int count = 0;
         int capacity = 0;
         int cursor = 0;
-        bool grown = false; // since the last poll
+        int left = 0; // by the last poll: if there are more, some were added since
         list() = default;
         list(const list &) = delete;
         list &operator=(const list &) = delete;
@@ -128,7 +171,6 @@ private:
             requests[count] = op.request;
             ops[count] = &op;
             ++count;
-            grown = true;
         }
         void drop(int i) noexcept {
             --count;
@@ -143,15 +185,26 @@ private:
     // A test of what is pending makes progress: on MPICH 4.0 that costs more than all else that a continuation takes.
     // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
     // by the next poll.
+    bool looks_at(MPI_Request request) noexcept {
+        unasked_.store(0, std::memory_order_relaxed);
+        return how_.look(request) != 0;
+    }
     bool worth_asking() noexcept {
-        constexpr unsigned many = 1000;
-        constexpr unsigned one_in = 64;
-        const unsigned vain = vain_.load(std::memory_order_relaxed);
-        if (vain < many || vain % one_in == 0) {
-            return true;
+        if (unasked_.load(std::memory_order_relaxed) > 0) {
+            return false;
         }
-        vain_.store(vain + 1, std::memory_order_relaxed);
-        return false;
+        unasked_.store(0, std::memory_order_relaxed);
+        return true;
+    }
+    void asked_in_vain() noexcept {
+        constexpr unsigned many = 1000;
+        constexpr int one_in = 64;
+        const unsigned vain = vain_.load(std::memory_order_relaxed);
+        if (vain < many) {
+            vain_.store(vain + 1, std::memory_order_relaxed);
+        } else if (how_.look == nullptr) {
+            unasked_.store(one_in - 1, std::memory_order_relaxed);
+        }
     }
     void add_to_inbox(operation &op);
     void collect() noexcept;
@@ -166,7 +219,9 @@ private:
     std::size_t find_answer(MPI_Request request) const noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
+    bool looks_complete(MPI_Request request) const noexcept {
+        return how_.peek == nullptr || how_.peek(request) != 0;
+    }
 
     void (*sink_)(operation &) = nullptr;
     methods how_;
@@ -186,7 +241,9 @@ private:
     std::vector<result> answers_; // of persistent requests that a poll completed and their user has not asked for yet
     std::atomic<long> answer_count_{0};
     std::atomic<long> size_{0};
-    std::atomic<unsigned> vain_{0}; // see worth_asking(); a guide only, so racing threads may lose a count
+    // See worth_asking(); guides only, so racing threads may lose a count.
+    std::atomic<unsigned> vain_{0};
+    std::atomic<int> unasked_{0}; // additions to come that do not ask
     std::atomic<long> kept_count_{0};
     std::atomic<unsigned long long> polls_{0};
 };

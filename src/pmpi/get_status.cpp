@@ -9,9 +9,10 @@
 #include <tuple>
 
 using namespace thence::continuation;
-using thence::pmpi::slot;
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
+using thence::pmpi::slot;
+
 namespace {
 
 // MPI 5 made the array const; Intel MPI has it as in MPI 4.1.

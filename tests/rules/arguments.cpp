@@ -4,6 +4,7 @@
 
 #include <thence/mpix_continue.h>
 
+#include <algorithm>
 #include <climits>
 
 namespace {
@@ -154,6 +155,41 @@ TEST_P(arguments, calls_on_a_cr_refuse_what_is_none) {
         EXPECT_EQ(thence_is_cr(*bad), 0);
     }
     EXPECT_EQ(plain, before);
+    end(plain);
+}
+
+// Ready or not: what a call refuses, it refuses before anything runs. What runs later runs in the order of completion,
+// where MPI tells of that.
+TEST_P(arguments, nothing_runs_in_a_call_that_is_refused) {
+    MPI_Request plain = no_cr();
+    MPI_Request null = MPI_REQUEST_NULL;
+    for (const int ready : {1, 3}) {
+        cr c;
+        std::vector<int> order;
+        std::vector<note> notes(static_cast<std::size_t>(ready));
+        for (int i = 0; i < ready; ++i) {
+            MPI_Request r = world.start();
+            const ticket t = world.ticket_of(r);
+            notes[static_cast<std::size_t>(i)].inside = [&order, i] { order.push_back(i); };
+            EXPECT_EQ(attach(r, notes[static_cast<std::size_t>(i)], c), 0);
+            world.complete(t);
+        }
+        MPI_Request stale = MPI_REQUEST_NULL;
+        if (ready == 1) {
+            stale = c;
+            EXPECT_EQ(thence_free(&c), MPI_SUCCESS);
+        }
+        for (MPI_Request *bad : {&plain, &null, &stale}) {
+            int flag = 77;
+            refused(thence_wait(bad, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, "wait");
+            refused(thence_test(bad, &flag, MPI_STATUS_IGNORE), MPI_ERR_REQUEST, "test");
+            EXPECT_TRUE(order.empty());
+        }
+        EXPECT_TRUE(eventually([&] { return order.size() == notes.size(); }));
+        if (std::string(GetParam().engine) == "openmpi") {
+            EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+        }
+    }
     end(plain);
 }
 

@@ -5,6 +5,9 @@
 // usage: exactly_once [--seconds=S] [--seed=N] [GoogleTest options]
 #include "library.hpp"
 
+#include "continuation/interposing.hpp"
+#include "continuation/request.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -88,7 +91,8 @@ public:
     }
 
     // Completes whatever is open until told to stop, and then the rest.
-    void complete_until(const std::atomic<bool> &stop, unsigned which) {
+    // `enters`: now and then this thread is in MPI's progress too.
+    void complete_until(const std::atomic<bool> &stop, unsigned which, bool enters = true) {
         std::mt19937 random(number_ * 31 + which);
         ticket t;
         while (!stop) {
@@ -99,7 +103,7 @@ public:
             result how{static_cast<int>(random() % 100)};
             how.error = random() % 16 == 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
             world.complete(t, how);
-            if (random() % 4 == 0) {
+            if (enters && random() % 4 == 0) {
                 world.progress();
             }
         }
@@ -370,6 +374,86 @@ TEST_P(exactly_once, attaching_while_mpi_completes) {
 }
 
 THENCE_RULES(exactly_once);
+
+// MPI_Finalize while callbacks on the helper thread attach again and MPI's transport completes: what was attached has
+// ended once, or is still registered, which is what MPI_Finalize reports; and nothing runs once that has returned. Each
+// round needs a process of its own, since nothing can be done with the library afterwards.
+[[noreturn]] void finalize_round(const variant &v, unsigned number) {
+    library l(v);
+    race r(number);
+    std::mt19937 random(number);
+    MPI_Request c = MPI_REQUEST_NULL;
+    thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c);
+    std::atomic<bool> stop{false};
+    std::vector<std::thread> transport;
+    for (unsigned i = 0; i < 2; ++i) {
+        transport.emplace_back([&, i] { r.complete_until(stop, i, false); });
+    }
+    static chain chains[8];
+    for (chain &one : chains) {
+        one.r = &r;
+        one.cr = c;
+        one.left = 1000000;
+        one.go_on();
+    }
+    std::deque<account> accounts;
+    const auto end = clock_type::now() + std::chrono::microseconds(random() % 3000);
+    while (clock_type::now() < end) {
+        accounts.emplace_back();
+        r.attach(random, c, accounts.back());
+    }
+    thence::continuation::finalizing();
+    world.finalize();
+    const auto settled = [&] {
+        long ends = 0;
+        for (const account &a : accounts) {
+            ends += a.ends;
+        }
+        for (const chain &one : chains) {
+            ends += one.ends;
+        }
+        return ends;
+    };
+    const long ends = settled();
+    const long left = thence::continuation::continuation_request::registered_in_all();
+    long attached = static_cast<long>(accounts.size());
+    for (const chain &one : chains) {
+        attached += 1000000 - std::max(one.left.load(), 0);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // what was under way completes
+    stop = true;
+    for (std::thread &t : transport) {
+        t.join();
+    }
+    r.complete_rest();
+    world.progress();
+    const bool twice = std::any_of(accounts.begin(), accounts.end(), [](const account &a) { return a.ends > 1; });
+    const char *fault = twice                           ? "one ended twice"
+                        : attached != ends + left       ? "one is neither over nor registered"
+                        : settled() != ends             ? "a callback ran after MPI_Finalize"
+                        : world.hooks() != 0            ? "a hook is left"
+                        : ::testing::Test::HasFailure() ? "a call failed"
+                                                        : nullptr;
+    std::fprintf(stderr, "round %u: %s, %ld attached, %ld ended, %ld left\n", number, fault == nullptr ? "good" : fault,
+                 attached, ends, left);
+    std::_Exit(fault == nullptr ? 0 : 1);
+}
+
+// GoogleTest runs what is named so first, before any test has left a thread: it forks.
+class finalizing_DeathTest : public ::testing::TestWithParam<variant> {};
+
+TEST_P(finalizing_DeathTest, each_has_ended_or_is_reported) {
+    std::printf("seed %u\n", seed);
+    std::fflush(stdout);
+    unsigned number = seed;
+    const auto end = clock_type::now() + std::chrono::microseconds(static_cast<long>(seconds * 1e6));
+    do {
+        EXPECT_EXIT(finalize_round(GetParam(), number), ::testing::ExitedWithCode(0), "good");
+        ++number;
+    } while (clock_type::now() < end && !HasFailure());
+}
+
+THENCE_RULES(finalizing_DeathTest);
 
 } // namespace
 
