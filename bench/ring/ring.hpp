@@ -59,15 +59,16 @@ public:
             for (int round = 0; round < rounds; ++round)
                 go.receive(at(origin, slot, round));
         step &first = at(rank_, slot, rounds);
+        first.message.assign(first.message.size(), first.tag);
         first.message.front() = 1;
-        first.message.back() = first.tag;
         go.send(first);
     }
     // True once this rank has nothing more to do for any ring of the slot.
     bool free(int slot) const { return busy_[static_cast<std::size_t>(slot)].load(std::memory_order_acquire) == 0; }
 
     template <class Go> void received(step &mine, Go &&go) {
-        if (mine.message.back() != mine.tag || mine.message.front() > rounds * ranks_)
+        if (mine.message.back() != mine.tag || mine.message[mine.message.size() / 2] != mine.tag ||
+            mine.message.front() > rounds * ranks_)
             wrong_.store(true, std::memory_order_relaxed);
         if (mine.message.front() == rounds * ranks_) {
             end(mine);

@@ -22,12 +22,13 @@
  *  thread makes progress in its place (with `MPI_THREAD_MULTIPLE`). While nothing is outstanding all threads sleep.
  *
  *  Threads: initialize MPI with `MPI_THREAD_MULTIPLE`. Lower levels are enough where one thread alone calls MPI: with
- *  `workers = 0` and no MPI pool (all happens in sync_wait()), or with a mode that has `mpi_pool` and not
- *  `inline_request`, if the program itself does not call MPI meanwhile (`MPI_THREAD_SERIALIZED`). Anything else
- *  completes with an error that says so.
+ *  `workers = 0` and no MPI pool all happens in sync_wait(); with `MPI_THREAD_SERIALIZED` and a mode that has
+ * `mpi_pool` and not `inline_request`, only the thread of that pool calls MPI, if the program does not meanwhile, and
+ * uses `thence::uncancellable` where something may ask operations to stop. Anything else completes with an error that
+ * says so. oneTBB has as many threads as the smallest number that any pools of the process have asked for.
  *
  *  Lifetime: pools are made after MPI is initialized, outlive their operations and tasks, and are destroyed before
- *  MPI_Finalize. The destructor ends the program where operations are outstanding: they would never complete.
+ *  MPI_Finalize. The destructor ends the program where operations are outstanding or tasks wait.
  *
  *  Needs oneTBB 2021.6 or later; link `TBB::tbb`.
  *
@@ -92,20 +93,24 @@ public:
     /** @brief Schedules on the thread that polls, where tasks must be short. */
     pool_scheduler mpi() noexcept { return {&state_, pool_scheduler::place::mpi}; }
     /** @brief Runs as a task of the workers at once, on the thread that schedules, without passing their queue. Inside
-     * a callback: right after it, if the thread polls for these pools; else as the next task of the workers. */
+     * a callback: after it, as the next task of that thread if it polls for these pools, else of the workers. */
     pool_scheduler bypass() noexcept { return {&state_, pool_scheduler::place::bypass}; }
 
     /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
      *  @return the values as a tuple, nothing if it was stopped.
-     *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a callback. */
+     *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a callback, and on
+     *          the polling thread of the MPI pool.
+     *  @note Threads: up to 7 at once, and tasks of the workers. */
     template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }
 
     /** @brief This thread works for the pools until `condition()` holds.
      *  @param condition called between tasks and polls, with a lock held: it reads something that a task or a
-     * completion makes true, and does nothing else.
-     *  @throws std::logic_error inside a callback. */
+     * completion makes true, and does nothing else. In a task it must not be what comes after the sync_wait() or
+     * work_until() of the thread that runs the task: that would wait for itself.
+     *  @throws std::logic_error inside a callback, and on the polling thread of the MPI pool.
+     *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {
-        detail::must_not_be_completing();
+        detail::must_be_able_to_wait(state_);
         state_.worker_host.arena().execute([&] { state_.workers.drain_until(condition); });
     }
 

@@ -89,8 +89,30 @@ TEST_F(places, mpix_runs_callbacks_on_the_polling_thread_alone) {
         ASSERT_EQ(after_receive("mpix,mpi-pool,inline-request,inline-completion", std::this_thread::get_id), poller);
 }
 
-TEST_F(places, yield_while_completes_outside_of_callbacks) {
-    EXPECT_TRUE(after_receive("yield-while,mpi-pool,inline-completion", [] { return !thence::detail::completing; }));
+// Of an operation of its own mode, which comes while it waits. Not inside a callback, and not on the polling thread.
+TEST_F(places, what_follows_may_wait_for_an_operation_or_is_told_that_it_may_not) {
+    for (const thence::mode &each : all_modes()) {
+        const bool may = !(each.inline_completion && !each.bypass) && !(each.bypass && each.mpi_pool);
+        pending_receive other(28);
+        const std::string mode = to_string(each);
+        const bool waited = after_receive(mode.c_str(), [&] {
+            other.complete();
+            try {
+                pools.sync_wait(
+                    ex::just() |
+                    pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
+                                        each));
+                return true;
+            } catch (const std::logic_error &) {
+                return false;
+            }
+        });
+        if (may) { // others may have completed at once, in a task
+            EXPECT_TRUE(waited) << mode;
+        }
+        if (other.request != MPI_REQUEST_NULL)
+            MPI_Wait(&other.request, MPI_STATUS_IGNORE);
+    }
 }
 
 TEST_F(places, a_bypassed_completion_is_a_task_of_the_workers_on_the_polling_thread) {
@@ -163,6 +185,33 @@ TEST_F(places, deadlines_are_kept) {
     MPI_Irecv(&room, 1, MPI_INT, 0, 25, MPI_COMM_SELF, &never.request); // the message that comes finds another receive
     never.complete();
     MPI_Wait(&never.request, MPI_STATUS_IGNORE);
+}
+
+// With one worker: where it waits inside of a task, what was suspended before has to go on there.
+TEST_F(places, tasks_that_wait_let_suspended_ones_go_on) {
+    pending_receive first(26);
+    pending_receive second(27);
+    std::atomic<int> done{0};
+    const auto suspended = [&](pending_receive &receive) {
+        return ex::just() |
+               pools.transform_mpi(
+                   [&receive](MPI_Request *r) { *r = std::exchange(receive.request, MPI_REQUEST_NULL); },
+                   thence::parse_mode("suspend-resume,inline-request")) |
+               ex::then([&] { ++done; });
+    };
+    ex::counting_scope scope;
+    ex::spawn(suspended(first) | ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
+              scope.get_token());
+    ex::spawn(ex::schedule(pools.workers()) | ex::then([&]() noexcept {
+                  second.complete();
+                  pools.sync_wait(suspended(second)); // in a task, on the only worker
+                  first.complete();
+                  pools.work_until([&] { return done.load() == 2; }); // the first one goes on below
+              }),
+              scope.get_token());
+    while (done.load() != 2)
+        std::this_thread::yield();
+    pools.sync_wait(scope.join());
 }
 
 // The waits below end only by progress that the pools make although their threads are busy.

@@ -28,6 +28,21 @@ std::vector<thence::mode> modes_of_normal_priority() {
 }
 INSTANTIATE_TEST_SUITE_P(all, ring_in, testing::ValuesIn(modes_of_normal_priority()), name_of);
 
+// Several workers: drainers come, go and change threads beside one another.
+TEST(ring_with_workers, ends_in_modes_of_all_kinds) {
+    thence::pools pools({.workers = 3});
+    for (const char *mode : {"continuation,inline-request", "continuation,mpi-pool", "new-task,inline-request",
+                             "suspend-resume,inline-request", "suspend-resume", "yield-while",
+                             "mpix,inline-request,bypass", "continuation,inline-request,inline-completion"})
+        for (const int bytes : {64, 8192}) {
+            ring::traffic traffic(bytes);
+            ring::by_senders rings(traffic, pools, thence::parse_mode(mode));
+            rings.run(ranks() == 4 ? 2 : 8);
+            EXPECT_FALSE(traffic.wrong()) << mode;
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
+}
+
 TEST(ring_by_testsome, ends_at_every_message_size) {
     for (const int bytes : {64, 8192, 131072}) {
         ring::traffic traffic(bytes);

@@ -20,17 +20,18 @@
  *  | `inline_request` | start() calls MPI | the polling pool does, in a task |
  *  | `inline_completion` | what follows runs where the completion was found | it runs in a task of the workers |
  *  | `high_priority` | tasks made for the operation go first | in order of arrival |
- *  | `bypass` | what follows runs as a task of the workers at once, on the thread that found the completion, without
- *               passing their queue | |
+ *  | `bypass` | what follows runs as a task of the workers on the thread that found the completion, as its
+ *               next one | |
  *
  *  Operations that can be asked to stop are waited for with a continuation request of their own, which is what a stop
  *  request cancels: with `mpix` and `yield-while` they are handled as with `continuation`. `thence::uncancellable`
  * makes an operation one that cannot.
  *
  *  All combinations are safe. The methods that block do so in a task of the workers that was made for it, never in
- *  start(), so issuing operations in a loop cannot get stuck; and `bypass` takes the place of `inline_completion`
- *  where both are set. What follows an operation with `inline_completion` runs inside a callback, where no other
- *  continuation can: it must be short, and must neither wait nor suspend (see `THENCE_SLOW_CONTINUATION`).
+ *  start(), so issuing operations in a loop cannot get stuck (these tasks have no priority: oneTBB resumes them in its
+ * own order); and `bypass` takes the place of `inline_completion` where both are set. What follows an operation with
+ * `inline_completion` runs inside a callback, where no other continuation can: it must be short, and must neither wait
+ * nor suspend (see `THENCE_SLOW_CONTINUATION`).
  *
  *  Source: Biddiscombe et al. 2025, sections 2.3 (methods and flags) and 3.1 (bypass). */
 

@@ -13,6 +13,7 @@
 
 #include <thence/pools/detail/relief.hpp>
 #include <thence/pools/detail/work_queue.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/timers.hpp>
 
 namespace thence::detail {
@@ -35,7 +36,10 @@ public:
      *  operations; there is nobody else to tell. */
     void progress() noexcept {
         int flag = 0;
-        run_timers();
+        {
+            const completing_scope inside; // what a deadline completes must not wait here, as in a callback
+            run_timers();
+        }
         if (on_cr_.load(std::memory_order_relaxed) == 0)
             thence_progress();
         else
@@ -50,8 +54,8 @@ private:
 /** Workers of an arena. */
 class arena_host final : public drainer_host {
 public:
-    /** Places that are kept for threads that come by themselves: one that waits, and the one that polls. */
-    static constexpr unsigned visitors = 2;
+    /** Places that are kept for threads that come by themselves: those that wait, and the one that polls. */
+    static constexpr unsigned visitors = 8;
 
     arena_host(int workers, ::tbb::task_arena::priority priority)
         : arena_(workers + static_cast<int>(visitors), visitors, priority), has_workers_(workers > 0) {
@@ -66,9 +70,14 @@ public:
     bool has_workers() const noexcept { return has_workers_; }
 
     bool call() override {
-        if (has_workers_)
+        if (!has_workers_)
+            return false;
+        try {
             arena_.enqueue([queue = queue_] { queue->drain_called(); });
-        return has_workers_;
+            return true;
+        } catch (...) {
+            return false; // no memory: whoever looks on calls again
+        }
     }
     void progress() noexcept override { progress_.progress(); }
     // Resumed tasks come after all others, also in nested waits, where oneTBB takes no enqueued ones.
@@ -106,9 +115,15 @@ public:
     pool_progress &polls() noexcept { return progress_; }
 
     bool call() override {
-        if (!started_.exchange(true, std::memory_order_relaxed))
-            thread_ = std::thread([this] { run(); });
-        called_.fetch_add(1, std::memory_order_release);
+        if (!started_.exchange(true, std::memory_order_relaxed)) {
+            try {
+                thread_ = std::thread([this] { run(); });
+            } catch (...) {
+                started_.store(false, std::memory_order_relaxed);
+                return false;
+            }
+        }
+        called_.fetch_add(1, std::memory_order_seq_cst);
         if (asleep_.load(std::memory_order_seq_cst))
             called_.notify_one();
         return true;

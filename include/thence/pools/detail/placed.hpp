@@ -106,13 +106,17 @@ private:
         work_queue &polling = state_->polling(how_);
         if (operation_->test_polled(requests_))
             return;
-        polling.push_again(as_task([](pool_task *task) noexcept { static_cast<placed_part *>(task)->look(); }));
+        polling.push_again(as_task([](pool_task *task) noexcept {
+            const completing_scope inside; // a poll: what follows must not wait here either
+            static_cast<placed_part *>(task)->look();
+        }));
     }
     // suspend_resume
     static void wait(pool_task *task) noexcept {
         auto *self = static_cast<placed_part *>(task);
         if (!self->met_.load(std::memory_order_acquire)) {
             self->state_->workers.call_another();
+            work_queue::leave_thread();
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
                 self->point_ = point;
                 if (self->met_.exchange(true, std::memory_order_acq_rel))

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include <thence/pools/detail/work_queue.hpp>
+#include <thence/timers.hpp>
 
 namespace thence::detail {
 
@@ -57,8 +58,10 @@ private:
     void look() {
         const bool first = first_.stuck();
         const bool second = second_.stuck();
-        if (first || second)
+        if (first || second) {
+            run_timers();
             thence_progress();
+        }
     }
     void sleep() {
         asleep_.store(true, std::memory_order_seq_cst);

@@ -18,9 +18,8 @@ struct pools_state {
     pools_state(int worker_count, ::tbb::task_arena::priority priority, const thence::mode &usual)
         : mode(usual), worker_host(checked(worker_count), priority), workers(worker_host, worker_count == 0),
           mpi(mpi_host), watch(workers, mpi) {
-        int level = MPI_THREAD_SINGLE;
         thence::check(MPI_Query_thread(&level), "ask for the thread level");
-        multiple = level == MPI_THREAD_MULTIPLE;
+        const bool multiple = level == MPI_THREAD_MULTIPLE;
         worker_host.polls().create();
         mpi_host.polls().create();
         worker_host.attach(workers, multiple ? &watch : nullptr);
@@ -31,19 +30,25 @@ struct pools_state {
     pools_state(const pools_state &) = delete;
     pools_state &operator=(const pools_state &) = delete;
     ~pools_state() {
-        if (workers.operations() > 0 || mpi.operations() > 0) {
-            std::fputs("thence: pools are destroyed with operations outstanding, which would never complete. Keep the "
-                       "pools until all of them have (sync_wait, or a counting scope)\n",
+        if (workers.busy() || mpi.busy()) {
+            std::fputs("thence: pools are destroyed with operations outstanding or tasks waiting, which would never "
+                       "complete. Keep the pools until all of them have (sync_wait, or a counting scope)\n",
                        stderr);
             std::terminate();
         }
     }
 
-    /** Whether operations can be handled so. */
+    /** Whether operations can be handled so. Below MPI_THREAD_MULTIPLE one thread alone calls MPI: that of the MPI
+     * pool, or the one that waits; which one is up to the pools' own mode. */
     bool accepts(const thence::mode &how) const noexcept {
         if (how.method == handler::suspend_resume && !worker_host.has_workers())
             return false;
-        return multiple || (how.mpi_pool ? !how.inline_request && !how.bypass : !worker_host.has_workers());
+        if (level == MPI_THREAD_MULTIPLE) [[likely]]
+            return true;
+        if (how.mpi_pool != mode.mpi_pool)
+            return false;
+        return how.mpi_pool ? !how.inline_request && !how.bypass && level == MPI_THREAD_SERIALIZED
+                            : !worker_host.has_workers();
     }
     /** Why not. */
     const char *refusal(const thence::mode &how) const noexcept {
@@ -51,7 +56,8 @@ struct pools_state {
             return "thence: suspend-resume needs a task of a worker to suspend, and these pools have none; make them "
                    "with workers >= 1, or choose another handler method";
         return "thence: with this mode several threads call MPI; initialize it with MPI_THREAD_MULTIPLE, or make the "
-               "pools with workers = 0 and no mpi-pool, or choose a mode with mpi-pool and without inline-request";
+               "pools with workers = 0 and no mpi-pool, or (MPI_THREAD_SERIALIZED) with a mode that has mpi-pool and "
+               "not inline-request, and name no other in calls";
     }
 
     work_queue &polling(const thence::mode &how) noexcept { return how.mpi_pool ? mpi : workers; }
@@ -79,7 +85,7 @@ struct pools_state {
     }
 
     const thence::mode mode;
-    bool multiple = false;
+    int level = MPI_THREAD_SINGLE;
     arena_host worker_host;
     thread_host mpi_host;
     work_queue workers;

@@ -20,6 +20,11 @@ struct pools_wait_env {
     auto query(ex::get_delegation_scheduler_t) const noexcept {
         return pool_scheduler(pools, pool_scheduler::place::workers);
     }
+#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER)
+    auto query(ex::get_start_scheduler_t) const noexcept {
+        return pool_scheduler(pools, pool_scheduler::place::workers);
+    }
+#endif
 };
 
 template <class Result> struct pools_wait_state {
@@ -54,7 +59,12 @@ template <class Result> struct pools_wait_receiver {
     pools_wait_env get_env() const noexcept { return {state->pools}; }
 };
 
-inline void must_not_be_completing() {
+inline void must_be_able_to_wait(const pools_state &pools) {
+    if (pools.mpi.is_here())
+        throw std::logic_error(
+            "thence::pools: sync_wait() or work_until() called on the polling thread of the MPI pool, "
+            "which would wait for itself; use a mode without bypass and inline-completion, or "
+            "continues_on(pools.workers())");
     if (completing)
         throw std::logic_error("thence::pools: sync_wait() or work_until() called inside a callback, where no other "
                                "operation can complete on this thread; use a mode without inline-completion, or go on "
@@ -63,7 +73,7 @@ inline void must_not_be_completing() {
 
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
     using result = typename values_before<ex::completion_signatures_of_t<S, pools_wait_env>>::type;
-    must_not_be_completing();
+    must_be_able_to_wait(pools);
     pools_wait_state<result> state{&pools, {}, {}};
     auto operation = ex::connect(static_cast<S &&>(s), pools_wait_receiver<result>{&state});
     pools.worker_host.arena().execute([&] {

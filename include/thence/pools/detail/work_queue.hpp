@@ -118,8 +118,8 @@ public:
         (how == urgency::high ? urgent_ : waiting_).push(added);
         call_and_unlock();
     }
-    /** For a task that will suspend itself: only a drainer that was called takes it, so that the thread that comes by
-     *  itself keeps its stack. */
+    /** For a task that will suspend itself: only workers take it, so that a thread that comes by itself keeps its
+     *  stack. */
     void push_suspending(pool_task &added) {
         lock_.lock();
         suspending_.push(added);
@@ -158,10 +158,22 @@ public:
     /** By a task that is about to suspend itself: makes sure that somebody else looks. */
     void call_another() {
         lock_.lock();
-        if (called_looking_ == 0 && coming_ == 0)
+        if (workers_looking_ == 0 && coming_ == 0)
             call_even_if_looking();
         else
             lock_.unlock();
+    }
+    /** By a task that suspends itself next: this thread is no drainer until it looks again. */
+    static void leave_thread() noexcept {
+        this_thread().queue = nullptr;
+        this_thread().worker = false;
+    }
+    /** Whether this thread is in a task of this queue. */
+    bool is_here() const noexcept { return this_thread().queue == this; }
+    /** Whether tasks wait, or operations are outstanding. */
+    bool busy() {
+        const std::scoped_lock guard(lock_);
+        return has_task() || !suspending_.empty() || operations() > 0;
     }
     /** A task that suspended itself is about to be resumed, and has been. A drainer gives way to it. */
     void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
@@ -213,17 +225,26 @@ private:
     static constexpr int polls_in_a_row = 32;
 
     /** What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
-     *  first two are hints: a queue is compared, never used. While a drainer polls nothing suspends. */
+     *  first three are hints: a queue is compared, never used. While a drainer polls nothing suspends. */
     struct thread_state {
         const work_queue *queue = nullptr;
-        int depth = 0; // parts of the task, one inside the other
+        bool worker = false; // was called, or waits in a task of one that was
+        int depth = 0;       // parts of the task, one inside the other
         bool polls = false;
         task_list found; // while it polls
         task_list found_urgent;
     };
-    /** Not inlined: the compiler may keep the address of a thread's variable across a change of threads. */
-    [[gnu::noinline]] static thread_state &this_thread() noexcept {
+    /** Not inlined, nor taken for a function that always returns the same: the compiler may keep the address of a
+     *  thread's variable across a change of threads. */
+#if defined(__clang__)
+    [[gnu::noinline]]
+#else
+    [[gnu::noipa]]
+#endif
+    static thread_state &
+    this_thread() noexcept {
         static constinit thread_local thread_state state;
+        asm volatile("");
         return state;
     }
 
@@ -233,11 +254,13 @@ private:
         explicit operator bool() const { return holds(condition); }
     };
 
-    bool has_task() const noexcept { return !urgent_.empty() || !waiting_.empty(); }
-    pool_task *take(bool may_suspend) noexcept {
+    bool has_task() const noexcept {
+        return !urgent_.empty() || !waiting_.empty();
+    }
+    pool_task *take(bool worker) noexcept {
         if (pool_task *const first = urgent_.pop())
             return first;
-        if (may_suspend)
+        if (worker)
             if (pool_task *const first = suspending_.pop())
                 return first;
         return waiting_.pop();
@@ -245,7 +268,7 @@ private:
 
     /** Keeps the first invariants. */
     void call_and_unlock() {
-        if (coming_ == 0 && (looking_ == 0 || (called_looking_ == 0 && !suspending_.empty())))
+        if (coming_ == 0 && (looking_ == 0 || (workers_looking_ == 0 && !suspending_.empty())))
             call_even_if_looking();
         else
             lock_.unlock();
@@ -264,21 +287,24 @@ private:
     // Enters locked.
     void drain(const until *end) noexcept {
         const work_queue *const outer = this_thread().queue;
+        const bool outer_worker = this_thread().worker;
+        // Its stack may be suspended, and it lets others go first.
+        const bool worker = end == nullptr || (outer == this && outer_worker);
         ++inside_;
-        looks(end, 1);
+        looks(worker, 1);
         backoff pauses;
         int in_a_row = 0;
         int since_poll = 0;
         // Where nobody else would run them, what is at hand goes before what the thread came from.
         while (end == nullptr || (alone_ && in_a_row != 0 && has_task()) || !*end) {
-            pool_task *const task = since_poll < tasks_between_polls ? take(end == nullptr) : nullptr;
+            pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
             if (task != nullptr) {
-                run_and_lock(end, *task);
+                run_and_lock(worker, *task);
                 pauses.reset();
                 since_poll += polling_ ? 0 : 1;
                 if (++in_a_row >= tasks_in_a_row) {
                     in_a_row = 0;
-                    away(end, [&] { yield(end); });
+                    away(worker, [&] { yield(worker); });
                 }
             } else if (since_poll != 0 && (operations() == 0 || polling_)) {
                 since_poll = 0; // nothing to poll for, or another one does
@@ -289,57 +315,62 @@ private:
                     in_a_row = 0;
                 } else if (++in_a_row >= polls_in_a_row) {
                     in_a_row = 0;
-                    away(end, [&] {
-                        yield(end);
+                    away(worker, [&] {
+                        yield(worker);
                         pauses.pause();
                     });
                 }
                 if (returning_.load(std::memory_order_relaxed) > 0)
-                    away(end, [&] { yield(end); });
+                    away(worker, [&] { yield(worker); });
             } else if (end == nullptr) {
                 break;
             } else {
-                away(end, [&] {
+                away(worker, [&] {
                     host_.idle();
+                    yield(worker);
                     pauses.pause();
                 });
             }
         }
-        looks(end, -1);
+        looks(worker, -1);
         --inside_;
         this_thread().queue = outer;
+        this_thread().worker = outer_worker;
         // One that came by itself may leave work behind.
         if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
             call_and_unlock();
         else
             lock_.unlock();
     }
-    void yield(const until *end) noexcept {
-        if (end == nullptr) // one that came by itself is no worker, and stays on its thread
-            host_.yield();
+    void yield(bool worker) noexcept {
+        if (!worker)
+            return;
+        leave_thread();
+        host_.yield();
     }
 
-    void looks(const until *end, int more) noexcept {
+    void looks(bool worker, int more) noexcept {
         looking_ += more;
-        if (end == nullptr)
-            called_looking_ += more;
+        if (worker)
+            workers_looking_ += more;
     }
     /** Does something else, and does not look meanwhile. */
-    template <class Else> void away(const until *end, Else &&something) noexcept {
-        looks(end, -1);
+    template <class Else> void away(bool worker, Else &&something) noexcept {
+        looks(worker, -1);
         if (has_task() || !suspending_.empty())
             call_and_unlock();
         else
             lock_.unlock();
         something();
         lock_.lock();
-        looks(end, 1);
+        looks(worker, 1);
     }
-    void run_and_lock(const until *end, pool_task &task) noexcept {
+    void run_and_lock(bool worker, pool_task &task) noexcept {
         ++begun_;
-        away(end, [&] {
+        away(worker, [&] {
             thread_state &here = this_thread();
             here.queue = this;
+            here.worker = worker;
             here.depth = 0;
             task.run(&task);
         });
@@ -378,9 +409,9 @@ private:
     task_list waiting_;
     task_list suspending_;
     task_list again_;
-    int inside_ = 0;         // drainers
-    int looking_ = 0;        // of them
-    int called_looking_ = 0; // of these, those that call() has sent
+    int inside_ = 0;          // drainers
+    int looking_ = 0;         // of them
+    int workers_looking_ = 0; // of these
     int coming_ = 0;
     bool polling_ = false;
     unsigned long begun_ = 0; // tasks
