@@ -16,7 +16,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "ring_128k",
-                          .about = "messages per second in rings over 4 ranks, 128 KiB, against MPI_Testsome",
+                          .about = "messages per second in rings over up to 4 ranks, 128 KiB, against MPI_Testsome",
                           .bars = "the best mode at least as many",
                           .pieces = {{"compare", compare}},
                           .judge = judge});

@@ -16,7 +16,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "ring_64",
-                          .about = "messages per second in rings over 4 ranks, 64 B, against MPI_Testsome",
+                          .about = "messages per second in rings over up to 4 ranks, 64 B, against MPI_Testsome",
                           .bars = "the best mode at least 1.5 times as many",
                           .pieces = {{"compare", compare}},
                           .judge = judge});

@@ -13,7 +13,7 @@ void judge(measure::session &session) {
     const std::string usual = to_string(thence::mode{});
     for (const auto &[bytes, iterations] : {std::pair(64, 200), std::pair(131072, 20)}) {
         const measure::numbers told = session.together(
-            ring::ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+            ring::ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
         const std::vector<ring::found> all = ring::found_of(told, ring::usual_modes());
         const ring::found &best = ring::best_of(all);
         const double rate = told.at("rate:" + usual);
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "ring_default",
-         .about = "messages per second of the default mode in rings over 4 ranks, against the best mode",
+         .about = "messages per second of the default mode in rings over up to 4 ranks, against the best mode",
          .bars = "at least 0.8 times as many, at 64 B and 128 KiB",
          .pieces = {{"compare", compare}},
          .judge = judge});

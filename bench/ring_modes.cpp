@@ -12,7 +12,7 @@ void compare(measure::work &work) {
 void judge(measure::session &session) {
     for (const auto &[bytes, iterations] : {std::pair(64, 50), std::pair(131072, 5)}) {
         const measure::numbers told = session.together(
-            ring::ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+            ring::ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
         for (const ring::found &each : ring::found_of(told, ring::every_mode()))
             session.add({.name = std::to_string(bytes) + " B, " + each.mode,
                          .found = each.ratio,
@@ -27,10 +27,11 @@ void judge(measure::session &session) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return measure::main(argc, argv,
-                         {.name = "ring_modes",
-                          .about = "messages per second in rings over 4 ranks in every mode, against MPI_Testsome",
-                          .bars = "none",
-                          .pieces = {{"compare", compare}},
-                          .judge = judge});
+    return measure::main(
+        argc, argv,
+        {.name = "ring_modes",
+         .about = "messages per second in rings over up to 4 ranks in every mode, against MPI_Testsome",
+         .bars = "none",
+         .pieces = {{"compare", compare}},
+         .judge = judge});
 }

@@ -7,6 +7,7 @@
 #include "by_testsome.hpp"
 #include "measure/benchmark.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -14,7 +15,9 @@
 
 namespace ring {
 
-constexpr int ranks = 4;
+inline int ranks() {
+    return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 2, 4);
+}
 
 struct found {
     std::string mode;
@@ -80,7 +83,9 @@ public:
     }
 
 private:
-    static int threads_per_rank() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks); }
+    static int threads_per_rank() {
+        return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
+    }
     // suspend-resume needs a worker in any case.
     thence::pools &pools_for(const thence::mode &how) {
         if (how.method != thence::handler::suspend_resume || threads_ > 1)
@@ -123,7 +128,7 @@ inline const found &best_of(const std::vector<found> &all) {
 inline void judge_against_testsome(measure::session &session, int bytes, int iterations, double bar) {
     const std::vector<std::string> modes = usual_modes();
     const measure::numbers told =
-        session.together(ranks, {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
+        session.together(ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
     const std::vector<found> all = found_of(told, modes);
     const found &best = best_of(all);
     for (const found &each : all)
