@@ -221,7 +221,9 @@ public:
 private:
     static constexpr int deepest = 8;
     static constexpr int tasks_in_a_row = 64;
-    static constexpr int tasks_between_polls = 16;
+    // Many: a poll may copy large messages, and what is ready should send its own first. Where tasks are long, others
+    // see that nobody polls (stuck()).
+    static constexpr int tasks_between_polls = 128;
     static constexpr int polls_in_a_row = 32;
 
     /** What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
