@@ -28,14 +28,7 @@ public:
     by_senders(traffic &of, thence::pools &pools, thence::mode how)
         : traffic_(of), pools_(pools), mode_(how), rooms_(of.steps().size()) {}
 
-    void run(int iterations) {
-        for (int i = 0; i < iterations; ++i) {
-            make_free(i % in_flight);
-            traffic_.start(i % in_flight, *this);
-        }
-        for (int slot = 0; slot < in_flight; ++slot)
-            make_free(slot);
-    }
+    void run(int iterations) { traffic_.run(iterations, *this); }
     void receive(step &mine) {
         room(mine).start<receiving>([&] {
             return ex::connect(receive_of(traffic_, pools_, mode_, mine), receiver<true>{this, &mine});
@@ -45,6 +38,10 @@ public:
         room(mine).start<sending>([&] {
             return ex::connect(send_of(traffic_, pools_, mode_, mine), receiver<false>{this, &mine});
         });
+    }
+    void make_free(int slot) {
+        if (!traffic_.free(slot))
+            pools_.work_until([&] { return traffic_.free(slot); });
     }
 
 private:
@@ -77,11 +74,6 @@ private:
         }
     };
     operation_room &room(const step &mine) { return rooms_[traffic_.index(mine)]; }
-
-    void make_free(int slot) {
-        if (!traffic_.free(slot))
-            pools_.work_until([&] { return traffic_.free(slot); });
-    }
 
     traffic &traffic_;
     thence::pools &pools_;

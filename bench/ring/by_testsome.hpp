@@ -12,14 +12,7 @@ public:
         : traffic_(of), requests_(of.steps().size(), MPI_REQUEST_NULL), receives_(requests_.size()),
           complete_(requests_.size()) {}
 
-    void run(int iterations) {
-        for (int i = 0; i < iterations; ++i) {
-            make_free(i % in_flight);
-            traffic_.start(i % in_flight, *this);
-        }
-        for (int slot = 0; slot < in_flight; ++slot)
-            make_free(slot);
-    }
+    void run(int iterations) { traffic_.run(iterations, *this); }
     void receive(step &mine) {
         receives_[traffic_.index(mine)] = true;
         MPI_Irecv(mine.message.data(), traffic_.count(), MPI_INT, traffic_.left(), mine.tag, MPI_COMM_WORLD,
@@ -30,8 +23,6 @@ public:
         MPI_Isend(mine.message.data(), traffic_.count(), MPI_INT, traffic_.right(), mine.tag, MPI_COMM_WORLD,
                   &requests_[traffic_.index(mine)]);
     }
-
-private:
     void make_free(int slot) {
         while (!traffic_.free(slot)) {
             int count = 0;
@@ -47,6 +38,7 @@ private:
         }
     }
 
+private:
     traffic &traffic_;
     std::vector<MPI_Request> requests_; // one per step
     std::vector<char> receives_;        // what it is

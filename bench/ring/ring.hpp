@@ -51,6 +51,16 @@ public:
     // Messages that all ranks send in so many iterations.
     double messages(int iterations) const { return static_cast<double>(iterations) * rounds * ranks_ * ranks_; }
 
+    // So many rings of this rank, and its part in those of the others. `go.make_free(slot)` waits until the slot is
+    // free.
+    template <class Go> void run(int iterations, Go &&go) {
+        for (int i = 0; i < iterations; ++i) {
+            go.make_free(i % in_flight);
+            start(i % in_flight, go);
+        }
+        for (int slot = 0; slot < in_flight; ++slot)
+            go.make_free(slot);
+    }
     // Starts the next ring in a slot that is free, and takes part in those of the others there. `go` starts an
     // operation: `go.receive(step)` or `go.send(step)`.
     template <class Go> void start(int slot, Go &&go) {
