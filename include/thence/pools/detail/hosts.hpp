@@ -11,6 +11,7 @@
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 
+#include <thence/error.hpp>
 #include <thence/pools/detail/relief.hpp>
 #include <thence/pools/detail/work_queue.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
@@ -51,8 +52,33 @@ private:
     std::atomic<long> on_cr_{0};
 };
 
+/** What both kinds of threads do: progress, deadlines, and telling who looks after them. */
+class pool_host : public drainer_host {
+public:
+    /** `watch`: null if nobody can make progress in their place. */
+    void attach(work_queue &queue, relief *watch) noexcept {
+        queue_ = &queue;
+        relief_ = watch;
+    }
+    pool_progress &polls() noexcept { return progress_; }
+
+    void progress() noexcept final { progress_.progress(); }
+    void idle() noexcept final { run_timers(); }
+    void began() noexcept final {
+        if (relief_ != nullptr)
+            relief_->began();
+    }
+
+protected:
+    work_queue *queue_ = nullptr;
+
+private:
+    relief *relief_ = nullptr;
+    pool_progress progress_;
+};
+
 /** Workers of an arena. */
-class arena_host final : public drainer_host {
+class arena_host final : public pool_host {
 public:
     /** Places that are kept for threads that come by themselves: those that wait, and the one that polls. */
     static constexpr unsigned visitors = 8;
@@ -61,12 +87,7 @@ public:
         : arena_(workers + static_cast<int>(visitors), visitors, priority), has_workers_(workers > 0) {
         arena_.initialize();
     }
-    void attach(work_queue &queue, relief *watch) noexcept {
-        queue_ = &queue;
-        relief_ = watch;
-    }
     ::tbb::task_arena &arena() noexcept { return arena_; }
-    pool_progress &polls() noexcept { return progress_; }
     bool has_workers() const noexcept { return has_workers_; }
 
     bool call() override {
@@ -79,27 +100,18 @@ public:
             return false; // no memory: whoever looks on calls again
         }
     }
-    void progress() noexcept override { progress_.progress(); }
     // Resumed tasks come after all others, also in nested waits, where oneTBB takes no enqueued ones.
     void yield() noexcept override {
         ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
-    }
-    void idle() noexcept override { run_timers(); }
-    void began() noexcept override {
-        if (relief_ != nullptr)
-            relief_->began();
     }
 
 private:
     ::tbb::task_arena arena_;
     bool has_workers_;
-    work_queue *queue_ = nullptr;
-    relief *relief_ = nullptr;
-    pool_progress progress_;
 };
 
 /** One thread, made when it is first called. It stays awake for a moment when it has nothing to do. */
-class thread_host final : public drainer_host {
+class thread_host final : public pool_host {
 public:
     ~thread_host() override {
         stop_.store(true, std::memory_order_relaxed);
@@ -108,11 +120,6 @@ public:
         if (thread_.joinable())
             thread_.join();
     }
-    void attach(work_queue &queue, relief *watch) noexcept {
-        queue_ = &queue;
-        relief_ = watch;
-    }
-    pool_progress &polls() noexcept { return progress_; }
 
     bool call() override {
         if (!started_.exchange(true, std::memory_order_relaxed)) {
@@ -128,13 +135,7 @@ public:
             called_.notify_one();
         return true;
     }
-    void progress() noexcept override { progress_.progress(); }
     void yield() noexcept override {}
-    void idle() noexcept override { run_timers(); }
-    void began() noexcept override {
-        if (relief_ != nullptr)
-            relief_->began();
-    }
 
 private:
     static constexpr int lingering_looks = 100;
@@ -160,9 +161,6 @@ private:
         asleep_.store(false, std::memory_order_relaxed);
     }
 
-    work_queue *queue_ = nullptr;
-    relief *relief_ = nullptr;
-    pool_progress progress_;
     std::atomic<bool> started_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> asleep_{false};

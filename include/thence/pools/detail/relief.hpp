@@ -14,6 +14,7 @@
 #include <thread>
 
 #include <thence/pools/detail/work_queue.hpp>
+#include <thence/thence.h>
 #include <thence/timers.hpp>
 
 namespace thence::detail {

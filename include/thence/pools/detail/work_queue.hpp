@@ -21,7 +21,7 @@
 #include <mutex>
 #include <thread>
 
-#include <thence/continuation.hpp>
+#include <thence/detail/pause.hpp>
 
 namespace thence::detail {
 
@@ -294,7 +294,7 @@ private:
         const bool worker = end == nullptr || (outer == this && outer_worker);
         ++inside_;
         looks(worker, 1);
-        backoff pauses;
+        detail::pauses pauses;
         int in_a_row = 0;
         int since_poll = 0;
         // Where nobody else would run them, what is at hand goes before what the thread came from.
