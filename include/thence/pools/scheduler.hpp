@@ -51,14 +51,7 @@ private:
             }
         }
         static void complete(detail::pool_task *task) noexcept {
-            R &completed = static_cast<operation *>(task)->receiver;
-            if constexpr (detail::may_stop<ex::env_of_t<R>>) {
-                if (ex::get_stop_token(ex::get_env(completed)).stop_requested()) {
-                    ex::set_stopped(static_cast<R &&>(completed));
-                    return;
-                }
-            }
-            ex::set_value(static_cast<R &&>(completed));
+            detail::complete_scheduled(static_cast<operation *>(task)->receiver);
         }
         static void complete_in_arena(detail::pool_task *task) noexcept {
             static_cast<operation *>(task)->state->worker_host.arena().execute([task] { complete(task); });
@@ -77,10 +70,7 @@ private:
         place where;
 
         template <class, class... Env> static consteval auto get_completion_signatures() {
-            if constexpr (detail::may_stop<Env...>)
-                return ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>();
-            else
-                return ex::completion_signatures<ex::set_value_t()>();
+            return detail::schedule_completions<Env...>();
         }
         template <ex::receiver R> auto connect(R r) const { return operation<R>(state, where, static_cast<R &&>(r)); }
         environment get_env() const noexcept { return {state, where}; }

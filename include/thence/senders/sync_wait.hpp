@@ -41,14 +41,7 @@ class progress_loop {
 
         operation(progress_loop *l, R r) : loop(l), receiver(static_cast<R &&>(r)) {
             this->execute = [](task *self) noexcept {
-                R &completed = static_cast<operation *>(self)->receiver;
-                if constexpr (detail::may_stop<ex::env_of_t<R>>) {
-                    if (ex::get_stop_token(ex::get_env(completed)).stop_requested()) {
-                        ex::set_stopped(static_cast<R &&>(completed));
-                        return;
-                    }
-                }
-                ex::set_value(static_cast<R &&>(completed));
+                detail::complete_scheduled(static_cast<operation *>(self)->receiver);
             };
         }
         operation(operation &&) = delete;
@@ -133,10 +126,7 @@ class progress_loop::scheduler {
         progress_loop *loop;
 
         template <class, class... Env> static consteval auto get_completion_signatures() {
-            if constexpr (detail::may_stop<Env...>)
-                return ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>();
-            else
-                return ex::completion_signatures<ex::set_value_t()>();
+            return detail::schedule_completions<Env...>();
         }
         template <ex::receiver R> auto connect(R r) const { return operation<R>(loop, static_cast<R &&>(r)); }
         environment get_env() const noexcept { return {loop}; }
@@ -171,35 +161,51 @@ struct sync_wait_env {
 #endif
 };
 
-template <class Result> struct sync_wait_state {
-    progress_loop loop;
+/** What a thread that waits for a sender gets. */
+template <class Result> struct waited_for {
     std::exception_ptr error;
     std::optional<Result> result;
+
+    /** When it is over. */
+    std::optional<Result> take() {
+        if (error)
+            std::rethrow_exception(static_cast<std::exception_ptr &&>(error));
+        return static_cast<std::optional<Result> &&>(result);
+    }
 };
 
-template <class Result> struct sync_wait_receiver {
+/** `State` is a waited_for, and has `finish()`, which lets the thread go on and is the last access to it, and
+ *  `get_env()`. */
+template <class State> struct waiting_receiver {
     using receiver_concept = ex::receiver_t;
-    sync_wait_state<Result> *state;
+    State *state;
 
     template <class... Vs>
-    requires std::is_constructible_v<Result, Vs...>
+    requires std::is_constructible_v<typename decltype(State::result)::value_type, Vs...>
     void set_value(Vs &&...values) &&noexcept {
         try {
             state->result.emplace(static_cast<Vs &&>(values)...);
         } catch (...) {
             state->error = std::current_exception();
         }
-        state->loop.finish();
+        state->finish();
     }
     template <class E> void set_error(E &&error) &&noexcept {
         if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
             state->error = static_cast<E &&>(error);
         else
             state->error = std::make_exception_ptr(static_cast<E &&>(error));
-        state->loop.finish();
+        state->finish();
     }
-    void set_stopped() &&noexcept { state->loop.finish(); }
-    sync_wait_env get_env() const noexcept { return {&state->loop}; }
+    void set_stopped() &&noexcept { state->finish(); }
+    auto get_env() const noexcept { return state->get_env(); }
+};
+
+template <class Result> struct sync_wait_state : waited_for<Result> {
+    progress_loop loop;
+
+    void finish() noexcept { loop.finish(); }
+    sync_wait_env get_env() noexcept { return {&loop}; }
 };
 
 } // namespace detail
@@ -217,13 +223,12 @@ struct sync_wait_t {
                 "thence::sync_wait: called inside the completion of an MPI operation, where no other "
                 "operation can complete on this thread; put continues_on(scheduler) before it, or "
                 "go on with let_value() or co_await instead of waiting");
-        detail::sync_wait_state<result> state;
-        auto operation = ex::connect(static_cast<S &&>(s), detail::sync_wait_receiver<result>{&state});
+        using state_type = detail::sync_wait_state<result>;
+        state_type state;
+        auto operation = ex::connect(static_cast<S &&>(s), detail::waiting_receiver<state_type>{&state});
         ex::start(operation);
         state.loop.run();
-        if (state.error)
-            std::rethrow_exception(static_cast<std::exception_ptr &&>(state.error));
-        return static_cast<std::optional<result> &&>(state.result);
+        return state.take();
     }
 };
 inline constexpr sync_wait_t sync_wait{};

@@ -6,11 +6,10 @@
 // `done`.
 
 #include <atomic>
-#include <exception>
-#include <optional>
 #include <stdexcept>
 
 #include <thence/pools/scheduler.hpp>
+#include <thence/senders/sync_wait.hpp>
 
 namespace thence::detail {
 
@@ -27,36 +26,13 @@ struct pools_wait_env {
 #endif
 };
 
-template <class Result> struct pools_wait_state {
+template <class Result> struct pools_wait_state : waited_for<Result> {
     pools_state *pools;
-    std::exception_ptr error;
-    std::optional<Result> result;
     std::atomic<bool> done{false};
-};
 
-template <class Result> struct pools_wait_receiver {
-    using receiver_concept = ex::receiver_t;
-    pools_wait_state<Result> *state;
-
-    template <class... Vs>
-    requires std::is_constructible_v<Result, Vs...>
-    void set_value(Vs &&...values) &&noexcept {
-        try {
-            state->result.emplace(static_cast<Vs &&>(values)...);
-        } catch (...) {
-            state->error = std::current_exception();
-        }
-        state->done.store(true, std::memory_order_release);
-    }
-    template <class E> void set_error(E &&error) &&noexcept {
-        if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
-            state->error = static_cast<E &&>(error);
-        else
-            state->error = std::make_exception_ptr(static_cast<E &&>(error));
-        state->done.store(true, std::memory_order_release);
-    }
-    void set_stopped() &&noexcept { state->done.store(true, std::memory_order_release); }
-    pools_wait_env get_env() const noexcept { return {state->pools}; }
+    explicit pools_wait_state(pools_state &with) : pools(&with) {}
+    void finish() noexcept { done.store(true, std::memory_order_release); }
+    pools_wait_env get_env() const noexcept { return {pools}; }
 };
 
 inline void must_be_able_to_wait(const pools_state &pools) {
@@ -74,16 +50,15 @@ inline void must_be_able_to_wait(const pools_state &pools) {
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
     using result = typename values_before<ex::completion_signatures_of_t<S, pools_wait_env>>::type;
     must_be_able_to_wait(pools);
-    pools_wait_state<result> state{&pools, {}, {}};
-    auto operation = ex::connect(static_cast<S &&>(s), pools_wait_receiver<result>{&state});
+    using state_type = pools_wait_state<result>;
+    state_type state(pools);
+    auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
     pools.worker_host.arena().execute([&] {
         ex::start(operation);
         auto done = [&state] { return state.done.load(std::memory_order_acquire); };
         pools.workers.drain_until(done);
     });
-    if (state.error)
-        std::rethrow_exception(static_cast<std::exception_ptr &&>(state.error));
-    return static_cast<std::optional<result> &&>(state.result);
+    return state.take();
 }
 
 } // namespace thence::detail

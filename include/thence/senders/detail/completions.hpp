@@ -74,6 +74,21 @@ struct mpi_completions<Value, Stopped, ex::completion_signatures<Sigs...>> {
 template <class... Env> inline constexpr bool may_stop = true;
 template <class Env> inline constexpr bool may_stop<Env> = !ex::unstoppable_token<ex::stop_token_of_t<Env>>;
 
+/** How the sender of a scheduler of ours completes: as soon as its task runs, or stopped if it was asked to before. */
+template <class... Env>
+using schedule_completions =
+    std::conditional_t<may_stop<Env...>, ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>,
+                       ex::completion_signatures<ex::set_value_t()>>;
+template <class R> void complete_scheduled(R &receiver) noexcept {
+    if constexpr (may_stop<ex::env_of_t<R>>) {
+        if (ex::get_stop_token(ex::get_env(receiver)).stop_requested()) {
+            ex::set_stopped(static_cast<R &&>(receiver));
+            return;
+        }
+    }
+    ex::set_value(static_cast<R &&>(receiver));
+}
+
 } // namespace thence::detail
 
 #endif
