@@ -3,9 +3,10 @@
 """usage: check_files.py ROOT
 
 Every source names its licence in its first lines. No C or C++ file is longer than a reader can hold: more than 400
-lines of code is a warning, more than 500 a fault.
+lines of code is a warning, more than 500 a fault. No file has what a merge leaves where both sides changed the same.
 """
 
+import re
 import sys
 from pathlib import Path
 
@@ -17,6 +18,7 @@ SOURCE_SUFFIXES = CODE | {".py", ".sh", ".cmake", ".map", ".pml", ".in"}
 SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}
 WITHOUT = {"thence.pc.in"}  # installed where a reader finds the LICENSE beside it
 WARN, FAIL = 400, 500
+MERGE_LEFT = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
 
 
 def is_source(path):
@@ -30,10 +32,12 @@ def code_lines(text):
 def check(root):
     faults, warnings, seen = [], [], 0
     for path in files(root):
+        text = (Path(root) / path).read_text(errors="replace")
+        if left := MERGE_LEFT.search(text):
+            faults.append(f"{path}:{text.count(chr(10), 0, left.start()) + 1}: left by a merge")
         if not is_source(path):
             continue
         seen += 1
-        text = (Path(root) / path).read_text(errors="replace")
         if SPDX not in "\n".join(text.splitlines()[:3]):
             faults.append(f"{path}:1: no line `{SPDX}` among the first three")
         if path.suffix in CODE:

@@ -85,6 +85,11 @@ class Files(unittest.TestCase):
         self.assertEqual(len(self.check("a.cpp", "int a;\n")[0]), 1)
         self.assertEqual(self.check("a.cpp", f"// {check_files.SPDX}\nint a;\n")[0], [])
 
+    def test_what_a_merge_left_is_caught(self):
+        faults = self.check("a.md", "# Changes\n" + "<" * 7 + " HEAD\n")[0]
+        self.assertEqual(faults, ["a.md:2: left by a merge"])
+        self.assertEqual(self.check("a.md", "Title\n=======\n")[0], [])
+
     def test_a_long_file_is_caught_and_comments_do_not_count(self):
         head = f"// {check_files.SPDX}\n"
         self.assertEqual(self.check("a.cpp", head + "/*\n" + "text\n" * 600 + "*/\n")[:2], ([], []))
