@@ -118,10 +118,14 @@ template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> re
 template <class Condition> void progress_until(Condition &&condition) {
     detail::backoff backoff;
     while (!condition()) {
-        check(thence_progress(), "make progress");
+        long ran = 0;
+        check(thence_progress_some(&ran), "make progress");
         if (condition())
             return;
-        backoff.pause();
+        if (ran > 0)
+            backoff.reset();
+        else
+            backoff.pause();
     }
 }
 

@@ -159,6 +159,12 @@ THENCE_EXPORT int thence_get_failed(MPI_Request cr, int *count, void **data);
  *  @note Threads: any. Inside a callback it makes progress and runs nothing. */
 THENCE_EXPORT int thence_progress(void);
 
+/** @brief As thence_progress(), and tells whether there was anything to do, for loops that pause when there was not.
+ *  @param[out] count continuations that have run in this call, on this thread.
+ *  @return `MPI_ERR_ARG` (null `count`); `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *  @note Threads: any. */
+THENCE_EXPORT int thence_progress_some(long *count);
+
 /** What is in force for a continuation request, and what the library runs on. */
 typedef struct thence_cr_info {
     unsigned flags;         /**< `THENCE_CR_` options in force */

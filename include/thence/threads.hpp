@@ -108,7 +108,10 @@ inline void poll_until_done(blocked &self) {
     std::unique_lock lock(self.mutex);
     while (!self.done) {
         lock.unlock();
-        thence_progress();
+        long ran = 0;
+        thence_progress_some(&ran);
+        if (ran > 0)
+            backoff.reset();
         lock.lock();
         if (self.done)
             break;

@@ -234,15 +234,25 @@ int thence_get_failed(MPI_Request cr, int *count, void **data) {
     return MPI_SUCCESS;
 }
 
-int thence_progress(void) {
-    if (continuation::run_ready(LONG_MAX) != 0) {
-        return MPI_SUCCESS; // as in a test, MPI need not be asked; and the library is set up
+static inline int make_progress(long &count) {
+    if (const long ran = continuation::run_ready(LONG_MAX); ran != 0) {
+        count = ran; // as in a test, MPI need not be asked; and the library is set up
+        return MPI_SUCCESS;
     }
     if (const int code = continuation::set_up(); code != MPI_SUCCESS) {
         return fail(code);
     }
-    continuation::progress();
+    count = continuation::progress();
     return MPI_SUCCESS;
+}
+
+int thence_progress(void) {
+    long count = 0;
+    return make_progress(count);
+}
+
+int thence_progress_some(long *count) {
+    return count == nullptr ? fail(MPI_ERR_ARG) : make_progress(*count);
 }
 
 int thence_cr_query(MPI_Request cr, thence_cr_info *info) {

@@ -125,6 +125,18 @@ TEST_F(queue_of_tasks, polls_until_no_operation_is_outstanding) {
     EXPECT_GE(host.yields, 2) << "polls that find nothing let others go first";
 }
 
+TEST_F(queue_of_tasks, a_poll_that_completes_one_operation_and_begins_another_has_found_something) {
+    queue.begin_operation();
+    host.in_progress = [&] {
+        if (host.polls < 1000)
+            queue.begin_operation(); // as what follows inline does
+        queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(host.polls, 1000);
+    EXPECT_EQ(host.yields, 0);
+}
+
 TEST_F(queue_of_tasks, what_a_poll_finds_runs_before_the_next_one) {
     queue.begin_operation();
     host.in_progress = [&] {

@@ -209,6 +209,7 @@ TEST_P(arguments, calls_on_a_cr_refuse_null_pointers) {
     refused(thence_get_failed(c, &negative, nullptr), MPI_ERR_ARG, "get_failed, negative count");
     refused(thence_cr_query(c, nullptr), MPI_ERR_ARG, "query");
     refused(thence_stats(nullptr), MPI_ERR_ARG, "stats");
+    refused(thence_progress_some(nullptr), MPI_ERR_ARG, "progress");
     EXPECT_EQ(flag, 77);
     EXPECT_EQ(count, 1);
     EXPECT_EQ(thence_is_cr(c), 1);
@@ -219,6 +220,9 @@ TEST_P(arguments, nothing_works_after_finalize) {
     MPI_Request c = MPI_REQUEST_NULL;
     EXPECT_EQ(thence_cr_create(0, -1, MPI_INFO_NULL, &c), MPI_ERR_OTHER);
     EXPECT_EQ(thence_progress(), MPI_ERR_OTHER);
+    long ran = 77;
+    EXPECT_EQ(thence_progress_some(&ran), MPI_ERR_OTHER);
+    EXPECT_EQ(ran, 77);
     EXPECT_EQ(c, MPI_REQUEST_NULL);
     EXPECT_TRUE(reported().empty()) << "no error handler exists any more";
 }

@@ -65,6 +65,25 @@ TEST_P(polling, max_poll_bounds_one_test) {
     }
 }
 
+TEST_P(polling, progress_tells_how_many_it_ran) {
+    cr c(0, 1); // bounds tests, not this
+    cr only_polled(THENCE_CR_POLL_ONLY);
+    note n;
+    long ran = 77;
+    EXPECT_EQ(thence_progress_some(&ran), MPI_SUCCESS);
+    EXPECT_EQ(ran, 0);
+    ready(3, n, c);
+    ready(1, n, only_polled);
+    long all = 0;
+    for (int i = 0; i < 5; ++i) { // an engine that polls finds some in one call and runs them in the next
+        EXPECT_EQ(thence_progress_some(&ran), MPI_SUCCESS);
+        all += ran;
+        EXPECT_EQ(all, n.runs);
+    }
+    EXPECT_EQ(all, 3);
+    EXPECT_TRUE(only_polled.test());
+}
+
 TEST_P(polling, no_limit_runs_everything_in_one_test) {
     cr c(THENCE_CR_POLL_ONLY, -1);
     note n;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // thence::sync_wait makes progress, refuses where it could never return, and scopes wait for what is in flight.
+#include "sleeps.hpp"
 #include "support.hpp"
+
+#include <chrono>
+#include <thence/continuation.hpp>
 
 namespace {
 
@@ -51,6 +55,35 @@ TEST_P(waiting, a_task_awaits_operations) {
     };
     auto [total] = thence::sync_wait(sum()).value();
     EXPECT_EQ(total, 30);
+}
+
+// What goes on inline leaves no task for the loop: it has to learn otherwise that a poll has found something.
+TEST_P(waiting, does_not_sleep_while_every_poll_finds_something) {
+    constexpr int many = 2000;
+    int met = 0;
+    auto chain = [&]() -> ex::task<> {
+        while (++met < many) {
+            co_await completed_by_progress();
+        }
+    };
+    const unsigned long before = fake::sleeps_here();
+    thence::sync_wait(chain());
+    EXPECT_LT(fake::sleeps_here() - before, many / 10) << "in sync_wait()";
+
+    met = 0;
+    const unsigned long between = fake::sleeps_here();
+    ex::simple_counting_scope scope;
+    ex::spawn(chain() | ex::upon_error([](auto &&) noexcept {}), scope.get_token());
+    thence::progress_until([&] { return met == many; });
+    EXPECT_LT(fake::sleeps_here() - between, many / 10) << "in progress_until()";
+    ex::sync_wait(scope.join());
+}
+
+TEST_P(waiting, sleeps_while_polls_find_nothing) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(50);
+    const unsigned long before = fake::sleeps_here();
+    thence::progress_until([&] { return std::chrono::steady_clock::now() > end; });
+    EXPECT_GT(fake::sleeps_here(), before);
 }
 
 TEST_P(waiting, inside_a_completion_is_refused) {

@@ -72,8 +72,9 @@ public:
                     return;
                 continue;
             }
-            check(thence_progress(), "make progress");
-            if (run_timers()) {
+            long ran = 0;
+            check(thence_progress_some(&ran), "make progress");
+            if (run_timers() || ran > 0) {
                 pauses.reset();
                 continue;
             }

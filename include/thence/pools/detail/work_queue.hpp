@@ -152,7 +152,10 @@ public:
         call_and_unlock();
     }
     /** Before the operation is completed: then it may be gone, and the queue too. */
-    void end_operation() noexcept { operations_.fetch_sub(1, std::memory_order_release); }
+    void end_operation() noexcept {
+        ++this_thread().ended;
+        operations_.fetch_sub(1, std::memory_order_release);
+    }
     long operations() const noexcept { return operations_.load(std::memory_order_seq_cst); }
 
     /** By a task that is about to suspend itself: makes sure that somebody else looks. */
@@ -233,7 +236,8 @@ private:
         bool worker = false; // was called, or waits in a task of one that was
         int depth = 0;       // parts of the task, one inside the other
         bool polls = false;
-        task_list found; // while it polls
+        unsigned long ended = 0; // operations that completed on this thread, of any queue
+        task_list found;         // while it polls
         task_list found_urgent;
     };
     /** Not inlined, nor taken for a function that always returns the same: the compiler may keep the address of a
@@ -383,8 +387,8 @@ private:
         pool_task *again = again_.take();
         polling_ = true;
         lock_.unlock();
-        const long before = operations_.load(std::memory_order_relaxed);
         thread_state &here = this_thread();
+        const unsigned long ended = here.ended;
         here.queue = this;
         here.polls = true;
         host_.progress();
@@ -401,7 +405,7 @@ private:
             urgent_.push(*found);
         while (pool_task *const found = here.found.pop())
             waiting_.push(*found);
-        return has_task() || operations_.load(std::memory_order_relaxed) < before;
+        return has_task() || here.ended != ended; // what follows inline may have begun as many
     }
 
     drainer_host &host_;
