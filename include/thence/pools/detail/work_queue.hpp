@@ -8,8 +8,7 @@
 //
 // Invariants, under the lock.
 //  - While a task waits, a drainer that may take it looks or one is on its way (`coming_`). So a task that blocks or
-//  takes long keeps
-//    no other waiting: whoever takes one and leaves others behind calls for a drainer.
+//    takes long keeps no other waiting: whoever takes one and leaves others behind calls for a drainer.
 //  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
 //    A task that will suspend itself calls for another one before (call_another()).
 //  - At most one drainer polls, and only one that looks.
@@ -17,64 +16,13 @@
 // drainer reads `operations_` under it before it leaves: one of the two sees the other.
 
 #include <atomic>
-#include <cstddef>
 #include <mutex>
 #include <thread>
 
 #include <thence/detail/pause.hpp>
+#include <thence/pools/detail/task_list.hpp>
 
 namespace thence::detail {
-
-/** A few instructions when free, as it is nearly always; held for a few more. */
-class spin_mutex {
-public:
-    void lock() noexcept {
-        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);)
-            while (held_.load(std::memory_order_relaxed))
-                if (++spins % 64 == 0)
-                    std::this_thread::yield(); // the holder may have lost its core
-    }
-    void unlock() noexcept { held_.store(false, std::memory_order_release); }
-
-private:
-    std::atomic<bool> held_{false};
-};
-
-/** Belongs to one list at a time. Gone, perhaps, once it has run. */
-struct pool_task {
-    pool_task *next = nullptr;
-    void (*run)(pool_task *) noexcept = nullptr;
-};
-
-class task_list {
-public:
-    bool empty() const noexcept { return first_ == nullptr; }
-    void push(pool_task &added) noexcept {
-        added.next = nullptr;
-        (first_ == nullptr ? first_ : last_->next) = &added;
-        last_ = &added;
-    }
-    pool_task *pop() noexcept {
-        pool_task *const taken = first_;
-        if (taken != nullptr)
-            first_ = taken->next;
-        return taken;
-    }
-    /** All, linked. */
-    pool_task *take() noexcept {
-        pool_task *const all = first_;
-        first_ = nullptr;
-        return all;
-    }
-
-private:
-    pool_task *first_ = nullptr;
-    pool_task *last_ = nullptr; // if there is a first one
-};
-
-enum class urgency : bool { normal, high };
-
-class work_queue;
 
 /** What a drainer is lent. */
 class drainer_host {

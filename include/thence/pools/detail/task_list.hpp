@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_DETAIL_TASK_LIST_HPP
+#define THENCE_POOLS_DETAIL_TASK_LIST_HPP
+
+// Tasks of the pools, lists of them, and the lock of their queues.
+
+#include <atomic>
+#include <thread>
+
+namespace thence::detail {
+
+/** A few instructions when free, as it is nearly always; held for a few more. */
+class spin_mutex {
+public:
+    void lock() noexcept {
+        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);)
+            while (held_.load(std::memory_order_relaxed))
+                if (++spins % 64 == 0)
+                    std::this_thread::yield(); // the holder may have lost its core
+    }
+    void unlock() noexcept { held_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> held_{false};
+};
+
+/** Belongs to one list at a time. Gone, perhaps, once it has run. */
+struct pool_task {
+    pool_task *next = nullptr;
+    void (*run)(pool_task *) noexcept = nullptr;
+};
+
+class task_list {
+public:
+    bool empty() const noexcept { return first_ == nullptr; }
+    void push(pool_task &added) noexcept {
+        added.next = nullptr;
+        (first_ == nullptr ? first_ : last_->next) = &added;
+        last_ = &added;
+    }
+    pool_task *pop() noexcept {
+        pool_task *const taken = first_;
+        if (taken != nullptr)
+            first_ = taken->next;
+        return taken;
+    }
+    /** All, linked. */
+    pool_task *take() noexcept {
+        pool_task *const all = first_;
+        first_ = nullptr;
+        return all;
+    }
+
+private:
+    pool_task *first_ = nullptr;
+    pool_task *last_ = nullptr; // if there is a first one
+};
+
+enum class urgency : bool { normal, high };
+
+} // namespace thence::detail
+
+#endif
