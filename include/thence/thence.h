@@ -179,6 +179,7 @@ typedef struct thence_cr_info {
     const char *helper;     /**< helper thread: `running`, `not started`, or `not possible: ` and why */
     const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
                                  other values than the header that Thence was built with, and what to do */
+    int slow_ms;            /**< callbacks that take longer are told of (`THENCE_SLOW_CONTINUATION`); 0: none */
 } thence_cr_info;
 
 /** @brief Say what is in force.

@@ -6,6 +6,7 @@
 #include "continuation/attach.hpp"
 #include "continuation/info.hpp"
 #include "continuation/library.hpp"
+#include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
@@ -272,6 +273,7 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     info->hook = progress::hook_name();
     info->helper = progress::helper_state();
     info->abi = mpi::abi();
+    info->slow_ms = continuation::observing != nullptr ? continuation::observing->slow_ms() : 0;
     return MPI_SUCCESS;
 }
 

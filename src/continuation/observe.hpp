@@ -20,6 +20,7 @@ struct observer {
     std::uint64_t (*begin)(continuation &) noexcept;
     // `started`: what begin() returned; 0 if the callback was not run because its CR keeps failed continuations.
     void (*end)(continuation &, std::uint64_t started, int result) noexcept;
+    int (*slow_ms)() noexcept; // callbacks that take longer are told of; 0: none
 };
 
 // Null while nobody looks. Changes only while nothing is attached and no continuation request exists: in

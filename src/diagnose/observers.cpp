@@ -138,8 +138,8 @@ void trace_end(subject &c, std::uint64_t started, int result) noexcept {
 
 } // namespace
 
-const observer stall_observer{&stall_attached, &stall_nothing, &stall_nothing, &stall_begin, &stall_end};
-const observer trace_observer{&trace_attached, &trace_withdrawn, &trace_ready, &trace_begin, &trace_end};
+const observer stall_observer{&stall_attached, &stall_nothing, &stall_nothing, &stall_begin, &stall_end, &slow_ms};
+const observer trace_observer{&trace_attached, &trace_withdrawn, &trace_ready, &trace_begin, &trace_end, &slow_ms};
 
 void allow_records(std::size_t limit) noexcept {
     budget.store(limit, std::memory_order_relaxed);

@@ -5,6 +5,8 @@
 #include "diagnose/place.hpp"
 #include "diagnose/self.hpp"
 
+#include <algorithm>
+#include <climits>
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -53,6 +55,10 @@ void tell_of_callbacks_longer_than(std::chrono::milliseconds limit) noexcept {
 
 bool times_callbacks() noexcept {
     return limit_ns != 0;
+}
+
+int slow_ms() noexcept {
+    return static_cast<int>(std::min<std::uint64_t>(limit_ns / 1000000, INT_MAX));
 }
 
 void note_callback(const void *where, continuation::any_function callback, std::uint64_t started, std::uint64_t ended) {

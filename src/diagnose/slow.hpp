@@ -13,6 +13,7 @@ namespace thence::diagnose {
 // Zero: off. Before anything is observed.
 void tell_of_callbacks_longer_than(std::chrono::milliseconds limit) noexcept;
 bool times_callbacks() noexcept;
+int slow_ms() noexcept;
 
 // After a callback that ran from `started` to `ended` (nanoseconds).
 void note_callback(const void *where, continuation::any_function callback, std::uint64_t started, std::uint64_t ended);

@@ -51,7 +51,12 @@ private:
             }
         }
         static void complete(detail::pool_task *task) noexcept {
-            detail::complete_scheduled(static_cast<operation *>(task)->receiver);
+            auto *self = static_cast<operation *>(task);
+            const auto go = [self] { detail::complete_scheduled(self->receiver); };
+            if (self->state->slow_limit != 0 && self->state->mpi.is_here()) [[unlikely]]
+                detail::run_timed<R>(self->state->slow_limit, go);
+            else
+                go();
         }
         static void complete_in_arena(detail::pool_task *task) noexcept {
             static_cast<operation *>(task)->state->worker_host.arena().execute([task] { complete(task); });

@@ -20,6 +20,7 @@
 
 #include <oneapi/tbb/task.h>
 
+#include <thence/pools/detail/slow_task.hpp>
 #include <thence/pools/detail/state.hpp>
 
 namespace thence::detail {
@@ -167,6 +168,15 @@ private:
         self->state_->worker_host.arena().execute([self] { self->deliver(); });
     }
     void deliver() noexcept {
+        if (state_->slow_limit != 0 && keeps_poller()) [[unlikely]]
+            return run_timed<Operation>(state_->slow_limit, [this] { send(); });
+        send();
+    }
+    /** In a callback the library itself looks at the clock. */
+    bool keeps_poller() const noexcept {
+        return completing ? how_.method == handler::yield_while : state_->mpi.is_here();
+    }
+    void send() noexcept {
         switch (outcome_) {
         case outcome::values:
             return operation_->send_values();

@@ -9,6 +9,7 @@
 #include <stdexcept>
 
 #include <thence/pools/detail/hosts.hpp>
+#include <thence/pools/detail/slow_task.hpp>
 #include <thence/pools/mode.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
@@ -22,6 +23,7 @@ struct pools_state {
         const bool multiple = level == MPI_THREAD_MULTIPLE;
         worker_host.polls().create();
         mpi_host.polls().create();
+        slow_limit = detail::slow_limit(mpi_host.polls().cr());
         worker_host.attach(workers, multiple ? &watch : nullptr);
         mpi_host.attach(mpi, multiple ? &watch : nullptr);
         if (multiple)
@@ -86,6 +88,7 @@ struct pools_state {
 
     const thence::mode mode;
     int level = MPI_THREAD_SINGLE;
+    timer_time slow_limit = 0; // see slow_task.hpp
     arena_host worker_host;
     thread_host mpi_host;
     work_queue workers;

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_DETAIL_SLOW_TASK_HPP
+#define THENCE_POOLS_DETAIL_SLOW_TASK_HPP
+
+// Tells of tasks that keep a polling thread of the pools for longer than THENCE_SLOW_CONTINUATION, as the library does
+// of callbacks: once per kind of task, and again when one takes twice as long.
+
+#include <atomic>
+#include <cstdio>
+#include <string_view>
+
+#include <thence/error.hpp>
+#include <thence/thence.h>
+#include <thence/timers.hpp>
+
+namespace thence::detail {
+
+/** Nanoseconds; zero: nobody wants to know. */
+inline timer_time slow_limit(MPI_Request cr) {
+    thence_cr_info info{};
+    check(thence_cr_query(cr, &info), "ask for the limit of slow continuations");
+    return static_cast<timer_time>(info.slow_ms) * 1000000;
+}
+
+/** Of the compiler's name of run_timed() what tells a reader which task it was: where its first lambda is written (GCC:
+ *  in which function; Clang: in which line), or else the beginning of the type. */
+inline std::string_view place_of(std::string_view function) noexcept {
+    constexpr auto none = std::string_view::npos;
+    if (const auto at = function.find("(lambda at "); at != none)
+        return function.substr(at + 1, function.find(')', at) - at - 1);
+    if (const auto end = function.find("::<lambda("); end != none) {
+        auto begin = end;
+        for (int depth = 0; begin > 0; --begin) {
+            const char c = function[begin - 1];
+            depth += c == ')' || c == '>' ? 1 : c == '(' || c == '<' ? -1 : 0;
+            if (depth < 0 || (depth == 0 && (c == ',' || c == '=')))
+                break;
+        }
+        while (function[begin] == ' ')
+            ++begin;
+        return function.substr(begin, end - begin);
+    }
+    const auto at = function.find("What = ");
+    return function.substr(at == none ? 0 : at + 7, 200);
+}
+
+inline void tell_slow(timer_time took, std::string_view function) noexcept {
+    const std::string_view where = place_of(function);
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    std::fprintf(stderr,
+                 "thence[%d]: slow continuation: a task of %.*s ran for %.1f ms on a thread that polls for the pools\n"
+                 "thence[%d]:   no other continuation ran on this thread meanwhile, and it made no progress; let long "
+                 "work run on the workers: a mode without inline-completion, or continues_on(pools.workers())\n",
+                 rank, static_cast<int>(where.size()), where.data(), static_cast<double>(took) * 1e-6, rank);
+}
+
+/** Runs `go`, after which nothing of the task may be left. @tparam What tells which task it was. */
+template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexcept {
+    static std::atomic<timer_time> longest{0};
+    const timer_time started = timer_queue::now();
+    go();
+    const timer_time took = timer_queue::now() - started;
+    timer_time told = longest.load(std::memory_order_relaxed);
+    while (took >= limit && took >= 2 * told)
+        if (longest.compare_exchange_weak(told, took, std::memory_order_relaxed))
+            return tell_slow(took, __PRETTY_FUNCTION__);
+}
+
+} // namespace thence::detail
+
+#endif
