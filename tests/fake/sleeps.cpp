@@ -6,7 +6,7 @@
 
 static thread_local unsigned long sleeps = 0;
 
-unsigned long fake::sleeps_here() noexcept {
+unsigned long thence::fake::sleeps_here() noexcept {
     return sleeps;
 }
 

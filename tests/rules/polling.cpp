@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // poll_only and max_poll: who runs continuations then, and how many at a time.
 #include "library.hpp"
+#include "sleeps.hpp"
+
+#include <thence/continuation.hpp>
 
 namespace {
 
@@ -82,6 +85,35 @@ TEST_P(polling, progress_tells_how_many_it_ran) {
     }
     EXPECT_EQ(all, 3);
     EXPECT_TRUE(only_polled.test());
+}
+
+TEST_P(polling, progress_until_sleeps_only_where_polls_find_nothing) {
+    struct chain { // each continuation attaches the next one
+        MPI_Request c;
+        int left;
+        static int next(int, MPI_Status *, void *data) {
+            auto *self = static_cast<chain *>(data);
+            if (--self->left > 0) {
+                self->attach();
+            }
+            return MPI_SUCCESS;
+        }
+        void attach() {
+            MPI_Request r = world.start();
+            world.complete_in_progress(r);
+            EXPECT_EQ(thence_attach(1, &r, next, this, 0, MPI_STATUSES_IGNORE, c, nullptr), MPI_SUCCESS);
+        }
+    };
+    cr c(THENCE_CR_ENQUEUE_COMPLETE);
+    chain messages{c, 2000};
+    const unsigned long before = sleeps_here();
+    messages.attach();
+    thence::progress_until([&] { return messages.left == 0; });
+    const unsigned long between = sleeps_here();
+    EXPECT_LT(between - before, 200U);
+    int asked = 0;
+    thence::progress_until([&] { return ++asked > 1000; });
+    EXPECT_GT(sleeps_here(), between);
 }
 
 TEST_P(polling, no_limit_runs_everything_in_one_test) {
