@@ -183,18 +183,18 @@ public:
      *  @param in       the part of this process.
      *  @param out      contiguous room for all parts; only the root's is used.
      *  @param received how many elements come from each process, and where they go; only the root's is used. */
-    template <class S, class R> auto gatherv(S &&in, R &&out, parts received, int root = 0) const {
+    template <class S, class R> auto gatherv(S &&in, R &&out, const parts &received, int root = 0) const {
         return detail::exchange_parts<detail::parts_of::out>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(static_cast<parts &&>(received), root == rank()),
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, root == rank()),
             [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
                 return MPI_Igatherv(from.first, from.count, from.type, to.first, p.counts().data(), p.starts().data(),
                                     to.type, root, comm, request);
             });
     }
     /** @brief As gatherv(), and every process gets all parts. All of them give the same counts. */
-    template <class S, class R> auto allgatherv(S &&in, R &&out, parts received) const {
+    template <class S, class R> auto allgatherv(S &&in, R &&out, const parts &received) const {
         return detail::exchange_parts<detail::parts_of::out>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(static_cast<parts &&>(received), true),
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, true),
             [comm = comm_](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
                 return MPI_Iallgatherv(from.first, from.count, from.type, to.first, p.counts().data(),
                                        p.starts().data(), to.type, comm, request);
@@ -204,9 +204,9 @@ public:
      *  @param in   all parts, contiguous; only the root's is used.
      *  @param sent how many elements go to each process, and where they lie; only the root's is used.
      *  @param out  room for the part of this process. */
-    template <class S, class R> auto scatterv(S &&in, parts sent, R &&out, int root = 0) const {
+    template <class S, class R> auto scatterv(S &&in, const parts &sent, R &&out, int root = 0) const {
         return detail::exchange_parts<detail::parts_of::in>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(static_cast<parts &&>(sent), root == rank()),
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(sent, root == rank()),
             [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
                 return MPI_Iscatterv(from.first, p.counts().data(), p.starts().data(), from.type, to.first, to.count,
                                      to.type, root, comm, request);
@@ -215,14 +215,13 @@ public:
     /** @brief As alltoall(), with parts that may differ in size. Both buffers are contiguous.
      *  @param sent     how many elements go to each process, and where they lie in `in`.
      *  @param received how many elements come from each process, and where they go in `out`. */
-    template <class S, class R> auto alltoallv(S &&in, parts sent, R &&out, parts received) const {
+    template <class S, class R> auto alltoallv(S &&in, const parts &sent, R &&out, const parts &received) const {
         detail::check_both<S, R>();
         detail::check_parts<S>();
         detail::check_parts<R>();
         return detail::on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
-                                  [comm = comm_, all = processes(), sent = static_cast<parts &&>(sent),
-                                   received = static_cast<parts &&>(received)](const auto &from, const auto &to,
-                                                                               MPI_Request *request) -> int {
+                                  [comm = comm_, all = processes(), sent, received](const auto &from, const auto &to,
+                                                                                    MPI_Request *request) -> int {
                                       if (!sent.fit(all, from.count()) || !received.fit(all, to.count()))
                                           return MPI_ERR_COUNT;
                                       detail::described out_of;
@@ -327,8 +326,8 @@ private:
     communicator(MPI_Comm comm, bool owns) noexcept : comm_(comm), owns_(owns) {}
 
     std::size_t processes() const noexcept { return static_cast<std::size_t>(size()); }
-    detail::placed_parts place_of(parts &&given, bool used) const {
-        return {static_cast<parts &&>(given), used, processes(), static_cast<std::size_t>(rank())};
+    detail::placed_parts place_of(const parts &given, bool used) const {
+        return {given, used, processes(), static_cast<std::size_t>(rank())};
     }
     template <class B, class Op> static consteval void check_in_place() {
         detail::check_reduction<B, Op>();
