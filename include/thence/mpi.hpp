@@ -12,13 +12,18 @@
  *      }
  *
  *  Each member function returns a sender: to `co_await`, to join with `when_all`, to wait for with thence::sync_wait().
- *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp; how errors, stop
- * requests and threads are dealt with, in transform_mpi.hpp. A stop request cancels receives that are pending, and
- * nothing else.
+ *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp and
+ *  senders/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
+ *  cancels receives that are pending, and nothing else.
  *
  *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
- * before; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for receives whose stop token may be
- * asked to stop. */
+ *  before, in the order of the arguments; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for
+ *  receives whose stop token may be asked to stop.
+ *
+ *  Memory: nothing is allocated, except by reductions of strided views, and for counts of parts that differ in size.
+ *
+ *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations are started by one
+ *  thread at a time, in the same order on all processes. */
 
 #include <thence/senders/message_status.hpp>
 #include <thence/senders/reduction.hpp>
