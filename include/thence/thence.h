@@ -79,8 +79,9 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.
  *  @param count    number of requests, at least 0.
  *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
- *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable
- * (without libthence, waiting for one yourself may give an empty status: it was completed for its continuation). A null
+ *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable:
+ *                  all their continuations and your own completion call get the status, whenever the operation was
+ *                  complete (without libthence only those that came before may, others an empty status). A null
  *                  or inactive request counts as complete with an empty status.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
