@@ -10,7 +10,8 @@
  *  stands for a set of continuations.
  *
  *  Every function returns an MPI error code. A bad argument is reported through the error handler of
- *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. Every function may be called between
+ *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets the
+ *  error handler of its own object, and no other. Every function may be called between
  *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
  *  otherwise. *No live CR*, wherever it is an error, is `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was
  *  freed.

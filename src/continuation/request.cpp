@@ -52,7 +52,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     flags_ = options.flags;
     max_poll_ = options.max_poll;
     failed_.clear();
-    error_ = MPI_SUCCESS;
+    first_failure_ = {};
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     set_reported(true);
@@ -181,10 +181,12 @@ bool continuation_request::add_waiter(engine::operation &op) {
     return true;
 }
 
-void continuation_request::add_failed(void *data, int error) {
+void continuation_request::add_failed(void *data, int error, bool handled) {
     std::scoped_lock guard(mutex_);
     failed_.push_back(data);
-    error_ = error_ == MPI_SUCCESS ? error : error_;
+    if (first_failure_.error == MPI_SUCCESS) {
+        first_failure_ = {error, handled};
+    }
 }
 
 int continuation_request::take_failed(int capacity, void **data) {
@@ -195,9 +197,9 @@ int continuation_request::take_failed(int capacity, void **data) {
     return n;
 }
 
-int continuation_request::take_error() noexcept {
+continuation_request::failure continuation_request::take_error() noexcept {
     std::scoped_lock guard(mutex_);
-    return std::exchange(error_, MPI_SUCCESS);
+    return std::exchange(first_failure_, {});
 }
 
 } // namespace thence::continuation

@@ -158,6 +158,7 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
     };
     fail(1);
     fail(3);
+    EXPECT_FALSE(reported().empty());
     world.complete(tickets[0]);
     world.complete(tickets[2]);
     int code = MPI_SUCCESS;
@@ -165,7 +166,7 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
         code = thence_test(&c, &flag, MPI_STATUS_IGNORE);
     }
     EXPECT_EQ(code, MPI_ERR_TRUNCATE) << "the first failure";
-    reported();
+    EXPECT_TRUE(reported().empty()) << "the operation's own error handler has been told";
     EXPECT_TRUE(c.test()) << "told once";
     EXPECT_EQ(n[0].runs, 1);
     EXPECT_EQ(n[1].runs, 0);
@@ -194,10 +195,11 @@ TEST_P(failures, invoke_failed_runs_the_callback_with_the_error) {
     world.complete(t, failing(MPI_ERR_TRUNCATE));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
+    reported();
     int flag = 0;
     EXPECT_EQ(thence_test(&c, &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
     EXPECT_EQ(flag, 1);
-    reported();
+    EXPECT_TRUE(reported().empty());
 }
 
 TEST_P(failures, a_callback_that_returns_an_error_is_reported) {
