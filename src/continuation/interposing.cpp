@@ -165,8 +165,11 @@ bool cr_is_ready(MPI_Request request) noexcept {
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
-    progress();
-    run_own(*cr);
+    {
+        const busy_scope polling;
+        engine::current->progress();
+    }
+    run_own(*cr); // no more than its max_poll
     return cr->idle();
 }
 
