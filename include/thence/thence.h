@@ -83,7 +83,8 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable:
  *                  all their continuations and your own completion call get the status, whenever the operation was
  *                  complete (without libthence only those that came before may, others an empty status). A null
- *                  or inactive request counts as complete with an empty status.
+ *                  or inactive request counts as complete with an empty status; so does a continuation request that
+ *                  becomes complete, with the error that a test of it would return.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
  *  @param flags    `THENCE_` options, or 0.

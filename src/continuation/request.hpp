@@ -113,7 +113,8 @@ public:
     }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
-    // Registers `op` to complete when this CR becomes idle. False if it is idle now.
+    // Registers `op` to complete when this CR becomes idle. False if it is idle now. The results of `op` are then an
+    // empty status and the error that a test would return.
     bool add_waiter(engine::operation &op);
 
     // `handled`: it is that of an operation, which MPI has told the error handler of its object.

@@ -186,6 +186,36 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
     EXPECT_EQ(count, 0);
 }
 
+TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
+    for (const bool failed_before : {false, true}) {
+        cr inner(THENCE_CR_REPORT_FAILED);
+        cr outer(THENCE_CR_ENQUEUE_COMPLETE);
+        note n;
+        note end;
+        MPI_Status status{};
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        attach(r, n, inner);
+        const auto fail = [&] {
+            world.complete(t, failing(MPI_ERR_TRUNCATE));
+            EXPECT_TRUE(eventually([&] { return inner.registered() == 0; }));
+        };
+        if (failed_before) {
+            fail();
+        }
+        MPI_Request continued = inner;
+        EXPECT_EQ(attach(continued, end, outer, &status), 0);
+        if (!failed_before) {
+            fail();
+        }
+        EXPECT_TRUE(eventually([&] { return end.runs == 1; }));
+        EXPECT_EQ(end.error, MPI_ERR_TRUNCATE);
+        EXPECT_EQ(status.MPI_ERROR, MPI_ERR_TRUNCATE);
+        EXPECT_TRUE(inner.test()) << "told once";
+    }
+    reported();
+}
+
 TEST_P(failures, invoke_failed_runs_the_callback_with_the_error) {
     cr c(THENCE_CR_REPORT_FAILED);
     note n;
