@@ -130,7 +130,8 @@ THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 THENCE_EXPORT int thence_start(MPI_Request *cr);
 
 /** @brief Free a continuation request. Continuations registered with it still run; the CR goes with the last.
- *  Those that waited for a test of it, or for its start, then run like any other.
+ *  Those that waited for a test of it, or for its start, then run like any other; at the latest in `MPI_Finalize`, if
+ *  their operations are complete by then.
  *  @param[in,out] cr set to `MPI_REQUEST_NULL`.
  *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). */
 THENCE_EXPORT int thence_free(MPI_Request *cr);
