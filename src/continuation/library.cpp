@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 namespace thence::continuation {
 
@@ -79,7 +80,18 @@ int at_finalize(MPI_Comm, int, void *, void *) {
 
 bool wants_helper() noexcept {
     const char *setting = std::getenv("THENCE_PROGRESS");
-    return setting != nullptr && std::strcmp(setting, "thread") == 0;
+    if (setting == nullptr) {
+        return false;
+    }
+    const std::string_view way(setting);
+    if (way != "thread" && way != "off" && way != "0" && !way.empty()) {
+        std::fprintf(
+            stderr,
+            "thence: THENCE_PROGRESS=%s: no such way. Write thread (the library's own thread makes progress too)"
+            " or off (MPI calls alone do). It is off.\n",
+            setting);
+    }
+    return way == "thread";
 }
 
 } // namespace
