@@ -87,17 +87,39 @@ TEST_F(typed, a_count_of_what_did_not_come_is_an_error) {
     });
 }
 
+int errors_raised = 0;
+void count_error(MPI_Comm *, int *, ...) {
+    ++errors_raised;
+}
+
 TEST_F(typed, processes_that_mpi_leaves_out_have_an_empty_communicator) {
+    // Where errors that belong to no communicator go: to these two. By default they end the job.
+    MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
+    MPI_Comm_create_errhandler(count_error, &counting);
+    const std::array<MPI_Comm, 2> raised_on{MPI_COMM_WORLD, MPI_COMM_SELF};
+    std::array<MPI_Errhandler, 2> before{};
+    for (std::size_t i = 0; i != 2; ++i) {
+        MPI_Comm_get_errhandler(raised_on[i], &before[i]);
+        MPI_Comm_set_errhandler(raised_on[i], counting);
+    }
     const int dims = 1;
     const int period = 0;
     MPI_Comm cart = MPI_COMM_NULL;
     MPI_Cart_create(comm.get(), 1, &dims, &period, 0, &cart);
-    const thence::communicator first = thence::communicator::owning(cart);
-    EXPECT_EQ(static_cast<bool>(first), me == 0);
-    EXPECT_EQ(first.size(), me == 0 ? 1 : 0);
-    EXPECT_EQ(first.rank(), me == 0 ? 0 : MPI_PROC_NULL);
-    const thence::communicator same = comm.split(me == 0 ? 0 : MPI_UNDEFINED);
-    EXPECT_EQ(static_cast<bool>(same), me == 0);
+    {
+        const thence::communicator first = thence::communicator::owning(cart);
+        EXPECT_EQ(static_cast<bool>(first), me == 0);
+        EXPECT_EQ(first.size(), me == 0 ? 1 : 0);
+        EXPECT_EQ(first.rank(), me == 0 ? 0 : MPI_PROC_NULL);
+        const thence::communicator same = comm.split(me == 0 ? 0 : MPI_UNDEFINED);
+        EXPECT_EQ(static_cast<bool>(same), me == 0);
+    }
+    EXPECT_EQ(errors_raised, 0);
+    for (std::size_t i = 0; i != 2; ++i) {
+        MPI_Comm_set_errhandler(raised_on[i], before[i]);
+        MPI_Errhandler_free(&before[i]);
+    }
+    MPI_Errhandler_free(&counting);
 }
 
 TEST_F(typed, a_bad_rank_is_an_error_of_the_call) {

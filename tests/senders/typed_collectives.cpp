@@ -187,6 +187,8 @@ TEST_F(typed, an_operation_of_the_users_own_on_structs) {
 }
 
 TEST_F(typed, characters_are_numbers_in_reductions) {
+    EXPECT_EQ(thence::detail::number_type<char>(), std::is_signed_v<char> ? MPI_INT8_T : MPI_UINT8_T);
+    EXPECT_EQ(thence::detail::mpi_type<char>(), MPI_CHAR);
     run([&]() -> ex::task<> {
         char letter = static_cast<char>('a' + me);
         co_await comm.allreduce(letter, thence::maximum());
