@@ -12,58 +12,23 @@
  *      }
  *
  *  Each member function returns a sender: to `co_await`, to join with `when_all`, to wait for with thence::sync_wait().
- *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp; how errors, stop
- * requests and threads are dealt with, in transform_mpi.hpp. A stop request cancels receives that are pending, and
- * nothing else.
+ *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp and
+ *  senders/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
+ *  cancels receives that are pending, and nothing else.
  *
  *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
- * before; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for receives whose stop token may be
- * asked to stop. */
+ *  before, in the order of the arguments; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for
+ *  receives whose stop token may be asked to stop.
+ *
+ *  Memory: nothing is allocated, except by reductions of strided views, and for counts of parts that differ in size.
+ *
+ *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations are started by one
+ *  thread at a time, in the same order on all processes. */
 
-#include <thence/senders/buffer.hpp>
-#include <thence/transform_mpi.hpp>
+#include <thence/senders/message_status.hpp>
+#include <thence/senders/reduction.hpp>
 
 namespace thence {
-
-/** @brief What a receive has got. */
-class message_status {
-public:
-    explicit message_status(const MPI_Status &status) noexcept : status_(status) {}
-    int source() const noexcept { return status_.MPI_SOURCE; }
-    int tag() const noexcept { return status_.MPI_TAG; }
-    /** @return how many elements of type T came. */
-    template <class T> std::size_t count() const noexcept {
-        int found = 0;
-        if constexpr (detail::has_mpi_type<T>) {
-            MPI_Get_count(&status_, detail::mpi_type<T>(), &found);
-            return static_cast<std::size_t>(found);
-        } else {
-            MPI_Get_count(&status_, MPI_BYTE, &found);
-            return static_cast<std::size_t>(found) / sizeof(T);
-        }
-    }
-    const MPI_Status &get() const noexcept { return status_; }
-
-private:
-    MPI_Status status_;
-};
-
-namespace detail {
-
-/** The sender of an operation on one buffer: an owning one moves in and is sent back. `call(elements, request)`. */
-template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call call, Given... options) {
-    if constexpr (moves_in<B>)
-        return transform_mpi(
-            ex::just(static_cast<B &&>(buffer)),
-            [call](std::remove_cvref_t<B> &held, MPI_Request *request) { return call(elements_of(held), request); },
-            options...);
-    else
-        return transform_mpi(
-            ex::just(), [call, where = elements_of(buffer)](MPI_Request *request) { return call(where, request); },
-            options...);
-}
-
-} // namespace detail
 
 /** @brief A communicator handle. world(), self() and view() only name one; duplicate(), split() own what they made: the
  *         destructor frees it, so all its processes destroy it. Owned ones return errors (`MPI_ERRORS_RETURN`), which
@@ -73,8 +38,11 @@ public:
     static communicator world() noexcept { return communicator(MPI_COMM_WORLD, false); }
     static communicator self() noexcept { return communicator(MPI_COMM_SELF, false); }
     static communicator view(MPI_Comm comm) noexcept { return communicator(comm, false); }
-    /** @brief Takes over a communicator that the caller has made. */
+    /** @brief Takes over a communicator that the caller has made. Of `MPI_COMM_NULL`, which MPI gives to processes that
+     *         it leaves out, an empty handle. */
     static communicator owning(MPI_Comm comm) {
+        if (comm == MPI_COMM_NULL)
+            return communicator(comm, false);
         MPI_Comm_set_errhandler(comm, thence_errors_return());
         return communicator(comm, true);
     }
@@ -96,191 +64,288 @@ public:
         check(MPI_Comm_dup(comm_, &made), "duplicate a communicator");
         return owning(made);
     }
-    /** @brief Collective, and blocks. Processes of one color form one. @throws thence::error */
+    /** @brief Collective, and blocks. Processes of one color form one; with `MPI_UNDEFINED` a process gets an empty
+     *         handle. @throws thence::error */
     communicator split(int color, int key = 0) const {
         MPI_Comm made = MPI_COMM_NULL;
         check(MPI_Comm_split(comm_, color, key, &made), "split a communicator");
-        return made == MPI_COMM_NULL ? communicator(made, false) : owning(made);
+        return owning(made);
     }
     MPI_Comm get() const noexcept { return comm_; }
+    /** @return whether this process is in a communicator: false for an empty handle, on which nothing else works. */
+    explicit operator bool() const noexcept { return comm_ != MPI_COMM_NULL; }
+    /** @return the rank of this process; `MPI_PROC_NULL` of an empty handle. */
     int rank() const noexcept {
-        int result = 0;
-        MPI_Comm_rank(comm_, &result);
+        int result = MPI_PROC_NULL;
+        if (comm_ != MPI_COMM_NULL)
+            MPI_Comm_rank(comm_, &result);
         return result;
     }
+    /** @return the number of processes; 0 of an empty handle. */
     int size() const noexcept {
         int result = 0;
-        MPI_Comm_size(comm_, &result);
+        if (comm_ != MPI_COMM_NULL)
+            MPI_Comm_size(comm_, &result);
         return result;
     }
 
-    /** @brief Complete when the buffer may be used again. */
-    template <detail::buffer_like B> auto send(B &&buffer, int to, int tag = 0) const {
-        return detail::on_buffer(
-            static_cast<B &&>(buffer),
-            [comm = comm_, to, tag](const auto &where, MPI_Request *request) {
-                return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
-                    return MPI_Isend(first, count, type, to, tag, comm, request);
-                });
-            },
-            uncancellable);
+    /** @brief Sends the elements. Complete when the buffer may be used again.
+     *  @param buffer what to send, see senders/buffer.hpp.
+     *  @param to     the rank of the receiver, or `MPI_PROC_NULL`. */
+    template <class B> auto send(B &&buffer, int to, int tag = 0) const {
+        return start_send(static_cast<B &&>(buffer), to, tag, MPI_Isend);
     }
     /** @brief As send(), complete when the receiver has matched it too: what back-pressure needs. */
-    template <detail::buffer_like B> auto ssend(B &&buffer, int to, int tag = 0) const {
-        return detail::on_buffer(
-            static_cast<B &&>(buffer),
-            [comm = comm_, to, tag](const auto &where, MPI_Request *request) {
-                return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
-                    return MPI_Issend(first, count, type, to, tag, comm, request);
-                });
-            },
-            uncancellable);
+    template <class B> auto ssend(B &&buffer, int to, int tag = 0) const {
+        return start_send(static_cast<B &&>(buffer), to, tag, MPI_Issend);
     }
-    /** @brief Receives at most as many elements as there is room for. Sends message_status. Can be cancelled. */
-    template <detail::buffer_like B> auto recv(B &&buffer, int from = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
+    /** @brief Receives at most as many elements as there is room for. Can be cancelled.
+     *
+     *  Sends message_status, after a buffer that was moved in. A longer message is an error of class
+     *  `MPI_ERR_TRUNCATE`, a shorter one none: message_status::count() tells. */
+    template <class B> auto recv(B &&buffer, int from = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
+        detail::check_buffer<B>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "recv: the buffer is const");
         return detail::on_buffer(
             static_cast<B &&>(buffer),
-            [comm = comm_, from, tag](const auto &where, MPI_Request *request) {
-                return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
-                    return MPI_Irecv(first, count, type, from, tag, comm, request);
-                });
+            [comm = comm_, from, tag](const auto &where, MPI_Request *request) -> int {
+                detail::described room;
+                const int code = room.describe(where);
+                return code != MPI_SUCCESS ? code
+                                           : MPI_Irecv(room.first, room.count, room.type, from, tag, comm, request);
             },
             detail::status_as<message_status>());
     }
-    /** @brief Both at once. Sends message_status. The buffers are lvalues or views. */
-    template <detail::buffer_like S, detail::buffer_like R>
-    auto sendrecv(S &&out, int to, R &&in, int from, int tag = 0) const {
-        static_assert(!detail::moves_in<S> && !detail::moves_in<R>, "sendrecv: pass lvalues or views as buffers");
+    /** @brief Both at once. Sends message_status, after buffers that were moved in, `out` first. */
+    template <class S, class R> auto sendrecv(S &&out, int to, R &&in, int from, int tag = 0) const {
         return ex::when_all(send(static_cast<S &&>(out), to, tag), recv(static_cast<R &&>(in), from, tag));
     }
 
-    /** @brief Collective operations. All processes call them in the same order, and start them in that order. */
+    /** @name Collective operations
+     *  All processes of the communicator, an intracommunicator, call them in the same order, and start them in that
+     * order. Where two buffers are given, their elements are of one type; parts whose sizes do not fit together are an
+     * error of class `MPI_ERR_COUNT`. The parts of a strided buffer are slices along its first dimension, whose
+     * extent is a multiple of their number. */
+    /** @{ */
+
+    /** @brief Complete when all processes have started it. */
     auto barrier() const {
         return transform_mpi(
             ex::just(), [comm = comm_](MPI_Request *request) { return MPI_Ibarrier(comm, request); }, uncancellable);
     }
-    template <detail::buffer_like B> auto bcast(B &&buffer, int root = 0) const {
+    /** @brief The root's elements go to all others. */
+    template <class B> auto bcast(B &&buffer, int root = 0) const {
+        detail::check_buffer<B>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "bcast: the buffer is const");
         return detail::on_buffer(
             static_cast<B &&>(buffer),
-            [comm = comm_, root](const auto &where, MPI_Request *request) {
-                return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
-                    return MPI_Ibcast(first, count, type, root, comm, request);
-                });
+            [comm = comm_, root](const auto &where, MPI_Request *request) -> int {
+                detail::described all;
+                const int code = all.describe(where);
+                return code != MPI_SUCCESS ? code : MPI_Ibcast(all.first, all.count, all.type, root, comm, request);
             },
             uncancellable);
     }
-    /** @brief In place: every process has the result in its buffer. `op`: see senders/datatype.hpp. */
-    template <detail::buffer_like B, class Op> auto allreduce(B &&buffer, Op op) const {
-        check_reduction<B>();
-        static_assert(detail::writable<std::remove_reference_t<B>>(), "allreduce: the buffer is const");
-        return detail::on_buffer(
-            static_cast<B &&>(buffer),
-            [comm = comm_, op = detail::operator_of(op)](const auto &where, MPI_Request *request) {
-                return detail::with_datatype(where, [&](void *first, int count, MPI_Datatype type) {
-                    return MPI_Iallreduce(MPI_IN_PLACE, first, count, type, op, comm, request);
-                });
-            },
-            uncancellable);
+    /** @brief The root gets a part from each process, by rank.
+     *  @param in  the part of this process.
+     *  @param out room for all parts; only the root's is used. */
+    template <class S, class R> auto gather(S &&in, R &&out, int root = 0) const {
+        return detail::exchange(
+            static_cast<S &&>(in), 1, static_cast<R &&>(out), rank() == root ? processes() : detail::unused,
+            [comm = comm_, root](const auto &from, const auto &to, MPI_Request *request) {
+                return MPI_Igather(from.first, from.count, from.type, to.first, to.count, to.type, root, comm, request);
+            });
     }
-    template <detail::buffer_like S, detail::buffer_like R, class Op> auto allreduce(S &&in, R &&out, Op op) const {
-        check_reduction<S>();
-        return between<1, 1>(in, out,
-                             [comm = comm_, op = detail::operator_of(op)](void *from, int count, MPI_Datatype type,
-                                                                          void *to, int, MPI_Datatype,
-                                                                          MPI_Request *request) {
-                                 return MPI_Iallreduce(from, to, count, type, op, comm, request);
-                             });
+    /** @brief As gather(), and every process gets all parts. */
+    template <class S, class R> auto allgather(S &&in, R &&out) const {
+        return detail::exchange(static_cast<S &&>(in), 1, static_cast<R &&>(out), processes(),
+                                [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
+                                    return MPI_Iallgather(from.first, from.count, from.type, to.first, to.count,
+                                                          to.type, comm, request);
+                                });
+    }
+    /** @brief Each process gets a part from the root, by rank.
+     *  @param in  all parts; only the root's is used.
+     *  @param out room for the part of this process. */
+    template <class S, class R> auto scatter(S &&in, R &&out, int root = 0) const {
+        return detail::exchange(static_cast<S &&>(in), rank() == root ? processes() : detail::unused,
+                                static_cast<R &&>(out), 1,
+                                [comm = comm_, root](const auto &from, const auto &to, MPI_Request *request) {
+                                    return MPI_Iscatter(from.first, from.count, from.type, to.first, to.count, to.type,
+                                                        root, comm, request);
+                                });
+    }
+    /** @brief Each process gets a part from each. Both buffers have one for each process, by rank. */
+    template <class S, class R> auto alltoall(S &&in, R &&out) const {
+        return detail::exchange(static_cast<S &&>(in), processes(), static_cast<R &&>(out), processes(),
+                                [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
+                                    return MPI_Ialltoall(from.first, from.count, from.type, to.first, to.count, to.type,
+                                                         comm, request);
+                                });
+    }
+
+    /** @brief As gather(), with parts that may differ in size.
+     *  @param in       the part of this process.
+     *  @param out      contiguous room for all parts; only the root's is used.
+     *  @param received how many elements come from each process, and where they go; only the root's is used. */
+    template <class S, class R> auto gatherv(S &&in, R &&out, const parts &received, int root = 0) const {
+        return detail::exchange_parts<detail::parts_of::out>(
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, root == rank()),
+            [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
+                return MPI_Igatherv(from.first, from.count, from.type, to.first, p.counts().data(), p.starts().data(),
+                                    to.type, root, comm, request);
+            });
+    }
+    /** @brief As gatherv(), and every process gets all parts. All of them give the same counts. */
+    template <class S, class R> auto allgatherv(S &&in, R &&out, const parts &received) const {
+        return detail::exchange_parts<detail::parts_of::out>(
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, true),
+            [comm = comm_](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
+                return MPI_Iallgatherv(from.first, from.count, from.type, to.first, p.counts().data(),
+                                       p.starts().data(), to.type, comm, request);
+            });
+    }
+    /** @brief As scatter(), with parts that may differ in size.
+     *  @param in   all parts, contiguous; only the root's is used.
+     *  @param sent how many elements go to each process, and where they lie; only the root's is used.
+     *  @param out  room for the part of this process. */
+    template <class S, class R> auto scatterv(S &&in, const parts &sent, R &&out, int root = 0) const {
+        return detail::exchange_parts<detail::parts_of::in>(
+            static_cast<S &&>(in), static_cast<R &&>(out), place_of(sent, root == rank()),
+            [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
+                return MPI_Iscatterv(from.first, p.counts().data(), p.starts().data(), from.type, to.first, to.count,
+                                     to.type, root, comm, request);
+            });
+    }
+    /** @brief As alltoall(), with parts that may differ in size. Both buffers are contiguous.
+     *  @param sent     how many elements go to each process, and where they lie in `in`.
+     *  @param received how many elements come from each process, and where they go in `out`. */
+    template <class S, class R> auto alltoallv(S &&in, const parts &sent, R &&out, const parts &received) const {
+        detail::check_both<S, R>();
+        detail::check_parts<S>();
+        detail::check_parts<R>();
+        return detail::on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
+                                  [comm = comm_, all = processes(), sent, received](const auto &from, const auto &to,
+                                                                                    MPI_Request *request) -> int {
+                                      if (!sent.fit(all, from.count()) || !received.fit(all, to.count()))
+                                          return MPI_ERR_COUNT;
+                                      detail::described out_of;
+                                      detail::described into;
+                                      int code = out_of.describe_elements(from);
+                                      if (code == MPI_SUCCESS)
+                                          code = into.describe_elements(to);
+                                      if (code != MPI_SUCCESS)
+                                          return code;
+                                      return MPI_Ialltoallv(out_of.first, sent.counts().data(), sent.starts().data(),
+                                                            out_of.type, into.first, received.counts().data(),
+                                                            received.starts().data(), into.type, comm, request);
+                                  });
+    }
+    /** @} */
+
+    /** @name Reductions
+     *  Element by element over all processes. They are collective operations, see above.
+     *
+     *  The operation is a function object: `std::plus<>`, `std::multiplies<>`, `std::logical_and<>`,
+     *  `std::logical_or<>`, `std::bit_and<>`, `std::bit_or<>`, `std::bit_xor<>`, a lambda that does one of these,
+     *  thence::minimum or thence::maximum; elements are then of arithmetic types or std::complex. Or it is an MPI_Op:
+     *  one of MPI's own, or one that `MPI_Op_create` made. The function of the latter is given elements of the type of
+     * the buffer, whatever that is, as `void *`, their number, and for structs a contiguous datatype of `sizeof`
+     * bytes. Such an MPI_Op must live until the operation has been started.
+     *
+     *  Strided operands are packed into memory that the operation allocates, and unpacked when it is complete. */
+    /** @{ */
+
+    /** @brief In place: every process has the result in its buffer. */
+    template <class B, class Op> auto allreduce(B &&buffer, Op op) const {
+        check_in_place<B, Op>();
+        return detail::reduction_in_place(static_cast<B &&>(buffer),
+                                          [comm = comm_, op = detail::operator_of(op)](
+                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
+                                              return MPI_Iallreduce(MPI_IN_PLACE, all, count, type, op, comm, request);
+                                          });
+    }
+    /** @brief Every process has the result in `out`, which has as many elements as `in`. */
+    template <class S, class R, class Op> auto allreduce(S &&in, R &&out, Op op) const {
+        detail::check_reduction<S, Op>();
+        return detail::reduction(static_cast<S &&>(in), static_cast<R &&>(out),
+                                 [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count,
+                                                                              MPI_Datatype type, MPI_Request *request) {
+                                     return MPI_Iallreduce(from, to, count, type, op, comm, request);
+                                 });
     }
     /** @brief Only the root's `out` is used. */
-    template <detail::buffer_like S, detail::buffer_like R, class Op>
-    auto reduce(S &&in, R &&out, Op op, int root = 0) const {
-        check_reduction<S>();
-        const bool here = rank() == root;
-        return between<1, 1>(
-            in, out,
-            [comm = comm_, root, op = detail::operator_of(op)](void *from, int count, MPI_Datatype type, void *to, int,
-                                                               MPI_Datatype, MPI_Request *request) {
+    template <class S, class R, class Op> auto reduce(S &&in, R &&out, Op op, int root = 0) const {
+        detail::check_reduction<S, Op>();
+        return detail::reduction(
+            static_cast<S &&>(in), static_cast<R &&>(out),
+            [comm = comm_, root, op = detail::operator_of(op)](void *from, void *to, int count, MPI_Datatype type,
+                                                               MPI_Request *request) {
                 return MPI_Ireduce(from, to, count, type, op, root, comm, request);
             },
-            here);
+            rank() == root);
     }
-    /** @brief `out` has room for one part from each process; only the root's is used. */
-    template <detail::buffer_like S, detail::buffer_like R> auto gather(S &&in, R &&out, int root = 0) const {
-        const bool here = rank() == root;
-        return between<1, 0>(
-            in, out,
-            [comm = comm_, root](void *from, int sent, MPI_Datatype type, void *to, int room, MPI_Datatype other,
-                                 MPI_Request *request) {
-                return MPI_Igather(from, sent, type, to, room, other, root, comm, request);
+    /** @brief In place: each process has the result over the processes up to itself, by rank. */
+    template <class B, class Op> auto scan(B &&buffer, Op op) const {
+        check_in_place<B, Op>();
+        return detail::reduction_in_place(static_cast<B &&>(buffer),
+                                          [comm = comm_, op = detail::operator_of(op)](
+                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
+                                              return MPI_Iscan(MPI_IN_PLACE, all, count, type, op, comm, request);
+                                          });
+    }
+    /** @brief Each process has the result over the processes up to itself, by rank, in `out`. */
+    template <class S, class R, class Op> auto scan(S &&in, R &&out, Op op) const {
+        detail::check_reduction<S, Op>();
+        return detail::reduction(static_cast<S &&>(in), static_cast<R &&>(out),
+                                 [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count,
+                                                                              MPI_Datatype type, MPI_Request *request) {
+                                     return MPI_Iscan(from, to, count, type, op, comm, request);
+                                 });
+    }
+    /** @brief In place: each process has the result over the processes before itself. What is in the buffer of rank 0
+     *         afterwards is undefined. */
+    template <class B, class Op> auto exscan(B &&buffer, Op op) const {
+        check_in_place<B, Op>();
+        return detail::reduction_in_place(static_cast<B &&>(buffer),
+                                          [comm = comm_, op = detail::operator_of(op)](
+                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
+                                              return MPI_Iexscan(MPI_IN_PLACE, all, count, type, op, comm, request);
+                                          });
+    }
+    /** @brief Each process has the result over the processes before itself in `out`. What is in that of rank 0
+     *         afterwards is undefined. */
+    template <class S, class R, class Op> auto exscan(S &&in, R &&out, Op op) const {
+        detail::check_reduction<S, Op>();
+        return detail::reduction(
+            static_cast<S &&>(in), static_cast<R &&>(out),
+            [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count, MPI_Datatype type,
+                                                         MPI_Request *request) {
+                return MPI_Iexscan(from, to, count, type, op, comm, request);
             },
-            here);
+            true, true);
     }
-    template <detail::buffer_like S, detail::buffer_like R> auto allgather(S &&in, R &&out) const {
-        return between<1, 0>(in, out,
-                             [comm = comm_](void *from, int sent, MPI_Datatype type, void *to, int room,
-                                            MPI_Datatype other, MPI_Request *request) {
-                                 return MPI_Iallgather(from, sent, type, to, room, other, comm, request);
-                             });
-    }
-    /** @brief `in` has one part for each process; only the root's is used. */
-    template <detail::buffer_like S, detail::buffer_like R> auto scatter(S &&in, R &&out, int root = 0) const {
-        const bool here = rank() == root;
-        return between<0, 1>(
-            in, out,
-            [comm = comm_, root](void *from, int sent, MPI_Datatype type, void *to, int room, MPI_Datatype other,
-                                 MPI_Request *request) {
-                return MPI_Iscatter(from, sent, type, to, room, other, root, comm, request);
-            },
-            true, here);
-    }
-    template <detail::buffer_like S, detail::buffer_like R> auto alltoall(S &&in, R &&out) const {
-        return between<0, 0>(in, out,
-                             [comm = comm_](void *from, int sent, MPI_Datatype type, void *to, int room,
-                                            MPI_Datatype other, MPI_Request *request) {
-                                 return MPI_Ialltoall(from, sent, type, to, room, other, comm, request);
-                             });
-    }
+    /** @} */
 
 private:
     communicator(MPI_Comm comm, bool owns) noexcept : comm_(comm), owns_(owns) {}
 
-    template <class B> static void check_reduction() {
-        static_assert(detail::has_mpi_type<typename detail::element_of<std::remove_reference_t<B>>::type>,
-                      "a reduction takes elements of arithmetic types or std::complex");
+    std::size_t processes() const noexcept { return static_cast<std::size_t>(size()); }
+    detail::placed_parts place_of(const parts &given, bool used) const {
+        return {given, used, processes(), static_cast<std::size_t>(rank())};
     }
-    /** An operation from one buffer to another, both lvalues or views. `Sends`, `Receives`: how many parts each side
-     * has, 0 for one part per process. A side that this process does not use may have any size. */
-    template <std::size_t Sends, std::size_t Receives, class S, class R, class Call>
-    auto between(S &in, R &out, Call call, bool receives = true, bool sends = true) const {
-        static_assert(detail::writable<std::remove_reference_t<R>>(), "the buffer to receive into is const");
-        static_assert(std::is_same_v<typename detail::element_of<std::remove_cv_t<S>>::type,
-                                     typename detail::element_of<std::remove_cv_t<R>>::type>,
-                      "both buffers must have elements of the same type");
-        const auto processes = static_cast<std::size_t>(size());
-        const std::size_t send_parts = Sends == 0 ? processes : Sends;
-        const std::size_t receive_parts = Receives == 0 ? processes : Receives;
-        auto from = detail::elements_of(in);
-        auto to = detail::elements_of(out);
-        return transform_mpi(
-            ex::just(),
-            [=](MPI_Request *request) -> int {
-                if (sends && receives && from.count() / send_parts != to.count() / receive_parts)
-                    return MPI_ERR_COUNT; // the parts differ in size
-                return detail::with_datatype(
-                    from,
-                    [&](void *sent, int count, MPI_Datatype type) {
-                        if (!receives)
-                            return call(sent, count, type, nullptr, 0, type, request);
-                        return detail::with_datatype(
-                            to,
-                            [&](void *room, int places, MPI_Datatype other) {
-                                return call(sent, sends ? count : 0, type, room, places, other, request);
-                            },
-                            receive_parts);
-                    },
-                    sends ? send_parts : 1);
+    template <class B, class Op> static consteval void check_in_place() {
+        detail::check_reduction<B, Op>();
+        static_assert(detail::writable<std::remove_reference_t<B>>(), "the buffer of a reduction in place is const");
+    }
+    template <class B, class Start> auto start_send(B &&buffer, int to, int tag, Start start) const {
+        detail::check_buffer<B>();
+        return detail::on_buffer(
+            static_cast<B &&>(buffer),
+            [comm = comm_, to, tag, start](const auto &where, MPI_Request *request) -> int {
+                detail::described sent;
+                const int code = sent.describe(where);
+                return code != MPI_SUCCESS ? code : start(sent.first, sent.count, sent.type, to, tag, comm, request);
             },
             uncancellable);
     }

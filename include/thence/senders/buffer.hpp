@@ -3,29 +3,39 @@
 #define THENCE_SENDERS_BUFFER_HPP
 
 /** @file senders/buffer.hpp
- *  @brief What can be sent and received: a contiguous range of trivially copyable elements (`std::span`, `std::vector`,
- *         `std::array`, ...), one such element, or a thence::strided view.
+ *  @brief What can be sent and received:
  *
- *  A range or element that is an lvalue, and a view, must live until the operation is complete. An rvalue that owns its
- * elements
- *  (`std::vector<int>(n)`) moves into the operation and is sent back as its first value.
+ *  - a contiguous range (`std::vector`, `std::array`, `std::span`, a C array, ...);
+ *  - one element (`double`, a `struct`, ...);
+ *  - a thence::strided view, or anything with the members of `std::mdspan`, of any rank and any strided layout.
  *
- *  Arithmetic types and std::complex travel as what they are, other trivially copyable types as bytes. */
+ *  What elements may be: senders/element.hpp. Pointers, and structs that hold one, are refused.
+ *
+ *  Lifetime: a range or element that is an lvalue, and whatever a view refers to, must live until the operation is
+ * complete. An rvalue that owns its elements (`std::vector<int>(n)`) moves into the operation, and is sent back among
+ * its values.
+ *
+ *  Limits: at most INT_MAX elements, else the operation fails with `MPI_ERR_COUNT`. They may be more than 2 GiB
+ * together. */
 
-#include <climits>
 #include <concepts>
+#include <initializer_list>
 #include <iterator>
 #include <span>
 
-#include <thence/senders/datatype.hpp>
+#include <thence/senders/layout.hpp>
 
 namespace thence {
 
 /** @brief Rows of a matrix with `stride` elements from the start of one row to the next. The datatype is built for each
- *         operation and freed. */
+ *         operation and freed. A view: what it refers to must live until the operation is complete. */
 template <class T> class strided {
 public:
     using element_type = T;
+    /** @param data    the first element of the first row.
+     *  @param rows    how many rows.
+     *  @param columns how many elements of each row belong to the view.
+     *  @param stride  from the start of one row to that of the next, in elements. */
     strided(T *data, std::size_t rows, std::size_t columns, std::size_t stride) noexcept
         : data_(data), rows_(rows), columns_(columns), stride_(stride) {}
     T *data() const noexcept { return data_; }
@@ -40,10 +50,27 @@ private:
     std::size_t rows_, columns_, stride_;
 };
 
+/** @brief A multidimensional view as `std::mdspan` is: plain elements (no proxies) in a layout that is always strided.
+ *         `std::mdspan` itself, its reference implementation, and whatever has the same members. A view: what it
+ *         refers to must live until the operation is complete. */
+template <class M>
+concept mdspan_like = requires(const M &m, std::size_t dimension) {
+    typename M::element_type;
+    requires std::same_as<typename M::reference, typename M::element_type &>;
+    { m.data_handle() } -> std::convertible_to<typename M::element_type *>;
+    { m.extent(dimension) } -> std::convertible_to<std::size_t>;
+    { m.stride(dimension) } -> std::convertible_to<std::ptrdiff_t>;
+    m.extents();
+    m.mapping();
+    requires M::rank()
+    +1 != 0;
+    requires M::is_always_strided();
+};
+
 namespace detail {
 
-template <class> inline constexpr bool is_strided = false;
-template <class T> inline constexpr bool is_strided<strided<T>> = true;
+template <class> inline constexpr bool is_thence_strided = false;
+template <class T> inline constexpr bool is_thence_strided<strided<T>> = true;
 
 // The concepts of <ranges>, whose header takes long to compile, of what <iterator> and <span> have.
 template <class B>
@@ -52,85 +79,100 @@ concept some_range = requires(B &b) {
     std::ranges::end(b);
 };
 template <some_range B> using range_element = std::iter_value_t<decltype(std::ranges::begin(std::declval<B &>()))>;
-
 template <class B>
-concept buffer_range = some_range<B> && std::contiguous_iterator<decltype(std::ranges::begin(std::declval<B &>()))> &&
-    requires(B &b) {
+concept contiguous_sized_range = some_range<B> &&
+    std::contiguous_iterator<decltype(std::ranges::begin(std::declval<B &>()))> && requires(B &b) {
     std::ranges::size(b);
-} && std::is_trivially_copyable_v<range_element<B>>;
-template <class B>
-concept buffer_element =
-    !some_range<B> && !is_strided<std::remove_cvref_t<B>> && std::is_trivially_copyable_v<std::remove_cvref_t<B>> &&
-    !std::is_pointer_v<std::remove_cvref_t<B>>;
+};
 
-/** What an operation may take as a buffer. */
 template <class B>
-concept buffer_like = buffer_range<B> || is_strided<std::remove_cvref_t<B>> || buffer_element<B>;
+concept strided_buffer = is_thence_strided<std::remove_cvref_t<B>> || mdspan_like<std::remove_cvref_t<B>>;
+template <class B>
+concept range_buffer = !strided_buffer<B> && contiguous_sized_range<B>;
+
+/** The type of the elements. Of what is neither range nor view: its own, one element. */
+template <class B> struct element_of { using type = std::remove_cvref_t<B>; };
+template <some_range B> struct element_of<B> { using type = range_element<B>; };
+template <strided_buffer B> struct element_of<B> {
+    using type = std::remove_cv_t<typename std::remove_cvref_t<B>::element_type>;
+};
+template <class B> using element_type_of = typename element_of<std::remove_reference_t<B>>::type;
+
+template <class> inline constexpr bool is_initializer_list = false;
+template <class T> inline constexpr bool is_initializer_list<std::initializer_list<T>> = true;
+
+/** Views of mdspan's kind that are not mdspan_like. */
+template <class B>
+concept other_view = !strided_buffer<B> && !some_range<B> && requires(const std::remove_cvref_t<B> &b) {
+    b.extents();
+    b.mapping();
+};
+
+/** Refuses, with a message that says what to do, what no operation takes as an argument `B &&`. */
+template <class B> consteval void check_buffer() {
+    using value = std::remove_cvref_t<B>;
+    static_assert(!std::is_pointer_v<value> || std::is_array_v<value>,
+                  "a pointer does not say how many elements there are: pass std::span(pointer, count)");
+    static_assert(!other_view<B>, "this view of mdspan's kind has proxies for elements, owns them, or a layout that is "
+                                  "not always strided: copy its elements into a contiguous range, or pass a view of "
+                                  "them");
+    static_assert(!some_range<B> || contiguous_sized_range<B>,
+                  "the range is not contiguous: copy its elements into a std::vector");
+    static_assert(std::is_lvalue_reference_v<B> || (!is_initializer_list<value> && !std::is_array_v<value>),
+                  "an rvalue std::initializer_list or array cannot move into the operation, and may be gone before it "
+                  "is complete: pass a std::vector or std::array, or an lvalue that lives long enough");
+    if constexpr (!std::is_pointer_v<value> && !other_view<B>)
+        static_assert(travels<element_type_of<B>>(),
+                      "this element type cannot be sent: it is not trivially copyable, or holds a pointer, or is a "
+                      "class that cannot be looked into. If its bytes mean the same on another process, say so: "
+                      "template <> inline constexpr bool thence::as_bytes<T> = true;");
+}
 
 /** Whether an argument `B &&` moves into the operation. */
 template <class B>
-inline constexpr bool moves_in = !std::is_lvalue_reference_v<B> && !is_strided<std::remove_cvref_t<B>> &&
-                                 !std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
-
-template <class B> struct element_of { using type = std::remove_cvref_t<B>; };
-template <some_range B> struct element_of<B> { using type = range_element<B>; };
-template <class T> struct element_of<strided<T>> { using type = std::remove_cv_t<T>; };
-template <class T> struct element_of<const strided<T>> : element_of<strided<T>> {};
+inline constexpr bool moves_in =
+    !std::is_lvalue_reference_v<B> && !strided_buffer<B> && !std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
 
 /** Whether what `B &` names can be written to. */
 template <class B> consteval bool writable() {
-    if constexpr (some_range<B>)
-        return !std::is_const_v<std::remove_reference_t<decltype(*std::ranges::begin(std::declval<B &>()))>>;
-    else if constexpr (is_strided<std::remove_cvref_t<B>>)
+    if constexpr (strided_buffer<B>)
         return !std::is_const_v<typename std::remove_cvref_t<B>::element_type>;
+    else if constexpr (some_range<B>)
+        return !std::is_const_v<std::remove_reference_t<decltype(*std::ranges::begin(std::declval<B &>()))>>;
     else
         return !std::is_const_v<std::remove_reference_t<B>>;
 }
 
-/** Where elements of type T lie: so many blocks of so many, so far apart. One block for all that is contiguous. */
-template <class T> struct elements {
-    void *first;
-    std::size_t blocks, length, stride;
-    std::size_t count() const noexcept { return blocks * length; }
-};
-
-template <class B> auto elements_of(B &buffer) noexcept {
-    using T = typename element_of<std::remove_reference_t<B>>::type;
-    if constexpr (is_strided<std::remove_cv_t<B>>)
-        return elements<T>{const_cast<T *>(buffer.data()), buffer.rows(), buffer.columns(), buffer.stride()};
-    else if constexpr (some_range<B>)
-        return elements<T>{const_cast<T *>(std::ranges::data(buffer)), 1,
-                           static_cast<std::size_t>(std::ranges::size(buffer)), 0};
-    else
-        return elements<T>{const_cast<T *>(__builtin_addressof(buffer)), 1, 1, 0};
+/** Where the first element of an mdspan lies: at the indices 0, 0, ... */
+template <class M, std::size_t... Is> auto *first_element(const M &m, std::index_sequence<Is...>) noexcept {
+    typename M::element_type *data = m.data_handle();
+    return data + static_cast<std::ptrdiff_t>(m.mapping()((static_cast<void>(Is), 0)...));
 }
 
-/** Calls `call(address, count, datatype)`; a datatype made for it is freed, and MPI keeps it as long as it needs it.
- *  `parts`: the elements are as many equal parts, and the count is that of one. Then they must be contiguous. */
-template <class T, class Call> int with_datatype(const elements<T> &e, Call &&call, std::size_t parts = 1) {
-    constexpr std::size_t unit = has_mpi_type<T> ? 1 : sizeof(T);
-    const auto basic = [] {
-        if constexpr (has_mpi_type<T>)
-            return mpi_type<T>();
-        else
-            return MPI_BYTE;
-    }();
-    const bool contiguous = e.blocks <= 1 || e.length == e.stride;
-    const std::size_t count = e.count() * unit / parts;
-    if (count > INT_MAX || e.stride * unit > INT_MAX || (!contiguous && parts != 1) || e.count() % parts != 0)
-        return MPI_ERR_COUNT;
-    if (contiguous)
-        return call(e.first, static_cast<int>(count), basic);
-    MPI_Datatype rows = MPI_DATATYPE_NULL;
-    if (const int code = MPI_Type_vector(static_cast<int>(e.blocks), static_cast<int>(e.length * unit),
-                                         static_cast<int>(e.stride * unit), basic, &rows);
-        code != MPI_SUCCESS)
-        return code;
-    int code = MPI_Type_commit(&rows);
-    if (code == MPI_SUCCESS)
-        code = call(e.first, 1, rows);
-    MPI_Type_free(&rows);
-    return code;
+/** Where the elements of a buffer lie. MPI's calls take what they only read as if they wrote to it. */
+template <class B> auto layout_of(B &buffer) noexcept {
+    using T = element_type_of<B>;
+    if constexpr (is_thence_strided<std::remove_cv_t<B>>) {
+        layout<T, 2> found(const_cast<T *>(buffer.data()));
+        found.add(buffer.rows(), static_cast<std::ptrdiff_t>(buffer.stride()));
+        found.add(buffer.columns(), 1);
+        return found;
+    } else if constexpr (strided_buffer<B>) {
+        constexpr std::size_t rank = std::remove_cv_t<B>::rank();
+        bool empty = false;
+        for (std::size_t d = 0; d != rank; ++d)
+            empty = empty || buffer.extent(d) == 0;
+        layout<T, rank> found(
+            const_cast<T *>(empty ? buffer.data_handle() : first_element(buffer, std::make_index_sequence<rank>())));
+        for (std::size_t d = 0; d != rank; ++d)
+            found.add(static_cast<std::size_t>(buffer.extent(d)), static_cast<std::ptrdiff_t>(buffer.stride(d)));
+        return found;
+    } else if constexpr (range_buffer<B>) {
+        return contiguous<T>{const_cast<T *>(std::ranges::data(buffer)),
+                             static_cast<std::size_t>(std::ranges::size(buffer))};
+    } else {
+        return contiguous<T>{const_cast<T *>(__builtin_addressof(buffer)), 1};
+    }
 }
 
 } // namespace detail

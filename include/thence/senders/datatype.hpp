@@ -25,20 +25,27 @@ namespace detail {
 
 template <class> inline constexpr bool unknown_type = false;
 
-/** Arithmetic types and std::complex of floating-point types, for which MPI has datatypes with arithmetic. */
-template <class T> inline constexpr bool has_mpi_type = std::is_arithmetic_v<T> || std::is_same_v<T, std::byte>;
+template <class T>
+inline constexpr bool mpi_floating_point =
+    std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, long double>;
+
+/** Types for which MPI has datatypes with arithmetic. What compilers add, such as __int128, is none. */
+template <class T>
+inline constexpr bool
+    has_mpi_type = (std::is_integral_v<T> && sizeof(T) <= 8) || mpi_floating_point<T> || std::is_same_v<T, std::byte>;
 template <class T>
 concept complex_number = requires(const T &z) {
     typename T::value_type;
     { z.real() } -> std::same_as<typename T::value_type>;
     { z.imag() } -> std::same_as<typename T::value_type>;
 }
-&&std::is_floating_point_v<typename T::value_type> &&std::is_trivially_copyable_v<T> &&
+&&mpi_floating_point<typename T::value_type> &&std::is_trivially_copyable_v<T> &&
     sizeof(T) == 2 * sizeof(typename T::value_type);
 template <complex_number T> inline constexpr bool has_mpi_type<T> = true;
 
 template <class T> MPI_Datatype integer_type() noexcept {
     constexpr bool is_signed = std::is_signed_v<T>;
+    static_assert(sizeof(T) <= 8);
     if constexpr (sizeof(T) == 1)
         return is_signed ? MPI_INT8_T : MPI_UINT8_T;
     else if constexpr (sizeof(T) == 2)
@@ -78,6 +85,14 @@ template <class T> MPI_Datatype mpi_type() noexcept {
         return complex_type<typename T::value_type>();
     else
         static_assert(unknown_type<T>, "no MPI datatype");
+}
+
+/** The datatype of T in reductions, where MPI_CHAR is text and not a number. */
+template <class T> MPI_Datatype number_type() noexcept {
+    if constexpr (std::is_same_v<T, char>)
+        return integer_type<char>();
+    else
+        return mpi_type<T>();
 }
 
 enum class operation { sum, product, logical_and, logical_or, bit_and, bit_or, bit_xor };

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_ON_BUFFERS_HPP
+#define THENCE_SENDERS_ON_BUFFERS_HPP
+
+/** @file senders/on_buffers.hpp
+ *  @brief The senders of operations on one or two buffers: owning rvalues move in and are sent back, of others it is
+ *         kept where their elements lie.
+ *
+ *  Invariant: from its start to its end an operation refers to nothing that it could have moved in.
+ */
+
+#include <thence/senders/buffer.hpp>
+#include <thence/senders/parts.hpp>
+#include <thence/transform_mpi.hpp>
+
+namespace thence::detail {
+
+/** `call(layout, request)`. */
+template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call call, Given... options) {
+    if constexpr (moves_in<B>)
+        return transform_mpi(
+            ex::just(static_cast<B &&>(buffer)),
+            [call = static_cast<Call &&>(call)](std::remove_cvref_t<B> &held, MPI_Request *request) {
+                return call(layout_of(held), request);
+            },
+            options...);
+    else
+        return transform_mpi(
+            ex::just(),
+            [call = static_cast<Call &&>(call), where = layout_of(buffer)](MPI_Request *request) {
+                return call(where, request);
+            },
+            options...);
+}
+
+/** `call(layout of in, layout of out, request)`. */
+template <class S, class R, class Call> auto on_buffers(S &&in, R &&out, Call call) {
+    using held_in = std::remove_cvref_t<S>;
+    using held_out = std::remove_cvref_t<R>;
+    if constexpr (moves_in<S> && moves_in<R>)
+        return transform_mpi(
+            ex::just(static_cast<S &&>(in), static_cast<R &&>(out)),
+            [call = static_cast<Call &&>(call)](held_in &from, held_out &to, MPI_Request *request) {
+                return call(layout_of(from), layout_of(to), request);
+            },
+            uncancellable);
+    else if constexpr (moves_in<S>)
+        return transform_mpi(
+            ex::just(static_cast<S &&>(in)),
+            [call = static_cast<Call &&>(call), to = layout_of(out)](held_in &from, MPI_Request *request) {
+                return call(layout_of(from), to, request);
+            },
+            uncancellable);
+    else if constexpr (moves_in<R>)
+        return transform_mpi(
+            ex::just(static_cast<R &&>(out)),
+            [call = static_cast<Call &&>(call), from = layout_of(in)](held_out &to, MPI_Request *request) {
+                return call(from, layout_of(to), request);
+            },
+            uncancellable);
+    else
+        return transform_mpi(
+            ex::just(),
+            [call = static_cast<Call &&>(call), from = layout_of(in), to = layout_of(out)](MPI_Request *request) {
+                return call(from, to, request);
+            },
+            uncancellable);
+}
+
+template <class S, class R> consteval void check_both() {
+    check_buffer<S>();
+    check_buffer<R>();
+    static_assert(writable<std::remove_reference_t<R>>(), "the buffer to receive into is const");
+    static_assert(std::is_same_v<element_type_of<S>, element_type_of<R>>,
+                  "both buffers must have elements of the same type");
+}
+
+/** A side of a collective operation that this process does not take part in has no parts, and may have any size. */
+inline constexpr std::size_t unused = 0;
+
+/** A collective operation from one buffer to another, each of so many equal parts: `call(in, out, request)` with both
+ * as `described`. */
+template <class S, class R, class Call>
+auto exchange(S &&in, std::size_t send_parts, R &&out, std::size_t receive_parts, Call call) {
+    check_both<S, R>();
+    return on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
+                      [=](const auto &from, const auto &to, MPI_Request *request) -> int {
+                          described sent;
+                          described room;
+                          int code = send_parts == unused ? MPI_SUCCESS : sent.describe(from, send_parts);
+                          if (code == MPI_SUCCESS && receive_parts != unused)
+                              code = room.describe(to, receive_parts);
+                          if (code != MPI_SUCCESS)
+                              return code;
+                          if (send_parts != unused && receive_parts != unused &&
+                              from.count() / send_parts != to.count() / receive_parts)
+                              return MPI_ERR_COUNT; // the parts differ in size
+                          return call(sent, room, request);
+                      });
+}
+
+template <class B> consteval void check_parts() {
+    static_assert(!strided_buffer<B>, "a buffer whose parts differ in size must be contiguous");
+}
+/** Which of the two buffers has parts that may differ in size. */
+enum class parts_of { in, out };
+/** Its parts, whether this process uses them, and what they are to fit. */
+struct placed_parts {
+    parts all;
+    bool used;
+    std::size_t processes, rank;
+};
+
+/** As exchange(), with parts that differ in size on one side: `call(in, out, parts, request)`. Of that side the
+ * datatype is that of one element. */
+template <parts_of Side, class S, class R, class Call> auto exchange_parts(S &&in, R &&out, placed_parts p, Call call) {
+    check_both<S, R>();
+    check_parts<std::conditional_t<Side == parts_of::in, S, R>>();
+    return on_buffers(
+        static_cast<S &&>(in), static_cast<R &&>(out),
+        [call, p = static_cast<placed_parts &&>(p)](const auto &from, const auto &to, MPI_Request *request) -> int {
+            const auto fits = [&p](std::size_t all, std::size_t own) {
+                return p.all.fit(p.processes, all) && static_cast<std::size_t>(p.all.counts()[p.rank]) == own;
+            };
+            described sent;
+            described room;
+            int code = MPI_SUCCESS;
+            if constexpr (Side == parts_of::out) {
+                code = sent.describe(from);
+                if (code == MPI_SUCCESS && p.used)
+                    code = fits(to.count(), from.count()) ? room.describe_elements(to) : MPI_ERR_COUNT;
+            } else {
+                code = room.describe(to);
+                if (code == MPI_SUCCESS && p.used)
+                    code = fits(from.count(), to.count()) ? sent.describe_elements(from) : MPI_ERR_COUNT;
+            }
+            return code == MPI_SUCCESS ? call(sent, room, p.all, request) : code;
+        });
+}
+
+} // namespace thence::detail
+
+#endif
