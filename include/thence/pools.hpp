@@ -111,7 +111,7 @@ public:
      *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {
         detail::must_be_able_to_wait(state_);
-        state_.worker_host.arena().execute([&] { state_.workers.drain_until(condition); });
+        state_.worker_host.arena().execute([&] { detail::wait_in(state_, condition); });
     }
 
     /** @brief The arena of the workers, for loops and tasks of oneTBB beside those of the pools. */

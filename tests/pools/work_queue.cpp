@@ -24,17 +24,28 @@ struct noting_host final : drainer_host {
     int polls = 0;
     int yields = 0;
     bool has_threads = true;
+    bool finds_something = false;
+    bool polls_while_waiting = false;
+    int idles = 0;
+    int begins = 0;
     std::function<void()> in_progress;
+    std::function<void()> in_idle;
 
     bool call() override { return has_threads && ++calls != 0; }
-    void progress() noexcept override {
+    bool progress() noexcept override {
         ++polls;
         if (in_progress)
             in_progress();
+        return finds_something;
     }
+    bool polls_for_waiting() noexcept override { return polls_while_waiting; }
     void yield() noexcept override { ++yields; }
-    void idle() noexcept override {}
-    void began() noexcept override {}
+    void idle() noexcept override {
+        ++idles;
+        if (in_idle)
+            in_idle();
+    }
+    void began() noexcept override { ++begins; }
 };
 
 struct task : pool_task {
@@ -284,6 +295,62 @@ TEST_F(queue_of_tasks, a_thread_that_comes_by_itself_leaves_when_it_may_and_call
     EXPECT_EQ(order, "b");
 }
 
+TEST_F(queue_of_tasks, a_thread_that_waits_polls_for_what_the_queue_does_not_know) {
+    host.polls_while_waiting = true;
+    bool done = false;
+    host.in_progress = [&] { done = host.polls == 5; };
+    auto condition = [&] { return done; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 5);
+    EXPECT_EQ(host.calls, 0) << "it needs nobody else for that";
+    EXPECT_EQ(host.begins, 1) << "who looks whether anybody polls has been told";
+    EXPECT_FALSE(queue.waited_for());
+}
+
+TEST_F(queue_of_tasks, a_thread_that_waits_polls_between_tasks_that_never_end) {
+    host.polls_while_waiting = true;
+    bool done = false;
+    pool_task *again = nullptr;
+    again = &add([&] {
+        if (!done)
+            queue.push(*again, urgency::normal);
+    });
+    queue.push(*again, urgency::normal);
+    host.in_progress = [&] { done = host.polls == 3; };
+    auto condition = [&] { return done; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 3);
+    drain_rest(0);
+}
+
+TEST_F(queue_of_tasks, a_thread_that_waits_leaves_polling_to_others_where_its_host_says_so) {
+    bool done = false;
+    host.in_idle = [&] { done = host.idles == 3; };
+    auto condition = [&] { return done; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 0);
+}
+
+TEST_F(queue_of_tasks, does_not_pause_while_polls_find_something) {
+    queue.begin_operation();
+    host.finds_something = true;
+    host.in_progress = [&] {
+        if (host.polls == 1000)
+            queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(host.yields, 0);
+}
+
+TEST_F(queue_of_tasks, is_waited_for_while_a_thread_waits) {
+    host.polls_while_waiting = true;
+    bool seen = false;
+    host.in_progress = [&] { seen = queue.waited_for(); };
+    auto condition = [&] { return seen; };
+    queue.drain_until(condition);
+    EXPECT_EQ(queue.polls(), static_cast<unsigned long>(host.polls));
+}
+
 TEST(queue_alone, keeps_tasks_for_threads_that_come) {
     noting_host host;
     host.has_threads = false;
@@ -328,10 +395,12 @@ public:
         wake_.notify_one();
         return true;
     }
-    void progress() noexcept override {
+    bool progress() noexcept override {
         if (to_end.load() > 0 && to_end.fetch_sub(1) > 0)
             on_end();
+        return false;
     }
+    bool polls_for_waiting() noexcept override { return true; }
     void yield() noexcept override { std::this_thread::yield(); }
     void idle() noexcept override {}
     void began() noexcept override {}
