@@ -98,7 +98,7 @@ public:
 
     /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
      *  @return the values as a tuple, nothing if it was stopped.
-     *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a callback, and on
+     *  @throws what thence::sync_wait() throws; std::logic_error inside a callback, and on
      *          the polling thread of the MPI pool.
      *  @note Threads: up to 7 at once, and tasks of the workers. */
     template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }

@@ -14,6 +14,10 @@
  *  It goes on wherever what it awaited completed, as std::execution::task does with an inline scheduler; write
  *  `co_await (sender | continues_on(scheduler))` to go on elsewhere.
  *
+ *  A task that awaits another one goes there and back without growing the stack, however often, since compilers make
+ *  that a jump; GCC only with optimization (-O1 or more): with -O0 a loop of some hundred thousand `co_await task()`
+ *  needs more stack than there is.
+ *
  *  Source: C++26 [exec.task], of which it has no allocator, no affinity and no error types.
  * */
 

@@ -32,10 +32,10 @@ private:
  *         before: messages have been received or sent. statuses() says which, with `MPI_Test_cancelled`. */
 class partly_stopped : public std::runtime_error {
 public:
-    explicit partly_stopped(std::vector<MPI_Status> statuses)
+    explicit partly_stopped(std::span<const MPI_Status> statuses)
         : std::runtime_error("some operations of a group were cancelled by a stop request, and others were complete "
                              "already; statuses() tells which"),
-          statuses_(std::move(statuses)) {}
+          statuses_(std::vector<MPI_Status>(statuses.begin(), statuses.end())) {}
     /** @return the statuses of all operations of the group in its order. */
     std::span<const MPI_Status> statuses() const noexcept { return statuses_.get(); }
 
@@ -57,7 +57,7 @@ inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
 }
 inline std::exception_ptr make_partly_stopped(std::span<const MPI_Status> statuses) noexcept {
     try {
-        return std::make_exception_ptr(partly_stopped(std::vector<MPI_Status>(statuses.begin(), statuses.end())));
+        return std::make_exception_ptr(partly_stopped(statuses));
     } catch (...) {
         return std::current_exception();
     }

@@ -60,16 +60,18 @@ template <class Condition> void wait_in(pools_state &pools, Condition &condition
 }
 
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
-    using result = typename values_before<ex::completion_signatures_of_t<S, pools_wait_env>>::type;
+    using result = typename waited_values<S, pools_wait_env>::type;
     must_be_able_to_wait(pools);
     using state_type = pools_wait_state<result>;
     state_type state(pools);
-    auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
-    pools.worker_host.arena().execute([&] {
-        ex::start(operation);
-        auto done = [&state] { return state.done.load(std::memory_order_acquire); };
-        wait_in(pools, done);
-    });
+    if constexpr (waitable<S, pools_wait_env>) {
+        auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
+        pools.worker_host.arena().execute([&] {
+            ex::start(operation);
+            auto done = [&state] { return state.done.load(std::memory_order_acquire); };
+            wait_in(pools, done);
+        });
+    }
     return state.take();
 }
 
