@@ -308,6 +308,20 @@ TEST_F(places, a_thread_that_waits_makes_progress_for_operations_that_are_not_th
     }
 }
 
+// They have a continuation request of their own, whatever the method: testing that of mpix would not find them.
+TEST_F(places, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
+    const ex::inplace_stop_source stop;
+    const auto before = std::chrono::steady_clock::now();
+    for (const thence::mode &each : all_modes()) {
+        if (rank() == 1)
+            std::this_thread::sleep_for(milliseconds(1));
+        pools.sync_wait(ex::write_env(ex::just(MPI_COMM_WORLD) | pools.transform_mpi(MPI_Ibarrier, each) |
+                                          ex::then([](MPI_Comm) {}),
+                                      ex::prop{ex::get_stop_token, stop.get_token()}));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << "nobody polled";
+}
+
 /** A receive that only its deadline ends; what is sent to it later finds another one. */
 auto deadline_of(pending_receive &never) {
     return ex::just() |

@@ -33,7 +33,8 @@ public:
     MPI_Request cr() const noexcept { return cr_; }
     void registered() noexcept { on_cr_.fetch_add(1, std::memory_order_relaxed); }
     void completed() noexcept { on_cr_.fetch_sub(1, std::memory_order_relaxed); }
-    /** By the one that polls: a continuation request is tested by one thread at a time. Errors of MPI itself reach the
+    /** By the one that polls, who alone runs timers too, since these cancel, which is best done by who is not inside
+     * MPI at that moment. A continuation request is tested by one thread at a time. Errors of MPI itself reach the
      *  operations; there is nobody else to tell.
      *  @return whether continuations or timers ran; what a test of the continuation request ran is not told. */
     bool progress() noexcept {
@@ -70,10 +71,6 @@ public:
 
     bool progress() noexcept final { return progress_.progress(); }
     bool polls_for_waiting() noexcept final { return beside_ != nullptr && beside_->operations() == 0; }
-    void idle() noexcept final {
-        if (beside_ != nullptr)
-            run_timers(); // they cancel, which is a call of MPI
-    }
     void began() noexcept final {
         if (relief_ != nullptr)
             relief_->began();

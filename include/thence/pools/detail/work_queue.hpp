@@ -41,8 +41,6 @@ public:
     virtual bool polls_for_waiting() noexcept = 0;
     /** Lets other work of the thread's scheduler go first for once. */
     virtual void yield() noexcept = 0;
-    /** Between the pauses of a thread that waits and has nothing to do; callbacks may push. */
-    virtual void idle() noexcept = 0;
     /** There are operations, or drainers that wait, after there were none. */
     virtual void began() noexcept = 0;
 };
@@ -305,7 +303,6 @@ private:
                 break;
             } else {
                 away(worker, [&] {
-                    host_.idle();
                     yield(worker);
                     pauses.pause();
                 });
