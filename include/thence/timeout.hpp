@@ -9,7 +9,7 @@
  * start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
  * could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
  * does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or less
- * stops it from the start.
+ * stops it from the start. A group of which a part could be cancelled fails with thence::partly_stopped.
  *
  *  A value does not tell whether it came in time. `timeout(duration, late)` does, with a `bool &late` that it writes
  * before it completes: whether the duration was over first, so that the sender was asked to stop.
