@@ -9,7 +9,8 @@ usage() {
 usage: scripts/demo.sh BUILD_DIR OUT_DIR
 
 Runs BUILD_DIR/bin/heat serially and in every variant it was built with, on the plates in apps/heat/configs. Leaves in
-OUT_DIR the figures (*.png), the table (report.txt) and what the runs wrote. Exit status 1 if a run fails, 3 if any field
+OUT_DIR, in place of what an earlier run left there (*.png, *.json, *.npy, *.log, report.txt), the figures (*.png), the
+table (report.txt) and what the runs wrote. Exit status 1 if a run fails, 3 if any field
 differs from the serial one.
 
 THENCE_DEMO_SCALE   percentage of the configured iterations [100]

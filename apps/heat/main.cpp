@@ -20,7 +20,8 @@ std::string broadcast_file(const std::string &name, const std::string &hint, int
     if (rank == 0) {
         std::ifstream in(name, std::ios::binary);
         std::ostringstream text;
-        if (in && text << in.rdbuf())
+        const bool empty = in && in.peek() == std::ifstream::traits_type::eof() && !in.bad();
+        if (empty || text << in.rdbuf())
             bytes = text.str(), size = static_cast<long>(bytes.size());
     }
     MPI_Bcast(&size, 1, MPI_LONG, 0, comm);

@@ -7,9 +7,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 
@@ -88,8 +90,9 @@ nlohmann::json environment() {
 }
 
 bool write_json(const std::string &file, const std::vector<measure::report> &reports, bool quick) {
+    static const nlohmann::json measured_on = environment();
     std::ofstream out(file);
-    out << nlohmann::json{{"measured_on", environment()}, {"quick", quick}, {"benchmarks", reports}}.dump(
+    out << nlohmann::json{{"measured_on", measured_on}, {"quick", quick}, {"benchmarks", reports}}.dump(
                2, ' ', false, nlohmann::json::error_handler_t::replace)
         << '\n';
     out.close();
@@ -100,39 +103,72 @@ bool write_json(const std::string &file, const std::vector<measure::report> &rep
     return true;
 }
 
-// A Python that has matplotlib: the one in PATH, or the system's, for which distributions package it.
-bool draw(const std::string &json, const std::string &into) {
+// A Python that has matplotlib: the one in PATH, or the system's, for which distributions package it. Empty: none.
+std::string python_that_draws() {
     for (const char *python : {"python3", "/usr/bin/python3"}) {
-        const std::chrono::seconds limit(120);
         try {
-            if (run_program({python, "-c", "import matplotlib"}, {}, limit).exit_code != 0) {
-                continue;
+            if (run_program({python, "-c", "import matplotlib"}, {}, std::chrono::seconds(120)).exit_code == 0) {
+                return python;
             }
-        } catch (const std::runtime_error &) {
-            continue;
+        } catch (const std::runtime_error &) { // there is no such program
         }
-        const outcome result = run_program({python, folder() + "/plot.py", json, into}, {}, limit);
-        std::cerr << result.errors;
-        return result.exit_code == 0;
     }
-    std::cerr << "thence bench: --plot needs Python with matplotlib (Debian: apt install python3-matplotlib)\n";
-    return false;
+    return {};
+}
+
+// Where figures and pictures go. Found out before anything is measured, which takes long.
+struct places {
+    std::string json; // empty: nowhere
+    std::string python;
+};
+std::optional<places> find_places(const bench_options &chosen) {
+    places found{chosen.json, {}};
+    if (!chosen.plot.empty()) {
+        std::error_code error;
+        std::filesystem::create_directories(chosen.plot, error);
+        if (error) {
+            std::cerr << "thence bench: --plot " << chosen.plot << ": " << error.message() << '\n';
+            return std::nullopt;
+        }
+        found.python = python_that_draws();
+        if (found.python.empty()) {
+            std::cerr << "thence bench: --plot needs Python with matplotlib (Debian: apt install python3-matplotlib)\n";
+            return std::nullopt;
+        }
+        if (found.json.empty()) {
+            found.json = chosen.plot + "/figures.json";
+        }
+    }
+    if (!found.json.empty() && !std::ofstream(found.json, std::ios::app)) {
+        std::cerr << "thence bench: cannot write " << found.json << '\n';
+        return std::nullopt;
+    }
+    return found;
+}
+
+bool draw(const places &where, const std::string &into) {
+    const outcome result =
+        run_program({where.python, folder() + "/plot.py", where.json, into}, {}, std::chrono::seconds(120));
+    std::cerr << result.errors;
+    return result.exit_code == 0;
 }
 
 int run_all(const std::vector<std::string> &names, const bench_options &chosen) {
+    const std::optional<places> where = find_places(chosen);
+    if (!where) {
+        return not_measured;
+    }
     std::vector<measure::report> reports;
+    bool written = true;
     for (const std::string &name : names) {
         reports.push_back(run(name, chosen));
         print(reports.back());
-    }
-    bool written = true;
-    if (!chosen.json.empty()) {
-        written = write_json(chosen.json, reports, chosen.quick);
+        if (!where->json.empty()) { // each time: who interrupts it keeps what was measured
+            written = write_json(where->json, reports, chosen.quick);
+        }
     }
     if (!chosen.plot.empty()) {
-        const std::string json = chosen.json.empty() ? chosen.plot + ".json" : chosen.json;
-        written = written && (!chosen.json.empty() || write_json(json, reports, chosen.quick));
-        written = written && draw(json, chosen.plot);
+        written = written && draw(*where, chosen.plot);
     }
     const bool measured = std::all_of(reports.begin(), reports.end(), [](const auto &r) { return r.failed.empty(); });
     const bool met = std::all_of(reports.begin(), reports.end(), [](const auto &r) { return r.passed(); });
@@ -146,7 +182,9 @@ int bench(const bench_options &chosen) {
         return list();
     }
     if (chosen.all == !chosen.names.empty()) {
-        std::cerr << "thence bench: give names of benchmarks, or --all; thence bench --list shows them\n";
+        std::cerr << "thence bench: give "
+                  << (chosen.all ? "either names of benchmarks or --all" : "names of benchmarks, or --all")
+                  << "; thence bench --list shows them\n";
         return wrong_usage;
     }
     if (!names_are_known(chosen.names)) {

@@ -76,7 +76,7 @@ nlohmann::ordered_json settings_in_force() {
 }
 
 void print_row(const char *name, const std::string &value) {
-    std::cout << std::left << std::setw(20) << name << value << '\n';
+    std::cout << std::left << std::setw(28) << name << value << '\n';
 }
 
 void print_for_people(const nlohmann::ordered_json &facts) {

@@ -28,7 +28,9 @@ int main(int argc, char **argv) {
     bench_command->add_flag("--list", bench.list, "list the benchmarks with what they compare and their bars");
     bench_command->add_flag("--quick", bench.quick, "fewer repetitions: minutes instead of a quarter of an hour");
     bench_command->add_option("--json", bench.json, "write the figures to this file");
-    bench_command->add_option("--plot", bench.plot, "draw the figures into this folder (matplotlib)");
+    bench_command->add_option(
+        "--plot", bench.plot,
+        "draw the figures into this folder (matplotlib); without --json they are written there too");
     bench_command
         ->add_option("--mpiexec", bench.mpiexec, "launcher of the benchmarks with two ranks, and its arguments")
         ->capture_default_str();

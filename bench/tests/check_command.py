@@ -47,6 +47,8 @@ def info_says_what_is_in_force(program):
     said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
     for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
         assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
+    for name in facts["settings"]:
+        assert re.search(rf"^  {name} +\S", text, re.MULTILINE), f"no space after {name}:\n{text}"
 
 
 def info_follows_the_settings(program):
@@ -84,6 +86,10 @@ def wrong_usage_is_told(program):
     for arguments in (["bench"], ["bench", "--all", "memory"], [], ["no_such_command"], ["info", "--level", "half"]):
         result = run(program, *arguments)
         assert result.returncode == 2 and result.stderr, (arguments, result)
+    # Before anything is measured.
+    for arguments in (["--json", "/nowhere/figures.json"], ["--plot", "/proc/nowhere"]):
+        result = run(program, "bench", "memory", *arguments)
+        assert result.returncode == 3 and "/nowhere" in result.stderr and "measuring" not in result.stderr, result
     for arguments in (["--help"], ["info", "--help"], ["bench", "--help"], ["--version"]):
         assert succeed(run(program, *arguments)), arguments
 
@@ -137,6 +143,7 @@ def plot_draws_every_benchmark(program):
         assert result.returncode in (0, 1), result
         for name in ("overview", "memory", "inflight_rate"):
             assert (drawn / f"{name}.png").stat().st_size > 5000, name
+        assert json.loads((drawn / "figures.json").read_text())["benchmarks"], "the figures are beside the pictures"
     return 0
 
 

@@ -122,13 +122,15 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
 
 /** @brief `#pragma omp taskwait` with progress: wait until the child tasks of the calling task are complete,
  *         detached ones included, and until no continuation is registered with `cr` any more.
- *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks, of any options.
+ *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks. Any options but
+ *            `THENCE_CR_NEEDS_START`: such a CR would have to be started again whenever a task attaches after all
+ *            others are complete.
  *            With `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the library's thread makes progress
  *            already; else a thread tests `cr` until the wait is over, so that it ends even if every OpenMP thread
  *            is blocked.
- *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_OTHER` (MPI was initialized below
- *          `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not waited. Otherwise it
- *          has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed
+ *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_ARG` (it has `THENCE_CR_NEEDS_START`), `MPI_ERR_OTHER`
+ *          (MPI was initialized below `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not
+ * waited. Otherwise it has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed
  *          continuation.
  *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand,
  *        not in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only
@@ -145,6 +147,8 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
         rc = MPI_Query_thread(&level);
     if (rc != MPI_SUCCESS)
         return rc;
+    if (info.flags & THENCE_CR_NEEDS_START)
+        return MPI_ERR_ARG;
     if (level < MPI_THREAD_MULTIPLE)
         return MPI_ERR_OTHER;
     if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {

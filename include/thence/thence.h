@@ -10,7 +10,8 @@
  *  stands for a set of continuations.
  *
  *  Every function returns an MPI error code. A bad argument is reported through the error handler of
- *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. Every function may be called between
+ *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets the
+ *  error handler of its own object, and no other. Every function may be called between
  *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
  *  otherwise. *No live CR*, wherever it is an error, is `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was
  *  freed.
@@ -79,9 +80,11 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.
  *  @param count    number of requests, at least 0.
  *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
- *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable
- * (without libthence, waiting for one yourself may give an empty status: it was completed for its continuation). A null
- *                  or inactive request counts as complete with an empty status.
+ *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable:
+ *                  all their continuations and your own completion call get the status, whenever the operation was
+ *                  complete (without libthence only those that came before may, others an empty status). A null
+ *                  or inactive request counts as complete with an empty status; so does a continuation request that
+ *                  becomes complete, with the error that a test of it would return.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
  *  @param flags    `THENCE_` options, or 0.
@@ -127,7 +130,8 @@ THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 THENCE_EXPORT int thence_start(MPI_Request *cr);
 
 /** @brief Free a continuation request. Continuations registered with it still run; the CR goes with the last.
- *  Those that waited for a test of it, or for its start, then run like any other.
+ *  Those that waited for a test of it, or for its start, then run like any other; at the latest in `MPI_Finalize`, if
+ *  their operations are complete by then.
  *  @param[in,out] cr set to `MPI_REQUEST_NULL`.
  *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). */
 THENCE_EXPORT int thence_free(MPI_Request *cr);

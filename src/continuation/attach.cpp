@@ -118,13 +118,12 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
         return outcome::complete;
     }
     if (is_cr_handle(request)) {
-        set_empty_results(op);
-        op.how = tending::waiting;
+        op.how = tending::waiting; // the CR sets the results
         return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
     }
     if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::current->is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
-        if (result == outcome::pending) {
+        if (result == outcome::pending || engine::current->polled.has_answers()) {
             attention.fetch_or(attention_kept, std::memory_order_relaxed);
         }
         return result;

@@ -165,18 +165,22 @@ bool cr_is_ready(MPI_Request request) noexcept {
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
-    progress();
-    run_own(*cr);
+    {
+        const busy_scope polling;
+        engine::current->progress();
+    }
+    run_own(*cr); // no more than its max_poll
     return cr->idle();
 }
 
 int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
     continuation_request *cr = continuation_request::from(request);
     set_empty(status);
-    const int code = cr == nullptr  ? int{MPI_ERR_REQUEST}
-                     : cr->active() ? report_complete(*cr).error
-                                    : int{MPI_SUCCESS};
-    return mpi::report(code);
+    if (cr == nullptr) {
+        return mpi::report(MPI_ERR_REQUEST);
+    }
+    const test_result result = cr->active() ? report_complete(*cr) : test_result{};
+    return result.handled ? result.error : mpi::report(result.error);
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 
 namespace thence::continuation {
 
@@ -60,15 +61,37 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     });
 }
 
+// What is complete runs while it still may: nobody else would come, since its CR may be freed. A poll looks at some
+// operations only.
+void run_the_rest() noexcept {
+    long vain = 0;
+    while (is_set_up.load(std::memory_order_acquire) && outstanding() && free_to_run() &&
+           vain <= continuation_request::registered_in_all() / engine::polled_set::window + 1) {
+        vain = progress() != 0 ? 0 : vain + 1;
+    }
+}
+
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: no interposition is needed to be told.
 int at_finalize(MPI_Comm, int, void *, void *) {
+    run_the_rest();
     tear_down();
     return MPI_SUCCESS;
 }
 
 bool wants_helper() noexcept {
     const char *setting = std::getenv("THENCE_PROGRESS");
-    return setting != nullptr && std::strcmp(setting, "thread") == 0;
+    if (setting == nullptr) {
+        return false;
+    }
+    const std::string_view way(setting);
+    if (way != "thread" && way != "off" && way != "0" && !way.empty()) {
+        std::fprintf(
+            stderr,
+            "thence: THENCE_PROGRESS=%s: no such way. Write thread (the library's own thread makes progress too)"
+            " or off (MPI calls alone do). It is off.\n",
+            setting);
+    }
+    return way == "thread";
 }
 
 } // namespace
@@ -127,6 +150,7 @@ void tear_down() noexcept {
 }
 
 void finalizing() noexcept {
+    run_the_rest();
     tear_down();
 }
 

@@ -3,6 +3,7 @@
 
 #include "continuation/observe.hpp"
 #include "engine/push.hpp"
+#include "mpi/calls.hpp"
 
 #include <algorithm>
 #include <new>
@@ -48,11 +49,24 @@ struct cr_slots {
     }
 };
 
+namespace {
+
+// Of an operation that is a CR.
+void set_result(engine::operation &op, int error) noexcept {
+    op.error = error;
+    if (engine::wanted(op.status)) {
+        *op.status = mpi::empty_status();
+        op.status->MPI_ERROR = error;
+    }
+}
+
+} // namespace
+
 void continuation_request::reset(const cr_options &options) noexcept {
     flags_ = options.flags;
     max_poll_ = options.max_poll;
     failed_.clear();
-    error_ = MPI_SUCCESS;
+    first_failure_ = {};
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
     queue_.store(active() ? queue_while_active() : &own_, std::memory_order_relaxed);
     set_reported(true);
@@ -156,15 +170,18 @@ void continuation_request::became_idle(long left) noexcept {
 // A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
 void continuation_request::notify_waiters() noexcept {
     std::vector<engine::operation *> ready;
+    int error = MPI_SUCCESS;
     if (has_waiters_.load(std::memory_order_seq_cst)) {
         std::scoped_lock guard(mutex_);
         if (!idle()) {
             return; // registered again meanwhile: the next one to leave notifies
         }
         ready.swap(waiters_);
+        error = std::exchange(first_failure_, {}).error; // they are told, as who tests it would be
         has_waiters_.store(false, std::memory_order_relaxed);
     }
     for (engine::operation *op : ready) {
+        set_result(*op, error);
         operation_complete(*op);
     }
 }
@@ -176,15 +193,18 @@ bool continuation_request::add_waiter(engine::operation &op) {
     if (references_.load(std::memory_order_seq_cst) < 2) {
         waiters_.pop_back();
         has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
+        set_result(op, std::exchange(first_failure_, {}).error);
         return false;
     }
     return true;
 }
 
-void continuation_request::add_failed(void *data, int error) {
+void continuation_request::add_failed(void *data, int error, bool handled) {
     std::scoped_lock guard(mutex_);
     failed_.push_back(data);
-    error_ = error_ == MPI_SUCCESS ? error : error_;
+    if (first_failure_.error == MPI_SUCCESS) {
+        first_failure_ = {error, handled};
+    }
 }
 
 int continuation_request::take_failed(int capacity, void **data) {
@@ -195,9 +215,9 @@ int continuation_request::take_failed(int capacity, void **data) {
     return n;
 }
 
-int continuation_request::take_error() noexcept {
+continuation_request::failure continuation_request::take_error() noexcept {
     std::scoped_lock guard(mutex_);
-    return std::exchange(error_, MPI_SUCCESS);
+    return std::exchange(first_failure_, {});
 }
 
 } // namespace thence::continuation

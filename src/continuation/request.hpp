@@ -113,13 +113,19 @@ public:
     }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
-    // Registers `op` to complete when this CR becomes idle. False if it is idle now.
+    // Registers `op` to complete when this CR becomes idle. False if it is idle now. The results of `op` are then an
+    // empty status and the error that a test would return.
     bool add_waiter(engine::operation &op);
 
-    void add_failed(void *data, int error);
+    // `handled`: it is that of an operation, which MPI has told the error handler of its object.
+    void add_failed(void *data, int error, bool handled);
     int take_failed(int capacity, void **data);
-    // The error of the oldest failed continuation since the last call, or MPI_SUCCESS.
-    int take_error() noexcept;
+    // The oldest failed continuation's since the last call.
+    struct failure {
+        int error = MPI_SUCCESS;
+        bool handled = false;
+    };
+    failure take_error() noexcept;
 
 private:
     friend struct cr_slots;
@@ -152,7 +158,7 @@ private:
     std::mutex mutex_; // guards what follows
     std::vector<engine::operation *> waiters_;
     std::vector<void *> failed_;
-    int error_ = MPI_SUCCESS;
+    failure first_failure_;
 };
 static_assert(sizeof(continuation_request) <= cr_bytes);
 

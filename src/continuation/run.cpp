@@ -74,10 +74,11 @@ inline int invoke(const continuation &c, signature form, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-__attribute__((noinline)) void note_failure(const continuation &c, int code) {
+// `error`: of its operations. `result`: of its callback.
+__attribute__((noinline)) void note_failure(const continuation &c, int error, int result) {
     this_thread.counts.failed.add();
     if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
-        c.cr->add_failed(c.data, code);
+        c.cr->add_failed(c.data, result != MPI_SUCCESS ? result : error, error != MPI_SUCCESS);
     }
 }
 
@@ -94,7 +95,7 @@ void run_group(continuation &c, control_word kind) noexcept {
         observing->end(c, 0, error);
     }
     if (result != MPI_SUCCESS || error != MPI_SUCCESS) {
-        note_failure(c, result != MPI_SUCCESS ? result : error);
+        note_failure(c, error, result);
     }
     if (!kind.is(control_word::single)) {
         groups.give(this_thread.group_stock, &c.of_group());
@@ -123,7 +124,7 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
     if (!kind.is(control_word::single) || !finished || c.first.error != MPI_SUCCESS) {
         run_group(c, kind);
     } else if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
-        note_failure(c, result);
+        note_failure(c, MPI_SUCCESS, result);
     }
 }
 
@@ -136,7 +137,7 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
     } else if (kind == pushed_single(signature::own) && engine::try_finish(c.first.request, c.first.status)) {
         const int result = reinterpret_cast<thence_callback *>(c.callback)(MPI_SUCCESS, c.first.status, c.data);
         if (result != MPI_SUCCESS) [[unlikely]] {
-            note_failure(c, result);
+            note_failure(c, MPI_SUCCESS, result);
         }
     } else if (kind == polled_single(signature::paper) && c.first.how == engine::tending::done &&
                c.first.error == MPI_SUCCESS) {
@@ -337,7 +338,9 @@ test_result report_complete(continuation_request &cr) noexcept {
     test_result result{true, MPI_SUCCESS};
     if (!cr.waits_simply()) [[unlikely]] {
         cr.deactivate();
-        result.error = cr.take_error();
+        const continuation_request::failure failure = cr.take_error();
+        result.error = failure.error;
+        result.handled = failure.handled;
     }
     return result;
 }

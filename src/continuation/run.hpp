@@ -35,6 +35,7 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;
+    bool handled = false; // an error handler has been told of it
 };
 test_result test(continuation_request &cr) noexcept;
 // What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.

@@ -7,7 +7,6 @@
 
 #include "continuation/continuation.hpp"
 
-#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +28,14 @@ struct record {
     std::atomic<bool> withdrawn;
 };
 
+// A thread's first one is small, since there may be many threads with little to do; the next ones are larger.
 struct chunk {
-    static constexpr std::uint32_t size = 256;
-    std::array<record, size> records{};
-    std::uint32_t capacity = size; // the last chunk within the limit may be smaller
+    static constexpr std::uint32_t smallest = 8;
+    static constexpr std::uint32_t largest = 256;
+    record *records; // as many as `capacity`
+    std::uint32_t capacity;
     std::atomic<std::uint32_t> used{0};
-    chunk *older = nullptr;
+    chunk *older;
 };
 
 struct lane {

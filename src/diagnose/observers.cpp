@@ -7,6 +7,7 @@
 #include "diagnose/slow.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <new>
 
 namespace thence::diagnose {
@@ -39,24 +40,26 @@ void leave_callback() noexcept {
     l.since.store(0, std::memory_order_release);
 }
 
-// A chunk's worth of the budget, or what is left of it.
-std::uint32_t take_budget() noexcept {
+// So much of the budget, or what is left of it.
+std::uint32_t take_budget(std::uint32_t wanted) noexcept {
     std::size_t left = budget.load(std::memory_order_relaxed);
     std::size_t share = 0;
     do {
-        share = std::min<std::size_t>(left, chunk::size);
+        share = std::min<std::size_t>(left, wanted);
     } while (!budget.compare_exchange_weak(left, left - share, std::memory_order_relaxed));
     return static_cast<std::uint32_t>(share);
 }
 
 __attribute__((noinline)) chunk *another_chunk(lane &l) noexcept {
-    const std::uint32_t share = take_budget();
-    chunk *fresh = share != 0 ? new (std::nothrow) chunk : nullptr;
+    chunk *const older = l.records.load(std::memory_order_relaxed);
+    const std::uint32_t share =
+        take_budget(older == nullptr ? chunk::smallest : std::min(2 * older->capacity, chunk::largest));
+    std::unique_ptr<record[]> records(share != 0 ? new (std::nothrow) record[share]() : nullptr);
+    chunk *const fresh = records != nullptr ? new (std::nothrow) chunk{records.get(), share, {0}, older} : nullptr;
     if (fresh == nullptr) {
         return nullptr;
     }
-    fresh->capacity = share;
-    fresh->older = l.records.load(std::memory_order_relaxed);
+    records.release(); // kept until the process ends, as its lane
     l.records.store(fresh, std::memory_order_release);
     return fresh;
 }

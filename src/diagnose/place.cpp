@@ -3,6 +3,7 @@
 
 #include "diagnose/addr2line.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -12,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <unistd.h>
+#include <utility>
 
 namespace thence::diagnose {
 
@@ -103,18 +105,24 @@ location look_up(const address &which, place &found) {
     return where;
 }
 
-// The innermost frame outside of this library's headers: an adapter that was inlined is not what the user wrote.
-const source_frame *of_user(const std::vector<source_frame> &frames) noexcept {
-    for (const source_frame &frame : frames) {
-        if (!frame.file.empty() && frame.file.find("include/thence/") == std::string::npos) {
-            return &frame;
-        }
-    }
-    return frames.empty() ? nullptr : &frames.front();
+// Neither this library's headers nor those of C++: an adapter that was inlined is not what the user wrote.
+bool is_of_user(const source_frame &frame) noexcept {
+    return !frame.file.empty() && frame.file.find("include/thence/") == std::string::npos &&
+           frame.file.find("/include/c++/") == std::string::npos;
 }
 
-void add_source(place &found, const std::vector<source_frame> &frames) {
-    const source_frame *frame = of_user(frames);
+// Of the frames at one address, innermost first, the one to name. Of a call the innermost one that the user wrote. A
+// function is the outermost one; what stands at its first instruction may be something inlined.
+const source_frame *to_name(const std::vector<source_frame> &frames, bool is_return) noexcept {
+    if (frames.empty()) {
+        return nullptr;
+    }
+    const auto found = std::find_if(frames.begin(), frames.end(), is_of_user);
+    return !is_return ? &frames.back() : found != frames.end() ? &*found : &frames.front();
+}
+
+void add_source(place &found, const std::vector<source_frame> &frames, bool is_return) {
+    const source_frame *frame = to_name(frames, is_return);
     if (frame == nullptr) {
         return;
     }
@@ -142,7 +150,7 @@ std::vector<place> find_places(const std::vector<address> &wanted) {
     std::scoped_lock guard(known.mutex);
     struct question {
         std::vector<std::uintptr_t> offsets;
-        std::vector<place *> answers;
+        std::vector<std::pair<const address, place> *> answers;
     };
     std::map<std::string, question> open;
     for (const address &which : wanted) {
@@ -151,14 +159,15 @@ std::vector<place> find_places(const std::vector<address> &wanted) {
             const location where = look_up(which, entry->second);
             if (!where.object.empty()) {
                 open[where.object].offsets.push_back(where.offset);
-                open[where.object].answers.push_back(&entry->second);
+                open[where.object].answers.push_back(&*entry);
             }
         }
     }
     for (auto &[object, asked] : open) {
         const auto frames = addr2line(object, asked.offsets);
         for (std::size_t i = 0; i < frames.size(); ++i) {
-            add_source(*asked.answers[i], frames[i]);
+            auto &[which, found] = *asked.answers[i];
+            add_source(found, frames[i], which.is_return);
         }
     }
     std::vector<place> result;

@@ -121,8 +121,11 @@ bool polled_set::add_kept(operation &op) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
         if (test_kept(op.request, status, error)) {
-            error = answer(op.request, error, status);
-            completed_by_user(op.request, status, error);
+            if (error == MPI_SUCCESS && is_empty(status)) { // inactive
+                error = see_answer(op.request, status);
+            } else {
+                completed_by_poll(op.request, status, error);
+            }
             take(op, status, error);
             return true;
         }
@@ -317,10 +320,13 @@ int polled_set::answer(MPI_Request request, int code, MPI_Status &status) noexce
     return code;
 }
 
-void polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
-    if (const std::size_t at = find_answer(request); at != answers_.size() && is_empty(status)) {
-        status = answers_[at].status;
+int polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
+    const std::size_t at = find_answer(request);
+    if (at == answers_.size() || !is_empty(status)) {
+        return MPI_SUCCESS;
     }
+    status = answers_[at].status;
+    return answers_[at].error;
 }
 
 void polled_set::forget_answer(MPI_Request request) noexcept {

@@ -136,7 +136,7 @@ public:
     bool has_answer(MPI_Request request) const noexcept {
         return find_answer(request) != answers_.size();
     }
-    void see_answer(MPI_Request request, MPI_Status &status) const noexcept;
+    int see_answer(MPI_Request request, MPI_Status &status) const noexcept;
     // Under exclusively(): it is started anew, or gone.
     void forget_answer(MPI_Request request) noexcept;
     // Set before use: answers are kept. Without interposition nobody would ask for them.

@@ -10,6 +10,7 @@
 
 #include <thence/thence.h>
 
+#include <algorithm>
 #include <vector>
 
 using namespace thence::continuation;
@@ -40,6 +41,14 @@ public:
 private:
     unsigned turns_ = 0;
 };
+
+// After a call that only tests: the same. But the test of a continuation request was its turn, and its max_poll bounds
+// how many continuations run in it.
+void catch_up_after(int count, const MPI_Request requests[]) {
+    if (std::none_of(requests, requests + count, [](MPI_Request each) { return is_cr_handle(each); })) {
+        catch_up();
+    }
+}
 
 struct any_result {
     bool live = false;  // some entry was neither null nor inactive
@@ -172,8 +181,11 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
     if (plain(*request)) [[likely]] {
         return PMPI_Test(request, flag, status);
     }
+    const bool is_cr = is_cr_handle(*request);
     const int code = test_one(request, flag, status);
-    catch_up();
+    if (!is_cr) {
+        catch_up();
+    }
     return code;
 }
 
@@ -194,7 +206,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (!result.live) {
         set_empty(status);
     }
-    catch_up();
+    catch_up_after(count, requests);
     return result.code;
 }
 
@@ -222,7 +234,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     }
     const some_result result = find_some(count, requests, indices, statuses);
     *found = result.live ? result.found : MPI_UNDEFINED;
-    catch_up();
+    catch_up_after(count, requests);
     return result.code;
 }
 
@@ -270,7 +282,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
             code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
         }
     }
-    catch_up();
+    catch_up_after(count, requests);
     return code;
 }
 

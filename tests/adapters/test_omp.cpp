@@ -210,6 +210,8 @@ TEST_P(omp, bad_argument_leaves_event_and_request_to_the_caller) {
     EXPECT_EQ(inside, 0);
     EXPECT_EQ(r.request, before);
     EXPECT_EQ(class_of(thence_omp_taskwait(MPI_REQUEST_NULL)), MPI_ERR_REQUEST);
+    const thence::continuation_request started(THENCE_CR_NEEDS_START);
+    EXPECT_EQ(thence_omp_taskwait(started), MPI_ERR_ARG) << "it might have to be started again while it is waited for";
     r.complete();
     MPI_Wait(&r.request, MPI_STATUS_IGNORE);
 }

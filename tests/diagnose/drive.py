@@ -134,6 +134,8 @@ def slow_callbacks_are_told_once_per_place():
     with tempfile.TemporaryDirectory() as folder:  # the timeline observes too
         _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms", "THENCE_TRACE": f"{folder}/t"})
         expect(text, "slow continuation: ", times=1)
+    _, text = run(["traffic", "10"], settings={"THENCE_PROGRESS": "Thread"})
+    expect(text, r"THENCE_PROGRESS=Thread: no such way\. Write thread .* or off ", 1)
     _, text = run(["traffic", "10"], settings={"THENCE_SLOW_CONTINUATION": "soon"})
     expect(text, r"THENCE_SLOW_CONTINUATION=soon: no duration from 1ms .* as in THENCE_SLOW_CONTINUATION=5ms\. Slow", 1)
 
@@ -266,6 +268,14 @@ def timeline_is_bounded():
     assert 0 < found["spans"] <= 300 and found["dropped"] > 0, found
     assert found["spans"] + found["dropped"] >= attached(output), found
     expect(text, rf"THENCE_TRACE_LIMIT was reached, so {found['dropped']} later continuations are not in", times=1)
+
+
+def timeline_has_room_for_many_threads():
+    with tempfile.TemporaryDirectory() as folder:
+        settings = {"THENCE_TRACE": f"{folder}/t", "THENCE_TRACE_LIMIT": "2000"}
+        output, text = run(["short_threads", "200"], settings=settings)
+        found = check_trace(f"{folder}/t.0.json")
+    assert attached(output) == 800 and found["spans"] == 800 and found["dropped"] == 0, found
 
 
 def timelines_of_ranks_can_be_joined():

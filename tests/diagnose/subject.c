@@ -5,6 +5,7 @@
 #include <thence/mpix_continue_forum.h>
 #include <thence/thence.h>
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,11 +27,16 @@ static void nap(double seconds) {
     nanosleep(&t, NULL);
 }
 
+/* Inlined: the first instruction of its caller is one of its own, but not the function to name. */
+static inline __attribute__((always_inline)) void count_one(void) {
+    ++done;
+}
+
 static int count_it(int error, MPI_Status *statuses, void *data) {
+    count_one();
     (void)error;
     (void)statuses;
     (void)data;
-    ++done;
     return MPI_SUCCESS;
 }
 
@@ -216,10 +222,38 @@ static int traffic(int rounds, int keep_one) {
     return right ? 0 : 1;
 }
 
+/* A few messages to self. */
+static void *short_thread(void *data) {
+    enum { few = 4 };
+    MPI_Request cr = new_cr(THENCE_CR_ENQUEUE_COMPLETE), request;
+    int in[few], out = 1, flag;
+    for (int i = 0; i < few; ++i) {
+        MPI_Irecv(&in[i], 1, MPI_INT, rank, i, MPI_COMM_WORLD, &request);
+        thence_attach(1, &request, count_it, NULL, 0, MPI_STATUS_IGNORE, cr, &flag);
+        MPI_Send(&out, 1, MPI_INT, rank, i, MPI_COMM_WORLD);
+    }
+    thence_wait(&cr, MPI_STATUS_IGNORE);
+    thence_free(&cr);
+    return data;
+}
+
+/* One after the other. */
+static int short_threads(int count) {
+    for (int i = 0; i < count; ++i) {
+        pthread_t thread;
+        if (pthread_create(&thread, NULL, short_thread, NULL) != 0 || pthread_join(thread, NULL) != 0) {
+            return 1;
+        }
+    }
+    printf("attached %d\n", done);
+    return 0;
+}
+
 int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0) {
         puts("usage: subject CASE    late, untested, slow_callback, unfinished, killed, killed_in_traffic, silent,\n"
-             "                       traffic [ROUNDS], traffic_kept [ROUNDS], no_finalize [ROUNDS]");
+             "                       traffic [ROUNDS], traffic_kept [ROUNDS], no_finalize [ROUNDS],\n"
+             "                       short_threads [COUNT]");
         return argc < 2 ? 2 : 0;
     }
     int level;
@@ -231,6 +265,8 @@ int main(int argc, char **argv) {
     int code = 2;
     if (strcmp(wanted, "late") == 0) {
         code = late();
+    } else if (strcmp(wanted, "short_threads") == 0) {
+        code = short_threads(rounds);
     } else if (strcmp(wanted, "untested") == 0) {
         code = untested();
     } else if (strcmp(wanted, "slow_callback") == 0) {

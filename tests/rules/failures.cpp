@@ -158,6 +158,7 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
     };
     fail(1);
     fail(3);
+    EXPECT_FALSE(reported().empty());
     world.complete(tickets[0]);
     world.complete(tickets[2]);
     int code = MPI_SUCCESS;
@@ -165,7 +166,7 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
         code = thence_test(&c, &flag, MPI_STATUS_IGNORE);
     }
     EXPECT_EQ(code, MPI_ERR_TRUNCATE) << "the first failure";
-    reported();
+    EXPECT_TRUE(reported().empty()) << "the operation's own error handler has been told";
     EXPECT_TRUE(c.test()) << "told once";
     EXPECT_EQ(n[0].runs, 1);
     EXPECT_EQ(n[1].runs, 0);
@@ -185,6 +186,36 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
     EXPECT_EQ(count, 0);
 }
 
+TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
+    for (const bool failed_before : {false, true}) {
+        cr inner(THENCE_CR_REPORT_FAILED);
+        cr outer(THENCE_CR_ENQUEUE_COMPLETE);
+        note n;
+        note end;
+        MPI_Status status{};
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        attach(r, n, inner);
+        const auto fail = [&] {
+            world.complete(t, failing(MPI_ERR_TRUNCATE));
+            EXPECT_TRUE(eventually([&] { return inner.registered() == 0; }));
+        };
+        if (failed_before) {
+            fail();
+        }
+        MPI_Request continued = inner;
+        EXPECT_EQ(attach(continued, end, outer, &status), 0);
+        if (!failed_before) {
+            fail();
+        }
+        EXPECT_TRUE(eventually([&] { return end.runs == 1; }));
+        EXPECT_EQ(end.error, MPI_ERR_TRUNCATE);
+        EXPECT_EQ(status.MPI_ERROR, MPI_ERR_TRUNCATE);
+        EXPECT_TRUE(inner.test()) << "told once";
+    }
+    reported();
+}
+
 TEST_P(failures, invoke_failed_runs_the_callback_with_the_error) {
     cr c(THENCE_CR_REPORT_FAILED);
     note n;
@@ -194,10 +225,11 @@ TEST_P(failures, invoke_failed_runs_the_callback_with_the_error) {
     world.complete(t, failing(MPI_ERR_TRUNCATE));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
+    reported();
     int flag = 0;
     EXPECT_EQ(thence_test(&c, &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
     EXPECT_EQ(flag, 1);
-    reported();
+    EXPECT_TRUE(reported().empty());
 }
 
 TEST_P(failures, a_callback_that_returns_an_error_is_reported) {

@@ -75,6 +75,38 @@ TEST_P(finalizing, finalize_is_silent_when_nothing_is_outstanding) {
     EXPECT_EXIT(nothing_outstanding(GetParam()), ::testing::ExitedWithCode(0), "before\nafter\n");
 }
 
+// Whose CR is freed can wait for nothing: MPI_Finalize is where they run at last.
+[[noreturn]] void complete_but_not_run(const variant &v, unsigned flags) {
+    library l(v);
+    MPI_Request c = MPI_REQUEST_NULL;
+    thence_cr_create(flags, -1, MPI_INFO_NULL, &c);
+    constexpr int many = 500;
+    note n;
+    std::vector<ticket> tickets;
+    for (int i = 0; i < many; ++i) {
+        MPI_Request r = world.start();
+        tickets.push_back(world.ticket_of(r));
+        require(attach(r, n, c) == 0, "attached");
+    }
+    if ((flags & THENCE_CR_POLL_ONLY) == 0) {
+        thence_free(&c);
+    }
+    for (const ticket t : tickets) {
+        world.complete(t);
+    }
+    world.finalize();
+    require(n.runs == ((flags & THENCE_CR_POLL_ONLY) == 0 ? many : 0), "all that may run ran");
+    std::_Exit(0);
+}
+
+TEST_P(finalizing, finalize_runs_what_is_complete) {
+    EXPECT_EXIT(complete_but_not_run(GetParam(), 0), ::testing::ExitedWithCode(0), "^$");
+}
+
+TEST_P(finalizing, finalize_runs_nothing_that_only_a_test_may_run) {
+    EXPECT_EXIT(complete_but_not_run(GetParam(), THENCE_CR_POLL_ONLY), ::testing::ExitedWithCode(0), "MPI_Finalize");
+}
+
 [[noreturn]] void with_helper(const variant &v) {
     library l(v);
     MPI_Request c = MPI_REQUEST_NULL;

@@ -101,6 +101,45 @@ TEST_P(interposed, testall_takes_nothing_until_all_are_complete) {
     EXPECT_EQ(statuses[0].MPI_SOURCE, 3);
 }
 
+TEST_P(interposed, max_poll_bounds_every_form_of_test) {
+    int flag = 0;
+    int index = 0;
+    MPI_Request c = MPI_REQUEST_NULL;
+    const std::vector<std::function<void()>> calls{
+        [&] { MPI_Test(&c, &flag, MPI_STATUS_IGNORE); },
+        [&] { MPI_Testany(1, &c, &index, &flag, MPI_STATUS_IGNORE); },
+        [&] {
+            int count = 0;
+            MPI_Testsome(1, &c, &count, &index, MPI_STATUSES_IGNORE);
+            flag = count == 1 ? 1 : 0;
+        },
+        [&] { MPI_Testall(1, &c, &flag, MPI_STATUSES_IGNORE); },
+    };
+    for (const unsigned flags : {0U, unsigned{THENCE_CR_POLL_ONLY}}) {
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            cr owner(flags, 3);
+            c = owner;
+            note n;
+            std::vector<ticket> tickets;
+            for (int k = 0; k < 10; ++k) {
+                tickets.push_back(pending(n, c));
+            }
+            for (const ticket t : tickets) {
+                world.complete(t);
+            }
+            int before = 0;
+            flag = 0;
+            for (int turn = 0; turn < 30 && flag == 0; ++turn) {
+                calls[i]();
+                EXPECT_LE(n.runs - before, 3) << "form " << i << ", call " << turn;
+                before = n.runs;
+            }
+            EXPECT_EQ(n.runs, 10) << "form " << i;
+            EXPECT_EQ(flag, 1) << "form " << i;
+        }
+    }
+}
+
 // A program whose calls never block must not keep continuations from running, where no hook of MPI runs them.
 TEST_P(interposed, a_call_that_finds_its_requests_complete_runs_what_is_ready) {
     cr c;

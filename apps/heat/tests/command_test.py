@@ -55,6 +55,11 @@ class Command(unittest.TestCase):
         self.refused(SOURCES, "--iterations", "0", text="command line: iterations is 0")
         self.refused("no-such.cfg", text="no-such.cfg: cannot read this file")
 
+    def test_an_empty_configuration_is_all_defaults(self):
+        result = run(self.file("empty.cfg", b""), "--size", "16x16", "--block", "8", "--iterations", "2")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.refused(APP, text="cannot read this file")
+
     def test_errors_of_the_configuration_come_once_and_with_their_line(self):
         bad = self.file("bad.cfg", b"size = 8 x 8\nblok = 3\n")
         result = run(bad, "--variant", "mpi", ranks=2)
