@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi_fixture.hpp"
 
+#include <thence/pthread.h>
 #include <thence/threads.hpp>
 
 #include <vector>
@@ -95,6 +96,64 @@ TEST(threads_block, changes_nothing_when_nothing_can_be_attached) {
     EXPECT_EQ(r.request, before);
     r.complete();
     EXPECT_EQ(MPI_Wait(&r.request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+TEST(pthread_block, sleeps_until_all_are_complete) {
+    const thence::continuation_request cr;
+    complete_receive known(1);
+    EXPECT_EQ(thence_pthread_block(1, &known.request, MPI_STATUSES_IGNORE, cr), MPI_SUCCESS);
+    EXPECT_EQ(known.request, MPI_REQUEST_NULL);
+    EXPECT_EQ(thence_pthread_block(0, nullptr, MPI_STATUSES_IGNORE, cr), MPI_SUCCESS);
+
+    pending_receive a(1);
+    pending_receive b(2);
+    std::array<MPI_Request, 2> requests{a.request, b.request};
+    std::array<MPI_Status, 2> statuses{};
+    std::atomic<bool> second_sent = false;
+    std::thread sender([&] {
+        a.complete(10);
+        for (int i = 0; i < 1000; ++i)
+            thence_progress();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        second_sent = true;
+        b.complete(20);
+        for (int i = 0; i < 1000; ++i)
+            thence_progress();
+    });
+    EXPECT_EQ(thence_pthread_block(2, requests.data(), statuses.data(), cr), MPI_SUCCESS);
+    EXPECT_TRUE(second_sent.load());
+    EXPECT_EQ(statuses[0].MPI_TAG, 1);
+    EXPECT_EQ(statuses[1].MPI_TAG, 2);
+    EXPECT_EQ(a.value() + b.value(), 30);
+    sender.join();
+}
+
+TEST(pthread_block, returns_the_error_of_the_failed_operation) {
+    NEEDS_TWO_RANKS();
+    const errors_return scope;
+    const thence::continuation_request cr(THENCE_CR_REPORT_FAILED);
+    truncated_receive bad(1);
+    if (rank() == 0) {
+        bad.send_when_asked();
+        return;
+    }
+    const background_progress others;
+    bad.ask();
+    EXPECT_EQ(class_of(thence_pthread_block(1, &bad.request, MPI_STATUSES_IGNORE, cr)), MPI_ERR_TRUNCATE);
+}
+
+TEST(pthread_block, refuses_where_it_would_sleep_for_ever) {
+    const errors_return scope;
+    pending_receive r(3);
+    const MPI_Request before = r.request;
+    for (const unsigned flags : {THENCE_CR_POLL_ONLY, THENCE_CR_NEEDS_START}) {
+        const thence::continuation_request cr(flags);
+        EXPECT_EQ(thence_pthread_block(1, &r.request, MPI_STATUSES_IGNORE, cr), MPI_ERR_ARG);
+    }
+    EXPECT_EQ(class_of(thence_pthread_block(1, &r.request, MPI_STATUSES_IGNORE, MPI_REQUEST_NULL)), MPI_ERR_REQUEST);
+    EXPECT_EQ(r.request, before);
+    r.complete();
+    MPI_Wait(&r.request, MPI_STATUS_IGNORE);
 }
 
 TEST(threads_wait, makes_progress_when_it_is_the_only_thread) {
