@@ -17,15 +17,25 @@
  *  Schedulers: workers(), workers(urgency::high), mpi() and bypass() for `ex::schedule`, `ex::continues_on`,
  *  `ex::starts_on`.
  *
- *  Progress: while operations are outstanding a worker polls between tasks, or the thread of the MPI pool does. Should
- *  neither get to it for a millisecond, since a task computes, waits or has suspended the polling thread, another
- *  thread makes progress in its place (with `MPI_THREAD_MULTIPLE`). While nothing is outstanding all threads sleep.
+ *  Progress: while operations of the pools are outstanding a worker polls between tasks, or the thread of the MPI pool
+ *  does. Other operations (thence/mpi.hpp, thence::transform_mpi) the pools do not know: for these a thread polls as
+ * long as one is in sync_wait() or work_until(). Should nobody get to it for a millisecond, since a task computes,
+ * waits or has suspended the polling thread, another thread makes progress in its place (with `MPI_THREAD_MULTIPLE`).
+ * While nothing is outstanding and nobody waits, all threads sleep: then operations that the pools do not know need
+ *  somebody else's progress, such as the helper thread's (`THENCE_PROGRESS=thread`).
  *
  *  Threads: initialize MPI with `MPI_THREAD_MULTIPLE`. Lower levels are enough where one thread alone calls MPI: with
  *  `workers = 0` and no MPI pool all happens in sync_wait(); with `MPI_THREAD_SERIALIZED` and a mode that has
  * `mpi_pool` and not `inline_request`, only the thread of that pool calls MPI, if the program does not meanwhile, and
- * uses `thence::uncancellable` where something may ask operations to stop. Anything else completes with an error that
- * says so. oneTBB has as many threads as the smallest number that any pools of the process have asked for.
+ * starts operations of other senders on `pools.mpi()`, and uses `thence::uncancellable` where something else than a
+ * deadline may ask operations to stop. The program may call MPI itself when sync_wait() has returned and nothing is
+ * outstanding. Anything else completes with an error that says so. oneTBB has as many threads as the smallest number
+ * that any pools of the process have asked for.
+ *
+ *  Stopping: a stop request or deadline asks MPI to cancel, and several threads of pools are inside MPI. On Open MPI
+ *  that may lose a message, or crash, if another thread matches it at that moment; see thence_cancel(). The pools
+ * cannot keep all threads out of MPI. So receive with `thence::uncancellable` what must not be lost, and let the sender
+ * end it with a message; or have one thread alone call MPI, as above, below `MPI_THREAD_MULTIPLE`.
  *
  *  Lifetime: pools are made after MPI is initialized, outlive their operations and tasks, and are destroyed before
  *  MPI_Finalize. The destructor ends the program where operations are outstanding or tasks wait.
@@ -98,7 +108,7 @@ public:
 
     /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
      *  @return the values as a tuple, nothing if it was stopped.
-     *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a callback, and on
+     *  @throws what thence::sync_wait() throws; std::logic_error inside a callback, and on
      *          the polling thread of the MPI pool.
      *  @note Threads: up to 7 at once, and tasks of the workers. */
     template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }
@@ -111,7 +121,7 @@ public:
      *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {
         detail::must_be_able_to_wait(state_);
-        state_.worker_host.arena().execute([&] { state_.workers.drain_until(condition); });
+        state_.worker_host.arena().execute([&] { detail::wait_in(state_, condition); });
     }
 
     /** @brief The arena of the workers, for loops and tasks of oneTBB beside those of the pools. */

@@ -9,7 +9,10 @@
  * start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
  * could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
  * does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or less
- * stops it from the start.
+ * stops it from the start. A group of which a part could be cancelled fails with thence::partly_stopped.
+ *
+ *  A value does not tell whether it came in time. `timeout(duration, late)` does, with a `bool &late` that it writes
+ * before it completes: whether the duration was over first, so that the sender was asked to stop.
  *
  *  Completion signatures: those of the sender, with values and errors by value; set_error_t(std::exception_ptr), which
  *  holds a thence::timed_out if it was stopped because of the deadline.
@@ -116,8 +119,8 @@ template <class S, class R> class timeout_operation : timer {
 public:
     using operation_state_concept = ex::operation_state_t;
 
-    timeout_operation(S &&s, timer_time after, R r)
-        : receiver_(static_cast<R &&>(r)), after_(after),
+    timeout_operation(S &&s, timer_time after, bool *late, R r)
+        : receiver_(static_cast<R &&>(r)), after_(after), late_(late),
           operation_(ex::connect(static_cast<S &&>(s), inner_receiver{this})) {}
 
     void start() &noexcept {
@@ -177,6 +180,8 @@ private:
             kept_);
     }
     template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
+        if (late_ != nullptr)
+            *late_ = asked_.load(order::acquire) == asker::deadline;
         if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
             if (asked_.load(order::acquire) == asker::deadline) {
                 ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
@@ -205,6 +210,7 @@ private:
 
     [[no_unique_address]] R receiver_;
     timer_time after_;
+    bool *late_;
     atomic<unsigned> parties_{1};
     atomic<asker> asked_{asker::nobody};
     ex::inplace_stop_source source_;
@@ -216,6 +222,7 @@ private:
 template <class S> struct timeout_sender {
     using sender_concept = ex::sender_t;
     timer_time after;
+    bool *late;
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env> static consteval auto get_completion_signatures() {
@@ -223,19 +230,22 @@ template <class S> struct timeout_sender {
         return typename timeout_completions<ex::completion_signatures_of_t<part, timeout_env<Env>...>>::type();
     }
     template <ex::receiver R> auto connect(R r) && {
-        return timeout_operation<S, R>(static_cast<S &&>(predecessor), after, static_cast<R &&>(r));
+        return timeout_operation<S, R>(static_cast<S &&>(predecessor), after, late, static_cast<R &&>(r));
     }
     template <ex::receiver R>
     requires std::copy_constructible<S>
-    auto connect(R r) const & { return timeout_operation<const S &, R>(predecessor, after, static_cast<R &&>(r)); }
+    auto connect(R r) const & {
+        return timeout_operation<const S &, R>(predecessor, after, late, static_cast<R &&>(r));
+    }
 };
 
 struct timeout_closure : ex::sender_adaptor_closure<timeout_closure> {
     timer_time after;
+    bool *late;
 
-    explicit timeout_closure(timer_time a) : after(a) {}
+    timeout_closure(timer_time a, bool *l) : after(a), late(l) {}
     template <ex::sender S> auto operator()(S &&s) const {
-        return timeout_sender<std::decay_t<S>>{after, static_cast<S &&>(s)};
+        return timeout_sender<std::decay_t<S>>{after, late, static_cast<S &&>(s)};
     }
 };
 
@@ -249,14 +259,22 @@ template <class Rep, class Period> timer_time timer_duration(std::chrono::durati
 
 } // namespace detail
 
-/** @brief See the top of this file. `timeout(sender, duration)` and `sender | timeout(duration)`. */
+/** @brief See the top of this file. `timeout(sender, duration)` and `sender | timeout(duration)`, each also with a
+ *         `bool &late` at its end, which lives until the sender is complete. */
 struct timeout_t {
     template <class Rep, class Period> auto operator()(std::chrono::duration<Rep, Period> after) const {
-        return detail::timeout_closure(detail::timer_duration(after));
+        return detail::timeout_closure(detail::timer_duration(after), nullptr);
+    }
+    template <class Rep, class Period> auto operator()(std::chrono::duration<Rep, Period> after, bool &late) const {
+        return detail::timeout_closure(detail::timer_duration(after), &late);
     }
     template <ex::sender S, class Rep, class Period>
     auto operator()(S &&s, std::chrono::duration<Rep, Period> after) const {
-        return detail::timeout_sender<std::decay_t<S>>{detail::timer_duration(after), static_cast<S &&>(s)};
+        return operator()(after)(static_cast<S &&>(s));
+    }
+    template <ex::sender S, class Rep, class Period>
+    auto operator()(S &&s, std::chrono::duration<Rep, Period> after, bool &late) const {
+        return operator()(after, late)(static_cast<S &&>(s));
     }
 };
 inline constexpr timeout_t timeout{};

@@ -6,8 +6,8 @@
  *  @brief Who looks at the clock for thence::timeout(): whoever makes progress, by calling thence::run_timers().
  *
  *  Thence has no thread for timers, since what a deadline cancels is best cancelled by a thread that is inside MPI
- *  anyway (see thence_cancel()). thence::sync_wait() and thence::progress_loop call it; a loop of your own that calls
- *  thence_progress() calls it too. */
+ *  anyway (see thence_cancel()). thence::sync_wait(), thence::progress_loop and pools call it; a loop of your own that
+ * calls thence_progress() calls it too. */
 
 // Invariants.
 //  - A timer is in the heap from set() until cancel() or until it is taken out to be run, under the lock each.

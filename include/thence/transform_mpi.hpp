@@ -14,17 +14,24 @@
  *  Completion signatures:
  *  - set_value_t(Values...): the predecessor's values, which live until then, so buffers moved in are safe;
  *    with the option thence::with_status also `MPI_Status`, or `std::array<MPI_Status, N>` for a group;
- *  - set_error_t(std::exception_ptr): a thence::mpi_error, from the call or from the completion; what `f` throws;
- *  - set_stopped_t() if the receiver's stop token can be asked to stop, and for persistent requests;
+ *  - set_error_t(std::exception_ptr): a thence::mpi_error, from the call or from the completion; what `f` throws; for a
+ *    group a thence::partly_stopped;
+ *  - set_stopped_t() if the receiver's stop token can be asked to stop;
  *  - errors and stopped of the predecessor as they are.
  *
  *  Errors: MPI must return them: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
- * with that error, once; of a group, after what it has started is cancelled or complete.
+ * with that error, once; of a group, after what it has started is cancelled or complete, which the statuses of the
+ * error tell.
  *
  *  Stopping: before the call, nothing is started. Later, MPI is asked to cancel the operation. It is stopped only if
- * MPI says that it was cancelled (receives can be); else it completes as if nobody had asked. The option
- *  thence::uncancellable leaves it alone, which is right for sends, whose cancelling MPI has deprecated. Only a
- * receiver whose stop token can be asked to stop pays for this.
+ * MPI was asked and then says that it was cancelled (receives can be): nothing has happened. Else it completes as if
+ * nobody had asked; whether somebody did, the stop token says (`ex::read_env(ex::get_stop_token)`), or
+ * thence::timeout(). A group is stopped if all that it has started was cancelled. If a part of it was, it fails with a
+ * thence::partly_stopped, whose statuses tell which, so that a message that came is not lost. The option
+ *  thence::uncancellable leaves the operation alone, which is right for sends, whose cancelling MPI has deprecated, and
+ * for files: of these Open MPI does not tell, so that one that was complete when it was asked may count as stopped.
+ * Only a receiver whose stop token can be asked to stop pays for this. Before you stop operations in a program with
+ * several threads, see thence_cancel().
  *
  *  Threads: the completion runs where the continuation does: on a thread that makes progress, inside MPI or
  * thence_progress(), or in start() if the operation is complete at once. To go on elsewhere, add
@@ -81,9 +88,7 @@ concept mpi_option = any_of_type<T, uncancellable_t, persistent_t> || requires {
 };
 
 /** Whether it completes with stopped by itself. */
-template <class Options, class... Env>
-inline constexpr bool may_be_stopped = (Options::cancellable && may_stop<Env...>) ||
-                                       (Options::attach_flags & THENCE_PERSISTENT) != 0;
+template <class Options, class... Env> inline constexpr bool may_be_stopped = Options::cancellable &&may_stop<Env...>;
 
 template <class Options, std::size_t N>
 using status_value = std::conditional_t<N == 1, typename Options::sent, std::array<MPI_Status, N>>;
@@ -302,7 +307,8 @@ inline constexpr transform_mpi_t transform_mpi{};
  *  @param request an inactive persistent request; it and its buffers live until the completion.
  *
  *  Completion signatures: set_value_t(), or set_value_t(MPI_Status) with thence::with_status;
- *  set_error_t(std::exception_ptr); set_stopped_t(), if MPI says that the operation was cancelled.
+ *  set_error_t(std::exception_ptr); set_stopped_t(), as of transform_mpi(). One that its owner cancels with MPI_Cancel
+ *  completes with values, and its status tells.
  *
  *  The partitions of a send are set ready (`MPI_Pready`) after the start, by whoever has filled them. */
 template <detail::mpi_option... Given> auto start_mpi(MPI_Request &request, Given... options) {

@@ -127,15 +127,18 @@ withdrawn withdraw(MPI_Request &request) noexcept;
         return single_result::not_tried;
     }
     const control_word attached = control_of(phase::attached, what, control_word::single);
-    const MPI_Request handle = begin_single(*c, request, what, status, cr, attached.with(phase::attaching));
+    const control_word attaching = attached.with(phase::attaching);
     if constexpr (engine::polled_set::always_looks) {
+        begin_single(*c, request, what, status, cr, attaching);
         return finish_polled(*c, attached) ? single_result::attached : single_result::complete;
+    } else {
+        const MPI_Request handle = begin_single(*c, request, what, status, cr, attaching);
+        if (!engine::current->polled.add_at_once(c->first, handle)) [[unlikely]] {
+            return single_result::refused;
+        }
+        c->set_control(attached, std::memory_order_release);
+        return single_result::attached;
     }
-    if (!engine::current->polled.add_at_once(c->first, handle)) [[unlikely]] {
-        return single_result::refused;
-    }
-    c->set_control(attached, std::memory_order_release);
-    return single_result::attached;
 }
 
 } // namespace thence::continuation

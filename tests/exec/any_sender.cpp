@@ -31,6 +31,18 @@ TEST(AnySender, completes_as_the_sender_inside_does) {
     EXPECT_THROW(ex::sync_wait(make(3)), std::runtime_error);
 }
 
+#if defined(THENCE_EXECUTION_IS_THENCE)
+TEST(AnySender, an_empty_one_says_so) {
+    any_int moved = make(0);
+    const any_int taken = std::move(moved);
+    EXPECT_THROW(ex::sync_wait(std::move(moved)), ex::empty_any_sender); // NOLINT(bugprone-use-after-move): the subject
+    const auto awaits = [](any_int sender) -> ex::task<int> { co_return co_await std::move(sender); };
+    any_int again = make(0);
+    const any_int took = std::move(again);
+    EXPECT_THROW(ex::sync_wait(awaits(std::move(again))), ex::empty_any_sender); // NOLINT(bugprone-use-after-move)
+}
+#endif
+
 TEST(AnySender, can_be_moved_and_assigned) {
     any_int a = make(0), b = make(1);
     std::swap(a, b);

@@ -108,6 +108,30 @@ TEST(LetValue, the_next_sender_knows_where_the_predecessor_completed) {
     EXPECT_EQ(got.values, 1);
 }
 
+// Sends a pointer to what lives in its own operation.
+struct sends_its_own {
+    using sender_concept = ex::sender_t;
+    using completion_signatures = ex::completion_signatures<ex::set_value_t(const volatile int *)>;
+    template <class R> struct operation {
+        using operation_state_concept = ex::operation_state_t;
+        R receiver;
+        volatile int own = 7;
+
+        explicit operation(R r) : receiver(std::move(r)) {}
+        operation(operation &&) = delete;
+        ~operation() { own = -1; }
+        void start() noexcept { ex::set_value(std::move(receiver), static_cast<const volatile int *>(&own)); }
+    };
+    template <ex::receiver R> auto connect(R r) const { return operation<R>(std::move(r)); }
+};
+
+TEST(LetValue, the_function_may_look_at_what_lives_in_the_predecessor) {
+    auto [seven] =
+        ex::sync_wait(sends_its_own() | ex::let_value([](const volatile int *at) { return ex::just(int(*at)); }))
+            .value();
+    EXPECT_EQ(seven, 7);
+}
+
 TEST(LetValue, an_lvalue_can_be_used_again) {
     auto sender = ex::just(1) | ex::let_value([](int i) { return ex::just(i + 1); });
     for (int i = 0; i < 2; ++i) {

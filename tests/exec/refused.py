@@ -3,7 +3,8 @@
 """usage: refused.py COMPILER INCLUDE_DIR PROGRAM [FLAGS...]
 
 PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its second
-line. With -DMENDED it must compile, so it is refused for its fault and for nothing else.
+line. With -DMENDED it must compile, so it is refused for its fault and for nothing else. With a line `// errors: N`
+there may be N errors at most: the message must not drown in what follows from it.
 """
 
 import re
@@ -22,7 +23,9 @@ def main():
     compiler, include_dir, program = sys.argv[1:4]
     more = sys.argv[4:]
     with open(program, encoding="utf-8") as source:
-        found = re.search(r"^// refused: (.*)$", source.read(), re.MULTILINE)
+        text = source.read()
+    found = re.search(r"^// refused: (.*)$", text, re.MULTILINE)
+    most = re.search(r"^// errors: (\d+)$", text, re.MULTILINE)
     if not found:
         sys.exit(f"{program}: no line `// refused: MESSAGE`")
     mended = compile_program(compiler, include_dir, program, "-DMENDED", *more)
@@ -34,6 +37,9 @@ def main():
     # Some compilers break long messages.
     if not re.search(found.group(1), " ".join(refused.stderr.split())):
         sys.exit(f"{program}: refused, but not with `{found.group(1)}`:\n{refused.stderr}")
+    errors = len(re.findall(r"\berror: ", refused.stderr))
+    if most and errors > int(most.group(1)):
+        sys.exit(f"{program}: refused with {errors} errors:\n{refused.stderr}")
 
 
 if __name__ == "__main__":

@@ -5,12 +5,15 @@
  *
  * As in thence/pools/detail/work_queue.hpp (begin_operation, drain): who begins an operation counts it, and if it is
  * the first takes the lock and calls a drainer unless one looks or is on its way. A drainer leaves only if it sees no
- * operation while it holds the lock. An operation ends in a poll, or on another thread.
+ * operation while it holds the lock. An operation ends in a poll, or on another thread. A thread that waits for
+ * something polls too, whether operations are counted or not, and may leave at any time between polls: then it calls a
+ * drainer if operations are outstanding that nobody looks after.
  *
  * Mutations, each of which must be found:
  *   COUNT_LATE     who begins looks for drainers before it counts
  *   NOT_UNDER_LOCK a drainer looks at the counter before it takes the lock to leave
  *   ALWAYS_CALLED  only the first operation ever calls a drainer
+ *   WAITER_LEAVES  a thread that has waited leaves without looking whether somebody else polls
  */
 
 #ifndef STARTERS
@@ -58,6 +61,39 @@ proctype drainer() {
     od;
     looking--;
     unlock()
+}
+
+proctype waiter() {
+    bool need;
+    lock();
+    looking++;
+    do
+    :: !polling ->
+        polling = true;
+        unlock();
+        if
+        :: atomic { pending > 0 -> pending-- }; operations--
+        :: else
+        fi;
+        lock();
+        polling = false
+    :: break /* what it waited for has come */
+    od;
+    looking--;
+#ifdef WAITER_LEAVES
+    need = false;
+#else
+    need = operations > 0 && looking == 0 && coming == 0;
+#endif
+    if
+    :: need -> coming++
+    :: else
+    fi;
+    unlock();
+    if
+    :: need -> run drainer()
+    :: else
+    fi
 }
 
 proctype starter(bool ends_elsewhere) {
@@ -117,6 +153,7 @@ init {
         for (i : 1 .. STARTERS) {
             run starter(i == 1)
         }
+        run waiter()
     };
     timeout -> assert(operations == 0 && pending == 0 && looking == 0 && coming == 0)
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Pools where MPI was initialized for one thread at a time, and pools that are destroyed too early.
 #include <thence/pools.hpp>
+#include <thence/timeout.hpp>
 
 #include <cstdio>
 #include <cstring>
@@ -37,6 +38,29 @@ int exchange(thence::pools &pools) {
     return in;
 }
 
+/** A receive that nobody sends to, and which is not the pools': whether its deadline ends it, on the thread that may.
+ */
+bool times_out_on_the_mpi_thread(thence::pools &pools) {
+    int in = 0;
+    std::thread::id poller;
+    std::thread::id ended;
+    try {
+        pools.sync_wait(ex::starts_on(pools.mpi(), ex::just() | ex::then([&] {
+                                                       poller = std::this_thread::get_id();
+                                                   }) | thence::transform_mpi([&](MPI_Request *made) {
+                                                       return MPI_Irecv(&in, 1, MPI_INT, 0, 1, MPI_COMM_SELF, made);
+                                                   }) | thence::timeout(std::chrono::milliseconds(5))) |
+                        ex::upon_error([&](const std::exception_ptr &error) {
+                            ended = std::this_thread::get_id();
+                            std::rethrow_exception(error);
+                        }) |
+                        ex::then([](auto &&...) {}));
+    } catch (const thence::timed_out &) {
+        return ended == poller;
+    }
+    return false;
+}
+
 struct nobody {
     using receiver_concept = ex::receiver_t;
     void set_value(auto &&...) &&noexcept {}
@@ -69,6 +93,9 @@ int main(int argc, char **argv) {
     {
         thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_mode("continuation,mpi-pool")});
         expect(exchange(one_thread_of_mpi) == 7, "only the polling thread calls MPI");
+        if (level < MPI_THREAD_MULTIPLE)
+            expect(times_out_on_the_mpi_thread(one_thread_of_mpi), "it makes progress for whoever waits in the pools");
+        MPI_Barrier(MPI_COMM_SELF); // it has left MPI
     }
     MPI_Finalize();
     return failures;

@@ -279,6 +279,81 @@ TEST_F(places, workers_that_compute_do_not_stop_progress) {
     pools.sync_wait(scope.join());
 }
 
+// What the pools wait for need not be their own: thence/mpi.hpp and thence::transform_mpi know nothing of them.
+
+TEST_F(places, a_thread_that_waits_makes_progress_for_operations_that_are_not_the_pools) {
+    for (int round = 0; round < 3; ++round) {
+        if (rank() == 1)
+            std::this_thread::sleep_for(milliseconds(20)); // the others have nothing but their wait then
+        pools.sync_wait(ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) |
+                        ex::continues_on(pools.workers()) | ex::then([](MPI_Comm) {}));
+        const auto in_coroutine = [](thence::pools &with) -> ex::task<> {
+            co_await ex::schedule(with.workers());
+            co_await (ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) |
+                      ex::continues_on(with.workers()) | ex::then([](MPI_Comm) {}));
+        };
+        if (rank() == 1)
+            std::this_thread::sleep_for(milliseconds(20));
+        pools.sync_wait(in_coroutine(pools));
+        bool done = false;
+        ex::counting_scope scope;
+        if (rank() == 1)
+            std::this_thread::sleep_for(milliseconds(20));
+        ex::spawn(ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) | ex::then([&](MPI_Comm) noexcept {
+                      done = true;
+                  }) | ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
+                  scope.get_token());
+        pools.work_until([&] { return done; });
+        pools.sync_wait(scope.join());
+    }
+}
+
+// They have a continuation request of their own, whatever the method: testing that of mpix would not find them.
+TEST_F(places, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
+    const ex::inplace_stop_source stop;
+    const auto before = std::chrono::steady_clock::now();
+    for (const thence::mode &each : all_modes()) {
+        if (rank() == 1)
+            std::this_thread::sleep_for(milliseconds(1));
+        pools.sync_wait(ex::write_env(ex::just(MPI_COMM_WORLD) | pools.transform_mpi(MPI_Ibarrier, each) |
+                                          ex::then([](MPI_Comm) {}),
+                                      ex::prop{ex::get_stop_token, stop.get_token()}));
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << "nobody polled";
+}
+
+/** A receive that only its deadline ends; what is sent to it later finds another one. */
+auto deadline_of(pending_receive &never) {
+    return ex::just() |
+           thence::transform_mpi([&](MPI_Request *r) { *r = std::exchange(never.request, MPI_REQUEST_NULL); }) |
+           thence::timeout(milliseconds(5));
+}
+void receive_after_all(pending_receive &never, int tag) {
+    int room = 0;
+    MPI_Irecv(&room, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &never.request);
+    never.complete();
+    MPI_Wait(&never.request, MPI_STATUS_IGNORE);
+}
+
+TEST_F(places, deadlines_of_operations_that_are_not_the_pools_are_kept) {
+    pending_receive never(29);
+    EXPECT_THROW(pools.sync_wait(deadline_of(never)), thence::timed_out);
+    receive_after_all(never, 29);
+}
+
+TEST(alone, a_thread_that_waits_and_computes_does_not_stop_progress_for_others) {
+    thence::pools pools({.workers = 0});
+    pending_receive never(30);
+    std::atomic<bool> over{false};
+    pools.sync_wait(
+        ex::when_all(ex::schedule(pools.workers()) | ex::then([&] {
+                         while (!over.load())
+                             std::this_thread::yield();
+                     }),
+                     deadline_of(never) | ex::upon_error([&](const std::exception_ptr &) { over = true; })));
+    receive_after_all(never, 30);
+}
+
 TEST_F(places, nobody_is_busy_while_nothing_is_outstanding) {
     after_receive("continuation,mpi-pool,inline-request", [] { return 0; });
     std::this_thread::sleep_for(milliseconds(200)); // they stay awake for a moment

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of a pool: who is called when, in which order tasks run, and that none is lost. Without MPI and oneTBB: the
 // test lends the threads.
-#include <thence/pools/detail/work_queue.hpp>
+#include "queue_task.hpp"
 
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 namespace {
 
+using queue_tests::task;
 using thence::detail::drainer_host;
 using thence::detail::pool_task;
 using thence::detail::urgency;
@@ -24,24 +22,21 @@ struct noting_host final : drainer_host {
     int polls = 0;
     int yields = 0;
     bool has_threads = true;
+    bool finds_something = false;
+    bool polls_while_waiting = false;
+    int begins = 0;
     std::function<void()> in_progress;
 
     bool call() override { return has_threads && ++calls != 0; }
-    void progress() noexcept override {
+    bool progress() noexcept override {
         ++polls;
         if (in_progress)
             in_progress();
+        return finds_something;
     }
+    bool polls_for_waiting() noexcept override { return polls_while_waiting; }
     void yield() noexcept override { ++yields; }
-    void idle() noexcept override {}
-    void began() noexcept override {}
-};
-
-struct task : pool_task {
-    std::function<void()> body;
-    explicit task(std::function<void()> what) : body(std::move(what)) {
-        run = [](pool_task *self) noexcept { static_cast<task *>(self)->body(); };
-    }
+    void began() noexcept override { ++begins; }
 };
 
 struct queue_of_tasks : testing::Test {
@@ -284,6 +279,61 @@ TEST_F(queue_of_tasks, a_thread_that_comes_by_itself_leaves_when_it_may_and_call
     EXPECT_EQ(order, "b");
 }
 
+TEST_F(queue_of_tasks, a_thread_that_waits_polls_for_what_the_queue_does_not_know) {
+    host.polls_while_waiting = true;
+    bool done = false;
+    host.in_progress = [&] { done = host.polls == 5; };
+    auto condition = [&] { return done; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 5);
+    EXPECT_EQ(host.calls, 0) << "it needs nobody else for that";
+    EXPECT_EQ(host.begins, 1) << "who looks whether anybody polls has been told";
+    EXPECT_FALSE(queue.waited_for());
+}
+
+TEST_F(queue_of_tasks, a_thread_that_waits_polls_between_tasks_that_never_end) {
+    host.polls_while_waiting = true;
+    bool done = false;
+    pool_task *again = nullptr;
+    again = &add([&] {
+        if (!done)
+            queue.push(*again, urgency::normal);
+    });
+    queue.push(*again, urgency::normal);
+    host.in_progress = [&] { done = host.polls == 3; };
+    auto condition = [&] { return done; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 3);
+    drain_rest(0);
+}
+
+TEST_F(queue_of_tasks, a_thread_that_waits_leaves_polling_to_others_where_its_host_says_so) {
+    int looks = 0;
+    auto condition = [&] { return ++looks == 5; };
+    queue.drain_until(condition);
+    EXPECT_EQ(host.polls, 0);
+}
+
+TEST_F(queue_of_tasks, does_not_pause_while_polls_find_something) {
+    queue.begin_operation();
+    host.finds_something = true;
+    host.in_progress = [&] {
+        if (host.polls == 1000)
+            queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(host.yields, 0);
+}
+
+TEST_F(queue_of_tasks, is_waited_for_while_a_thread_waits) {
+    host.polls_while_waiting = true;
+    bool seen = false;
+    host.in_progress = [&] { seen = queue.waited_for(); };
+    auto condition = [&] { return seen; };
+    queue.drain_until(condition);
+    EXPECT_EQ(queue.polls(), static_cast<unsigned long>(host.polls));
+}
+
 TEST(queue_alone, keeps_tasks_for_threads_that_come) {
     noting_host host;
     host.has_threads = false;
@@ -298,124 +348,6 @@ TEST(queue_alone, keeps_tasks_for_threads_that_come) {
     auto both = [&] { return order.size() == 2; };
     queue.drain_until(both);
     EXPECT_EQ(order, "ab");
-}
-
-// Three threads, sent wherever the queue calls.
-class thread_host final : public drainer_host {
-public:
-    std::atomic<long> ended{0};
-    std::atomic<long> to_end{0};
-
-    void work_for(work_queue &queue) {
-        for (int i = 0; i < 3; ++i)
-            threads_.emplace_back([this, &queue] { serve(queue); });
-    }
-    void stop() {
-        {
-            const std::scoped_lock guard(mutex_);
-            stop_ = true;
-        }
-        wake_.notify_all();
-        for (std::thread &each : threads_)
-            each.join();
-        threads_.clear();
-    }
-    bool call() override {
-        {
-            const std::scoped_lock guard(mutex_);
-            ++called_;
-        }
-        wake_.notify_one();
-        return true;
-    }
-    void progress() noexcept override {
-        if (to_end.load() > 0 && to_end.fetch_sub(1) > 0)
-            on_end();
-    }
-    void yield() noexcept override { std::this_thread::yield(); }
-    void idle() noexcept override {}
-    void began() noexcept override {}
-    std::function<void()> on_end;
-
-private:
-    void serve(work_queue &queue) {
-        std::unique_lock guard(mutex_);
-        for (;;) {
-            wake_.wait(guard, [&] { return called_ > 0 || stop_; });
-            if (called_ == 0)
-                return;
-            --called_;
-            guard.unlock();
-            queue.drain_called();
-            guard.lock();
-        }
-    }
-    std::mutex mutex_;
-    std::condition_variable wake_;
-    int called_ = 0;
-    bool stop_ = false;
-    std::vector<std::thread> threads_;
-};
-
-// Rounds of producers on several threads: each begins an operation, which ends in a poll and pushes a task, which
-// pushes another. The queue goes as soon as the last task has run.
-TEST(queue_stress, every_task_runs_once_and_the_queue_may_go_after_the_last) {
-    constexpr int rounds = 60;
-    constexpr int producers = 3;
-    constexpr int each = 100;
-    for (int round = 0; round < rounds; ++round) {
-        thread_host host;
-        std::atomic<int> ran{0};
-        std::atomic<bool> done{false};
-        std::vector<std::unique_ptr<task>> first;
-        std::vector<std::unique_ptr<task>> second;
-        std::mutex started_mutex;
-        std::vector<task *> started; // operations whose completion pushes this task
-        auto queue = std::make_unique<work_queue>(host);
-        for (int i = 0; i < producers * each; ++i) {
-            second.push_back(std::make_unique<task>([&] {
-                if (ran.fetch_add(1) + 1 == producers * each)
-                    done.store(true);
-            }));
-            first.push_back(std::make_unique<task>([&, i] {
-                queue->push(*second[static_cast<std::size_t>(i)], i % 7 == 0 ? urgency::high : urgency::normal);
-            }));
-        }
-        host.on_end = [&] {
-            task *found = nullptr;
-            {
-                const std::scoped_lock guard(started_mutex);
-                found = started.back();
-                started.pop_back();
-            }
-            queue->end_operation();
-            if (!queue->push_to_poller(*found, urgency::normal))
-                queue->push(*found, urgency::normal);
-        };
-        host.work_for(*queue);
-        std::vector<std::thread> threads;
-        for (int p = 0; p < producers; ++p)
-            threads.emplace_back([&, p] {
-                for (int i = 0; i < each; ++i) {
-                    queue->begin_operation();
-                    {
-                        const std::scoped_lock guard(started_mutex);
-                        started.push_back(first[static_cast<std::size_t>(p * each + i)].get());
-                    }
-                    host.to_end.fetch_add(1);
-                }
-            });
-        for (std::thread &each_thread : threads)
-            each_thread.join();
-        auto condition = [&] { return done.load(); };
-        if (round % 2 == 0)
-            queue->drain_until(condition);
-        while (!done.load())
-            std::this_thread::yield();
-        ASSERT_EQ(ran.load(), producers * each);
-        queue.reset(); // waits for its drainers
-        host.stop();
-    }
 }
 
 } // namespace

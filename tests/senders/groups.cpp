@@ -17,6 +17,23 @@ protected:
             return code;
         };
     }
+    /** A letter for each operation of a thence::partly_stopped: c if it was cancelled. */
+    static std::string cancelled_of(const ending &end) {
+        std::string letters;
+        if (end.errors != 1)
+            return "no error";
+        try {
+            std::rethrow_exception(end.error);
+        } catch (const thence::partly_stopped &error) {
+            for (const MPI_Status &status : error.statuses()) {
+                letters += world.is_cancelled(status) ? 'c' : '.';
+                EXPECT_EQ(status.MPI_ERROR, MPI_SUCCESS);
+            }
+        } catch (...) {
+            letters = "another error";
+        }
+        return letters;
+    }
     ticket tickets[3];
     kind kinds[3] = {kind::point_to_point, kind::point_to_point, kind::point_to_point};
 };
@@ -124,7 +141,69 @@ TEST_P(group, a_stop_request_cancels_all_that_can_be) {
     EXPECT_EQ(end.all(), 0);
     world.complete(tickets[1]);
     EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(cancelled_of(end), "c.c") << "the collective has happened";
+}
+
+TEST_P(group, is_stopped_if_all_that_it_started_was_cancelled) {
+    ending end;
+    ex::inplace_stop_source stop;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
+                                     start_one{&tickets[0]}(&r[0]); // the others stay null
+                                 }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
     EXPECT_EQ(end.stops, 1);
+}
+
+TEST_P(group, a_message_that_came_before_the_stop_request_is_not_lost) {
+    for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
+        world.cancelling = how;
+        ending end;
+        ex::inplace_stop_source stop;
+        auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end, stop.get_token()});
+        ex::start(operation);
+        world.complete(tickets[1], {.source = 4});
+        let_run();
+        stop.request_stop();
+        EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+        EXPECT_EQ(cancelled_of(end), "c.c");
+    }
+}
+
+TEST_P(group, that_was_complete_when_it_was_asked_is_not_stopped) {
+    world.cancelling = on_cancel::ignore;
+    ending end;
+    ex::inplace_stop_source stop;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    for (const ticket &t : tickets)
+        world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(group, a_call_that_fails_half_way_tells_what_became_of_the_rest) {
+    ending end;
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
+                                     three(MPI_ERR_COUNT)(r);
+                                     world.complete(tickets[1], {.source = 4});
+                                     return MPI_ERR_COUNT;
+                                 }),
+                                 receiver{&end});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.call_error(), MPI_ERR_COUNT);
+    try {
+        std::rethrow_exception(end.error);
+    } catch (const thence::mpi_error &error) {
+        ASSERT_EQ(error.statuses().size(), 3U);
+        EXPECT_TRUE(world.is_cancelled(error.statuses()[0]));
+        EXPECT_FALSE(world.is_cancelled(error.statuses()[1]));
+        EXPECT_EQ(error.statuses()[1].MPI_SOURCE, 4);
+    }
 }
 
 THENCE_RULES(group);

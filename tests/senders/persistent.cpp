@@ -55,13 +55,30 @@ TEST_P(persistent, is_cancelled_by_a_stop_request) {
     EXPECT_EQ(end.stops, 1);
 }
 
-TEST_P(persistent, is_stopped_when_its_owner_cancels_it) {
+TEST_P(persistent, its_status_tells_that_its_owner_has_cancelled_it) {
     ending end;
-    auto operation = ex::connect(thence::start_mpi(request), receiver{&end});
+    bool cancelled = false;
+    auto operation =
+        ex::connect(thence::start_mpi(request, thence::with_status) |
+                        ex::then([&](const MPI_Status &status) { cancelled = world.is_cancelled(status); }),
+                    receiver{&end});
     ex::start(operation);
     MPI_Cancel(&request);
     EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
-    EXPECT_EQ(end.stops, 1);
+    EXPECT_EQ(end.values, 1);
+    EXPECT_TRUE(cancelled);
+}
+
+TEST_P(persistent, is_not_stopped_if_nobody_asked_whatever_its_status_says) {
+    ending end;
+    ex::inplace_stop_source stop;
+    for (int i = 0; i < 2; ++i) {
+        auto plain = ex::connect(thence::start_mpi(request), receiver{&end});
+        auto stoppable = ex::connect(thence::start_mpi(request), receiver{&end, stop.get_token()});
+        i == 0 ? ex::start(plain) : ex::start(stoppable);
+        world.complete(request, {.cancelled = true});
+        EXPECT_TRUE(eventually([&] { return end.values == i + 1; }));
+    }
 }
 
 TEST_P(persistent, its_failure_is_an_error) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop requests: a pending operation is cancelled, and is stopped if and only if MPI says that it was cancelled.
+// Stop requests: a pending operation is cancelled, and is stopped if and only if MPI was asked to cancel it and says
+// that it did.
 #include "support.hpp"
 
 namespace {
@@ -50,6 +51,40 @@ TEST_P(stopping, what_mpi_cannot_cancel_completes_normally) {
         EXPECT_TRUE(eventually([&] { return e.all() == 1; }));
         EXPECT_EQ(e.values, 1);
     }
+}
+
+// Files of Open MPI leave that part of the status as it was.
+TEST_P(stopping, what_nobody_asked_to_stop_is_not_stopped_whatever_its_status_says) {
+    auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
+    ex::start(operation);
+    world.complete(t, {.cancelled = true});
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(stopping, what_is_complete_before_it_can_be_cancelled_is_not_stopped_whatever_its_status_says) {
+    auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
+                                     start_one{&t}(r);
+                                     world.complete(t, {.cancelled = true});
+                                     stop.request_stop();
+                                 }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+    EXPECT_EQ(end.values, 1);
+}
+
+TEST_P(stopping, the_token_says_whether_a_stop_request_came_too_late) {
+    world.cancelling = on_cancel::ignore;
+    bool asked = false;
+    auto operation = ex::connect(one(t) | ex::let_value([] { return ex::read_env(ex::get_stop_token); }) |
+                                     ex::then([&](auto token) { asked = token.stop_requested(); }),
+                                 receiver{&end, stop.get_token()});
+    ex::start(operation);
+    stop.request_stop();
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return end.values == 1; }));
+    EXPECT_TRUE(asked);
 }
 
 TEST_P(stopping, an_uncancellable_operation_is_left_alone) {

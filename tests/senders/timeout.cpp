@@ -250,6 +250,31 @@ TEST_P(timeouts, a_deadline_ends_a_whole_task) {
     EXPECT_EQ(world.cancel_calls, 2U);
 }
 
+// What cannot be cancelled completes late, and says so.
+TEST_P(timeouts, tell_whether_a_value_came_late) {
+    for (const bool in_time : {true, false}) {
+        world.cancelling = on_cancel::ignore;
+        ticket asked;
+        ending over;
+        bool late = in_time;
+        auto operation = ex::connect(one(asked) | thence::timeout(in_time ? 1h : 1ms, late), receiver{&over});
+        ex::start(operation);
+        while (!in_time && world.cancel_calls == 0) {
+            thence::run_timers();
+        }
+        world.complete(asked);
+        EXPECT_TRUE(eventually([&] { return over.all() == 1; }));
+        EXPECT_EQ(over.values, 1);
+        EXPECT_EQ(late, !in_time);
+    }
+}
+
+TEST_P(timeouts, that_stopped_a_sender_say_so_too) {
+    bool late = false;
+    EXPECT_THROW(thence::sync_wait(thence::timeout(one(t), 1ms, late)), thence::timed_out);
+    EXPECT_TRUE(late);
+}
+
 // The heap of timers against a list: set in any order, some taken out, the rest run at their time.
 TEST_P(timeouts, many_deadlines_run_in_order) {
     struct entry : thence::detail::timer {

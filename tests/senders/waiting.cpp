@@ -3,6 +3,12 @@
 #include "sleeps.hpp"
 #include "support.hpp"
 
+#include <system_error>
+
+#if defined(THENCE_EXECUTION_IS_THENCE)
+#include <thence/exec/error_code.hpp>
+#endif
+
 namespace {
 
 using namespace sender_tests;
@@ -25,6 +31,27 @@ TEST_P(waiting, makes_progress) {
 TEST_P(waiting, throws_the_error) {
     EXPECT_THROW(thence::sync_wait(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; })),
                  thence::mpi_error);
+}
+
+// Completes with an error as libraries of the system tell them.
+struct fails_with_code {
+    using sender_concept = ex::sender_t;
+    using completion_signatures = ex::completion_signatures<ex::set_value_t(), ex::set_error_t(std::error_code)>;
+    template <class R> struct operation {
+        using operation_state_concept = ex::operation_state_t;
+        R receiver;
+        void start() noexcept { ex::set_error(std::move(receiver), std::make_error_code(std::errc::timed_out)); }
+    };
+    template <ex::receiver R> auto connect(R r) const { return operation<R>{std::move(r)}; }
+};
+
+TEST_P(waiting, throws_an_error_code_as_an_exception) {
+    try {
+        thence::sync_wait(fails_with_code());
+        ADD_FAILURE();
+    } catch (const std::system_error &error) {
+        EXPECT_EQ(error.code(), std::errc::timed_out);
+    }
 }
 
 TEST_P(waiting, is_empty_when_stopped) {

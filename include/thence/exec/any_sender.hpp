@@ -13,10 +13,20 @@
  *  Source: the idea is that of any_sender_of in NVIDIA's stdexec; C++26 has none.
  * */
 
+#include <exception>
+
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
 
 namespace thence::exec {
+
+/** @brief An any_sender was connected that holds no sender. */
+class empty_any_sender : public std::exception {
+public:
+    const char *what() const noexcept override {
+        return "any_sender: connected, awaited or waited for while it is empty: it was moved from or connected before";
+    }
+};
 
 inline constexpr std::size_t any_sender_bytes = 64;
 inline constexpr std::size_t any_operation_bytes = 192;
@@ -153,7 +163,7 @@ private:
 
 } // namespace detail
 
-/** @brief Move-only; empty after it was moved from or connected. */
+/** @brief Move-only; empty after it was moved from. To connect an empty one throws empty_any_sender. */
 template <class... Sigs> class [[nodiscard]] any_sender {
 public:
     using sender_concept = sender_t;
@@ -195,6 +205,8 @@ public:
         return completion_signatures<Sigs...>();
     }
     template <receiver R> auto connect(R r) && {
+        if (functions_ == nullptr)
+            throw empty_any_sender();
         return detail::any_operation<R, Sigs...>(functions_, bytes_, static_cast<R &&>(r));
     }
 

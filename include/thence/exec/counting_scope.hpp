@@ -20,6 +20,9 @@
 //  - A scope becomes joined once, with count zero, and takes no association after that.
 //  - Who makes it joined takes the list of joins with it and touches the scope no more: any of them may destroy it.
 
+#include <cstdio>
+#include <exception>
+
 #include <thence/exec/detail/atomic.hpp>
 #include <thence/exec/schedulers.hpp>
 #include <thence/exec/scope.hpp>
@@ -82,10 +85,19 @@ public:
 protected:
     ~scope_base() {
         if (used_ && !joined_)
-            std::terminate(); // work may still be going on in it: sync_wait(scope.join()) first
+            not_joined();
     }
 
 private:
+    [[noreturn, gnu::noinline]] static void not_joined() noexcept {
+        std::fputs(
+            "thence: a scope is destroyed before it was joined: work in it may still be going on, with what lives "
+            "around it. Wait for it first, on all ways that leave, also of exceptions: sync_wait(scope.join()), or "
+            "co_await scope.join()\n",
+            stderr);
+        std::terminate();
+    }
+
     spin_lock lock_;
     bool used_ = false;
     bool closed_ = false;

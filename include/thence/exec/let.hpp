@@ -5,7 +5,7 @@
 /** @file exec/let.hpp
  *  @brief `let_value`, `let_error`, `let_stopped`: a function takes one kind of completion and returns the sender that
  *         goes on. What it took lives in the operation until that sender has completed, so the function may take it by
- *         reference.
+ *         reference. The predecessor's operation lives until the function has returned.
  *
  *  Completion signatures, for the channel that the function takes:
  *  - those of every sender that the function returns,
@@ -18,7 +18,8 @@
  * */
 
 // Invariant: the predecessor's operation and the next one take the same room, one after the other. The arguments are
-// kept outside of it before the predecessor's operation is destroyed, in its own completion.
+// kept outside of it. The predecessor's operation, in whose completion all this happens, lives until the function has
+// returned, which may look at what the arguments refer to there, and is destroyed when the next one takes the room.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/variant.hpp>
@@ -154,12 +155,11 @@ template <class Tag, class S, class F, class R> struct let_operation : immovable
 private:
     template <class... As> next_operation<As...> &make_next(As &&...as) {
         auto &arguments = kept.template emplace<decayed_tuple<As...>>(static_cast<As &&>(as)...);
+        using next_sender = typename let_next<F, As...>::type;
+        next_sender next = std::apply(
+            [this](auto &...vs) -> next_sender { return detail::invoke(static_cast<F &&>(fn), vs...); }, arguments);
         return operations.template emplace_from<next_operation<As...>>([&]() -> decltype(auto) {
-            return exec::connect(
-                std::apply(
-                    [this](auto &...vs) -> decltype(auto) { return detail::invoke(static_cast<F &&>(fn), vs...); },
-                    arguments),
-                next_receiver{&receiver, added});
+            return exec::connect(static_cast<next_sender &&>(next), next_receiver{&receiver, added});
         });
     }
 };

@@ -70,9 +70,13 @@ template <class Result> struct sync_wait_receiver {
  *  @throws what a std::exception_ptr holds, or any other error as it is. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
-        static_assert(sender<S>, "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no "
-                                 "coroutine can await it");
-        static_assert(sender_in<S, detail::sync_wait_env>,
+        using plain = std::remove_cvref_t<S>;
+        static_assert(sender<plain>,
+                      "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no "
+                      "coroutine can await it");
+        static_assert(sender_in<S, detail::sync_wait_env> || !sender_in<plain, detail::sync_wait_env>,
+                      "sync_wait: this sender can be waited for only once: hand it over with std::move()");
+        static_assert(!sender<plain> || sender_in<plain, detail::sync_wait_env>,
                       "sync_wait: how the sender completes is not known here; it may ask the environment for something "
                       "that only write_env(sender, prop{query, value}) can answer");
         if constexpr (sender_in<S, detail::sync_wait_env>) {

@@ -63,12 +63,14 @@ template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_
             return fn(values..., first), MPI_SUCCESS;
         else
             return fn(values..., first);
-    } else {
+    } else if constexpr (takes_group<F, N, Vs...>) {
         using result = std::invoke_result_t<F &, Vs &..., requests<N>>;
         if constexpr (std::is_void_v<result>)
             return fn(values..., requests<N>(first)), MPI_SUCCESS;
         else
             return fn(values..., requests<N>(first));
+    } else {
+        return MPI_ERR_OTHER; // refused, see callable_for
     }
 }
 
@@ -88,11 +90,12 @@ template <class F, std::size_t N, class... Vs> consteval bool returns_code() {
 
 /** How many requests a callable takes. The checks have messages that say what to change. */
 template <class F, class... Vs> struct callable_for {
-    static constexpr std::size_t count = requests_of<F, Vs...>();
-    static_assert(count != 0, "transform_mpi: the callable cannot be called with lvalues of the values that the sender "
+    static constexpr std::size_t found = requests_of<F, Vs...>();
+    static constexpr std::size_t count = found != 0 ? found : 1; // no second message
+    static_assert(found != 0, "transform_mpi: the callable cannot be called with lvalues of the values that the sender "
                               "before it sends, followed by an MPI_Request * (or thence::requests<N>); its last "
                               "parameter must be the MPI_Request *, the others must take these values");
-    static_assert(returns_code<F, count, Vs...>(),
+    static_assert(returns_code<F, found, Vs...>(),
                   "transform_mpi: the callable must return an MPI error code (int) or nothing");
 };
 

@@ -3,7 +3,8 @@
 #define THENCE_SENDERS_ERROR_HPP
 
 /** @file senders/error.hpp
- *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error. */
+ *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error, and when a
+ * stop request came between the operations of a group. */
 
 #include <exception>
 
@@ -27,6 +28,21 @@ private:
     origin where_;
 };
 
+/** @brief A stop request has cancelled some operations of a group (see transform_mpi()), and others were complete
+ *         before: messages have been received or sent. statuses() says which, with `MPI_Test_cancelled`. */
+class partly_stopped : public std::runtime_error {
+public:
+    explicit partly_stopped(std::span<const MPI_Status> statuses)
+        : std::runtime_error("some operations of a group were cancelled by a stop request, and others were complete "
+                             "already; statuses() tells which"),
+          statuses_(std::vector<MPI_Status>(statuses.begin(), statuses.end())) {}
+    /** @return the statuses of all operations of the group in its order. */
+    std::span<const MPI_Status> statuses() const noexcept { return statuses_.get(); }
+
+private:
+    detail::shared_statuses statuses_;
+};
+
 namespace detail {
 
 /** Never throws: where memory is exhausted, the error is that. */
@@ -35,6 +51,13 @@ inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
     try {
         return std::make_exception_ptr(
             mpi_error(where, code, std::vector<MPI_Status>(statuses.begin(), statuses.end())));
+    } catch (...) {
+        return std::current_exception();
+    }
+}
+inline std::exception_ptr make_partly_stopped(std::span<const MPI_Status> statuses) noexcept {
+    try {
+        return std::make_exception_ptr(partly_stopped(statuses));
     } catch (...) {
         return std::current_exception();
     }

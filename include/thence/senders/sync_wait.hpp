@@ -15,6 +15,7 @@
 //    in run() may destroy the loop as soon as it has seen either.
 //  - Tasks run in the order in which they came.
 
+#include <cstdio>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -25,6 +26,10 @@
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/timers.hpp>
+
+#if !defined(THENCE_EXECUTION_IS_THENCE)
+#include <system_error>
+#endif
 
 namespace thence {
 
@@ -54,8 +59,12 @@ public:
     progress_loop() = default;
     progress_loop(progress_loop &&) = delete;
     ~progress_loop() {
-        if (added_.load(detail::order::relaxed) != nullptr)
-            std::terminate(); // operations that would never complete
+        if (added_.load(detail::order::relaxed) != nullptr) {
+            std::fputs("thence: a progress_loop is destroyed with tasks waiting, which would never run. Keep it, and "
+                       "call run(), until all that is scheduled on it is complete\n",
+                       stderr);
+            std::terminate();
+        }
     }
     inline scheduler get_scheduler() noexcept;
 
@@ -162,6 +171,57 @@ struct sync_wait_env {
 #endif
 };
 
+template <class T> inline constexpr bool adaptor_alone = false;
+template <class T>
+requires std::is_class_v<T>
+inline constexpr bool adaptor_alone<T> = std::is_base_of_v<ex::sender_adaptor_closure<T>, T> && !ex::sender<T>;
+
+/** What a thread that waits for S gets when it completes with values. The checks have messages that say what to
+ *  change. */
+template <class S, class Env> struct waited_values {
+    using type = std::tuple<>; // no second message
+    using plain = std::remove_cvref_t<S>;
+    static_assert(!adaptor_alone<plain>,
+                  "sync_wait: this is an adaptor that has no sender before it; begin with one, as in just() | "
+                  "transform_mpi(f)");
+    static_assert(adaptor_alone<plain> || ex::sender<plain>,
+                  "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no coroutine can "
+                  "await it");
+    static_assert(!ex::sender<plain> || !ex::sender_in<plain, Env>,
+                  "sync_wait: this sender can be waited for only once: hand it over with std::move()");
+    static_assert(!ex::sender<plain> || ex::sender_in<plain, Env>,
+                  "sync_wait: how the sender completes is not known here; it may ask the environment for something "
+                  "that only write_env(sender, prop{query, value}) can answer");
+};
+template <class S, class Env>
+requires ex::sender_in<S, Env>
+struct waited_values<S, Env> {
+    using completions = ex::completion_signatures_of_t<S, Env>;
+    static_assert(value_completions<completions> == 1,
+                  "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others "
+                  "into it with then(), upon_error(), or pipe it into into_variant()");
+    using type = std::conditional_t<value_completions<completions> == 1, first_values_of<completions>, std::tuple<>>;
+};
+/** Whether a thread can wait for S; else a message has been given. */
+template <class S, class Env> inline constexpr bool waitable = false;
+template <class S, class Env>
+requires ex::sender_in<S, Env>
+inline constexpr bool waitable<S, Env> = value_completions<ex::completion_signatures_of_t<S, Env>> == 1;
+
+/** As ex::sync_wait throws it. */
+template <class E> std::exception_ptr thrown_as(E &&error) noexcept {
+#if defined(THENCE_EXECUTION_IS_THENCE)
+    return exec::detail::as_exception(static_cast<E &&>(error));
+#else
+    if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
+        return static_cast<E &&>(error);
+    else if constexpr (std::is_same_v<std::decay_t<E>, std::error_code>)
+        return std::make_exception_ptr(std::system_error(error));
+    else
+        return std::make_exception_ptr(static_cast<E &&>(error));
+#endif
+}
+
 /** What a thread that waits for a sender gets. */
 template <class Result> struct waited_for {
     std::exception_ptr error;
@@ -192,10 +252,7 @@ template <class State> struct waiting_receiver {
         state->finish();
     }
     template <class E> void set_error(E &&error) &&noexcept {
-        if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
-            state->error = static_cast<E &&>(error);
-        else
-            state->error = std::make_exception_ptr(static_cast<E &&>(error));
+        state->error = thrown_as(static_cast<E &&>(error));
         state->finish();
     }
     void set_stopped() &&noexcept { state->finish(); }
@@ -213,22 +270,25 @@ template <class Result> struct sync_wait_state : waited_for<Result> {
 
 /** @brief Runs `sender` to its end and makes MPI progress meanwhile.
  *  @return the values as a tuple, nothing if it was stopped.
- *  @throws what a std::exception_ptr holds, or any other error as it is; std::logic_error inside a completion of a
+ *  @throws what a std::exception_ptr holds, a std::error_code as std::system_error (with thence::exec: include
+ *          thence/exec/error_code.hpp), any other error as it is; std::logic_error inside a completion of a
  * sender over MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
  *  @note Threads: any that may call MPI. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
-        using result = typename detail::values_before<ex::completion_signatures_of_t<S, detail::sync_wait_env>>::type;
+        using result = typename detail::waited_values<S, detail::sync_wait_env>::type;
+        using state_type = detail::sync_wait_state<result>;
         if (detail::completing)
             throw std::logic_error(
                 "thence::sync_wait: called inside the completion of an MPI operation, where no other "
                 "operation can complete on this thread; put continues_on(scheduler) before it, or "
                 "go on with let_value() or co_await instead of waiting");
-        using state_type = detail::sync_wait_state<result>;
         state_type state;
-        auto operation = ex::connect(static_cast<S &&>(s), detail::waiting_receiver<state_type>{&state});
-        ex::start(operation);
-        state.loop.run();
+        if constexpr (detail::waitable<S, detail::sync_wait_env>) {
+            auto operation = ex::connect(static_cast<S &&>(s), detail::waiting_receiver<state_type>{&state});
+            ex::start(operation);
+            state.loop.run();
+        }
         return state.take();
     }
 };

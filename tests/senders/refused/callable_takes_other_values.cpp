@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // refused: the callable cannot be called with lvalues of the values
+// errors: 1
 #include <thence/transform_mpi.hpp>
 
 namespace ex = thence::ex;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // refused: its last parameter must be the MPI_Request \*
+// errors: 1
 #include <thence/transform_mpi.hpp>
 
 namespace ex = thence::ex;

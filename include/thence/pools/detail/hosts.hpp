@@ -33,18 +33,23 @@ public:
     MPI_Request cr() const noexcept { return cr_; }
     void registered() noexcept { on_cr_.fetch_add(1, std::memory_order_relaxed); }
     void completed() noexcept { on_cr_.fetch_sub(1, std::memory_order_relaxed); }
-    /** By the one that polls: a continuation request is tested by one thread at a time. Errors of MPI itself reach the
-     *  operations; there is nobody else to tell. */
-    void progress() noexcept {
+    /** By the one that polls, who alone runs timers too, since these cancel, which is best done by who is not inside
+     * MPI at that moment. A continuation request is tested by one thread at a time. Errors of MPI itself reach the
+     *  operations; there is nobody else to tell.
+     *  @return whether continuations or timers ran; what a test of the continuation request ran is not told. */
+    bool progress() noexcept {
         int flag = 0;
+        long ran = 0;
+        bool timers_ran = false;
         {
             const completing_scope inside; // what a deadline completes must not wait here, as in a callback
-            run_timers();
+            timers_ran = run_timers();
         }
         if (on_cr_.load(std::memory_order_relaxed) == 0)
-            thence_progress();
+            thence_progress_some(&ran);
         else
             thence_test(&cr_, &flag, MPI_STATUS_IGNORE);
+        return timers_ran || ran > 0;
     }
 
 private:
@@ -55,15 +60,17 @@ private:
 /** What both kinds of threads do: progress, deadlines, and telling who looks after them. */
 class pool_host : public drainer_host {
 public:
-    /** `watch`: null if nobody can make progress in their place. */
-    void attach(work_queue &queue, relief *watch) noexcept {
+    /** `watch`: null if nobody can make progress in their place. `beside`: while that queue has operations, somebody
+     *  else polls; null if a thread that waits must leave it to others in any case. */
+    void attach(work_queue &queue, relief *watch, const work_queue *beside) noexcept {
         queue_ = &queue;
         relief_ = watch;
+        beside_ = beside;
     }
     pool_progress &polls() noexcept { return progress_; }
 
-    void progress() noexcept final { progress_.progress(); }
-    void idle() noexcept final { run_timers(); }
+    bool progress() noexcept final { return progress_.progress(); }
+    bool polls_for_waiting() noexcept final { return beside_ != nullptr && beside_->operations() == 0; }
     void began() noexcept final {
         if (relief_ != nullptr)
             relief_->began();
@@ -74,6 +81,7 @@ protected:
 
 private:
     relief *relief_ = nullptr;
+    const work_queue *beside_ = nullptr;
     pool_progress progress_;
 };
 

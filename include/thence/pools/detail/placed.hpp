@@ -55,17 +55,18 @@ public:
         state_->give(state_->polling(how_), *this, urgent());
     }
     int prepare() noexcept { return how_.method != handler::mpix ? sender_requests.make() : MPI_SUCCESS; }
+    /** Of what nobody can stop: it is registered there next. */
     MPI_Request continuation_request() noexcept {
         if (how_.method != handler::mpix) [[likely]]
             return sender_requests.shared();
+        on_cr_ = true;
+        state_->progress(how_).registered();
         return state_->progress(how_).cr();
     }
     /** MPI has it, and it is not known to be complete. */
     void attaching() noexcept {
         outstanding_ = true;
         state_->polling(how_).begin_operation();
-        if (how_.method == handler::mpix) [[unlikely]]
-            state_->progress(how_).registered();
     }
 
     void succeeded(Operation &) noexcept { completed(outcome::values); }
@@ -136,7 +137,7 @@ private:
     void completed(outcome what) noexcept {
         outcome_ = what;
         if (outstanding_) {
-            if (how_.method == handler::mpix) [[unlikely]]
+            if (on_cr_) [[unlikely]]
                 state_->progress(how_).completed();
             state_->polling(how_).end_operation();
         }
@@ -195,6 +196,7 @@ private:
     thence::mode how_;
     outcome outcome_ = outcome::values;
     bool outstanding_ = false;
+    bool on_cr_ = false; // the poll-only continuation request, which must be tested for it
     std::atomic<bool> met_{false};
 };
 

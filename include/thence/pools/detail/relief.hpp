@@ -2,16 +2,17 @@
 #ifndef THENCE_POOLS_DETAIL_RELIEF_HPP
 #define THENCE_POOLS_DETAIL_RELIEF_HPP
 
-// Looks once a millisecond whether the pools get on while operations are outstanding, and makes progress in their place
-// if they do not: when a continuation keeps the polling thread busy or has suspended it, or all workers compute. So
-// nothing that a program does in its tasks stops MPI for longer than that. Sleeps while nothing is outstanding.
+// Looks once a millisecond whether the pools get on while operations are outstanding or a thread waits in them, and
+// makes progress in their place if they do not: when a continuation keeps the polling thread busy or has suspended it,
+// or all workers compute. So nothing that a program does in its tasks stops MPI for longer than that. Else it sleeps.
 //
-// Invariant: when an operation begins after there were none, this thread is awake, or is woken: it sets `asleep_`
-// before it looks for operations, and who begins counts the operation before it reads `asleep_`.
+// Invariant: when an operation or a wait begins after there were none, this thread is awake, or is woken: it sets
+// `asleep_` before it looks for them, and who begins counts before it reads `asleep_`.
 
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <thence/pools/detail/work_queue.hpp>
 #include <thence/thence.h>
@@ -47,7 +48,7 @@ private:
     void run() {
         for (int idle = 0; !stop_.load(std::memory_order_seq_cst);) {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            if (first_.operations() > 0 || second_.operations() > 0) {
+            if (wanted()) {
                 idle = 0;
                 look();
             } else if (++idle >= idle_looks) {
@@ -56,17 +57,22 @@ private:
             }
         }
     }
+    bool wanted() const noexcept {
+        return first_.operations() > 0 || second_.operations() > 0 || first_.waited_for() || second_.waited_for();
+    }
     void look() {
         const bool first = first_.stuck();
         const bool second = second_.stuck();
-        if (first || second) {
+        const unsigned long polls = first_.polls() + second_.polls();
+        const bool nobody_polls = std::exchange(polls_before_, polls) == polls;
+        if (first || second || nobody_polls) {
             run_timers();
             thence_progress();
         }
     }
     void sleep() {
         asleep_.store(true, std::memory_order_seq_cst);
-        if (first_.operations() > 0 || second_.operations() > 0 || stop_.load(std::memory_order_seq_cst))
+        if (wanted() || stop_.load(std::memory_order_seq_cst))
             asleep_.store(false, std::memory_order_seq_cst);
         else
             asleep_.wait(true, std::memory_order_seq_cst);
@@ -74,6 +80,7 @@ private:
 
     work_queue &first_;
     work_queue &second_;
+    unsigned long polls_before_ = 0;
     std::atomic<bool> stop_{false};
     std::atomic<bool> asleep_{false};
     std::thread thread_;

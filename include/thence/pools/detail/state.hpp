@@ -24,8 +24,8 @@ struct pools_state {
         worker_host.polls().create();
         mpi_host.polls().create();
         slow_limit = detail::slow_limit(mpi_host.polls().cr());
-        worker_host.attach(workers, multiple ? &watch : nullptr);
-        mpi_host.attach(mpi, multiple ? &watch : nullptr);
+        worker_host.attach(workers, multiple ? &watch : nullptr, mpi_pool_alone() ? nullptr : &mpi);
+        mpi_host.attach(mpi, multiple ? &watch : nullptr, nullptr); // nobody waits in it
         if (multiple)
             watch.start();
     }
@@ -52,6 +52,8 @@ struct pools_state {
         return how.mpi_pool ? !how.inline_request && !how.bypass && level == MPI_THREAD_SERIALIZED
                             : !worker_host.has_workers();
     }
+    /** Whether the thread of the MPI pool is the only one that may make progress. */
+    bool mpi_pool_alone() const noexcept { return level != MPI_THREAD_MULTIPLE && mode.mpi_pool; }
     /** Why not. */
     const char *refusal(const thence::mode &how) const noexcept {
         if (how.method == handler::suspend_resume && !worker_host.has_workers())

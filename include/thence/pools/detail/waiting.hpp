@@ -47,17 +47,31 @@ inline void must_be_able_to_wait(const pools_state &pools) {
                                "with let_value() or co_await instead of waiting");
 }
 
+/** Works for the pools until `condition()`, and sees to it that somebody makes progress for what it waits for,
+ *  whatever that is. Where only the thread of the MPI pool may, the wait counts as an operation of that; when it is
+ *  over, this thread may call MPI again if nothing else is outstanding. */
+template <class Condition> void wait_in(pools_state &pools, Condition &condition) noexcept {
+    if (!pools.mpi_pool_alone())
+        return pools.workers.drain_until(condition);
+    pools.mpi.begin_operation();
+    pools.workers.drain_until(condition);
+    pools.mpi.end_operation();
+    pools.mpi.let_poll_end();
+}
+
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
-    using result = typename values_before<ex::completion_signatures_of_t<S, pools_wait_env>>::type;
+    using result = typename waited_values<S, pools_wait_env>::type;
     must_be_able_to_wait(pools);
     using state_type = pools_wait_state<result>;
     state_type state(pools);
-    auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
-    pools.worker_host.arena().execute([&] {
-        ex::start(operation);
-        auto done = [&state] { return state.done.load(std::memory_order_acquire); };
-        pools.workers.drain_until(done);
-    });
+    if constexpr (waitable<S, pools_wait_env>) {
+        auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
+        pools.worker_host.arena().execute([&] {
+            ex::start(operation);
+            auto done = [&state] { return state.done.load(std::memory_order_acquire); };
+            wait_in(pools, done);
+        });
+    }
     return state.take();
 }
 

@@ -12,6 +12,7 @@
 //  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
 //    A task that will suspend itself calls for another one before (call_another()).
 //  - At most one drainer polls, and only one that looks.
+//  - A drainer that waits polls for what is no operation of this queue too, unless its host says that others do.
 // `operations_` changes outside of the lock, so that a completion takes none. The first operation takes it, and a
 // drainer reads `operations_` under it before it leaves: one of the two sees the other.
 
@@ -33,13 +34,14 @@ public:
     virtual ~drainer_host() = default;
     /** Sends a thread that calls drain_called(). @return false if there is none to send. Must not call back. */
     virtual bool call() = 0;
-    /** One round of progress; callbacks may push. */
-    virtual void progress() noexcept = 0;
+    /** One round of progress; callbacks may push. @return whether anything is known to have come of it. */
+    virtual bool progress() noexcept = 0;
+    /** Whether a drainer that waits for something should poll while no operation of the queue is outstanding: what it
+     *  waits for may need progress that nobody else makes. Called with the lock held. */
+    virtual bool polls_for_waiting() noexcept = 0;
     /** Lets other work of the thread's scheduler go first for once. */
     virtual void yield() noexcept = 0;
-    /** Between the pauses of a thread that waits and has nothing to do; callbacks may push. */
-    virtual void idle() noexcept = 0;
-    /** There are operations after there were none. */
+    /** There are operations, or drainers that wait, after there were none. */
     virtual void began() noexcept = 0;
 };
 
@@ -105,6 +107,19 @@ public:
         operations_.fetch_sub(1, std::memory_order_release);
     }
     long operations() const noexcept { return operations_.load(std::memory_order_seq_cst); }
+    /** Whether drainers wait for something. */
+    bool waited_for() const noexcept { return waiting_drainers_.load(std::memory_order_seq_cst) > 0; }
+    /** Returns when no drainer polls, or operations are outstanding, so that one may. */
+    void let_poll_end() noexcept {
+        for (;;) {
+            {
+                const std::scoped_lock guard(lock_);
+                if (!polling_ || operations() > 0)
+                    return;
+            }
+            std::this_thread::yield();
+        }
+    }
 
     /** By a task that is about to suspend itself: makes sure that somebody else looks. */
     void call_another() {
@@ -122,7 +137,7 @@ public:
     /** Whether this thread is in a task of this queue. */
     bool is_here() const noexcept { return this_thread().queue == this; }
     /** Whether tasks wait, or operations are outstanding. */
-    bool busy() {
+    bool busy() noexcept {
         const std::scoped_lock guard(lock_);
         return has_task() || !suspending_.empty() || operations() > 0;
     }
@@ -145,6 +160,12 @@ public:
         return idle;
     }
 
+    /** Rounds of progress so far. */
+    unsigned long polls() noexcept {
+        const std::scoped_lock guard(lock_);
+        return polls_;
+    }
+
     /** The way of a thread that call() has sent. Returns when there is nothing to do. */
     void drain_called() noexcept {
         lock_.lock();
@@ -154,6 +175,8 @@ public:
     /** The way of a thread that comes by itself, and stays until `condition()`. */
     template <class Condition> void drain_until(Condition &condition) noexcept {
         const until met{&condition, [](void *holds) { return (*static_cast<Condition *>(holds))(); }};
+        if (waiting_drainers_.fetch_add(1, std::memory_order_seq_cst) == 0)
+            host_.began();
         lock_.lock();
         drain(&met);
     }
@@ -260,9 +283,9 @@ private:
                     in_a_row = 0;
                     away(worker, [&] { yield(worker); });
                 }
-            } else if (since_poll != 0 && (operations() == 0 || polling_)) {
+            } else if (since_poll != 0 && (polling_ || !to_poll_for(end))) {
                 since_poll = 0; // nothing to poll for, or another one does
-            } else if (operations() > 0 && !polling_) {
+            } else if (!polling_ && to_poll_for(end)) {
                 since_poll = 0;
                 if (poll_and_lock()) {
                     pauses.reset();
@@ -280,7 +303,6 @@ private:
                 break;
             } else {
                 away(worker, [&] {
-                    host_.idle();
                     yield(worker);
                     pauses.pause();
                 });
@@ -288,6 +310,8 @@ private:
         }
         looks(worker, -1);
         --inside_;
+        if (end != nullptr)
+            waiting_drainers_.fetch_sub(1, std::memory_order_relaxed);
         this_thread().queue = outer;
         this_thread().worker = outer_worker;
         // One that came by itself may leave work behind.
@@ -295,6 +319,9 @@ private:
             call_and_unlock();
         else
             lock_.unlock();
+    }
+    bool to_poll_for(const until *end) noexcept {
+        return operations() > 0 || (end != nullptr && host_.polls_for_waiting());
     }
     void yield(bool worker) noexcept {
         if (!worker)
@@ -339,7 +366,7 @@ private:
         const unsigned long ended = here.ended;
         here.queue = this;
         here.polls = true;
-        host_.progress();
+        const bool found_some = host_.progress();
         while (again != nullptr) {
             pool_task *const now = again;
             again = now->next; // it may be pushed again, or be gone
@@ -353,7 +380,7 @@ private:
             urgent_.push(*found);
         while (pool_task *const found = here.found.pop())
             waiting_.push(*found);
-        return has_task() || here.ended != ended; // what follows inline may have begun as many
+        return found_some || has_task() || here.ended != ended; // what follows inline may have begun as many
     }
 
     drainer_host &host_;
@@ -374,6 +401,7 @@ private:
     unsigned long polls_before_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
     std::atomic<int> returning_{0};
+    std::atomic<int> waiting_drainers_{0};
     std::atomic<long> operations_{0};
 };
 

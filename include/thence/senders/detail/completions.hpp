@@ -43,10 +43,19 @@ requires sent_values<Sig>::is_value struct first_values<Sig, Sigs...> {
     using type = typename sent_values<Sig>::tuple;
 };
 
+/** In how many ways it completes with values, and with which first: a tuple, or void. */
+template <class Completions> inline constexpr int value_completions = 0;
+template <class... Sigs>
+inline constexpr int value_completions<ex::completion_signatures<Sigs...>> = (0 + ... +
+                                                                              (sent_values<Sigs>::is_value ? 1 : 0));
+template <class Completions> struct first_values_in;
+template <class... Sigs> struct first_values_in<ex::completion_signatures<Sigs...>> : first_values<Sigs...> {};
+template <class Completions> using first_values_of = typename first_values_in<Completions>::type;
+
 /** The values that a predecessor sends, as a tuple; it must have one way to do so. */
 template <class Completions> struct values_before;
 template <class... Sigs> struct values_before<ex::completion_signatures<Sigs...>> {
-    static_assert((0 + ... + (sent_values<Sigs>::is_value ? 1 : 0)) == 1,
+    static_assert(value_completions<ex::completion_signatures<Sigs...>> == 1,
                   "transform_mpi: the sender before it must have exactly one way to complete with values; handle or "
                   "turn the others into it with then(), upon_error(), or pipe it into into_variant()");
     using type = typename first_values<Sigs...>::type;

@@ -17,7 +17,9 @@
 //    begin() while `attaching` is set, so begin() may cancel what came to be cancelled meanwhile.
 //  - A stop request cancels on the continuation request that this operation alone has. The stop callback is gone before
 //    that is given back, and before the receiver is completed.
-//  - Stopped is what MPI_Test_cancelled says, and nothing else.
+//  - Stopped is only what MPI was asked to cancel, and what MPI_Test_cancelled then says of everything that was
+//  started:
+//    nothing has happened. MPI alone is not believed: files of Open MPI leave that part of the status as it was.
 
 #include <array>
 #include <exception>
@@ -26,6 +28,7 @@
 
 #include <thence/senders/callable.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
+#include <thence/senders/detail/statuses.hpp>
 #include <thence/senders/error.hpp>
 
 namespace thence::detail {
@@ -65,22 +68,6 @@ private:
     };
 };
 
-template <std::size_t N, bool Wanted> struct status_store {
-    std::array<MPI_Status, N> statuses;
-    MPI_Status *data() noexcept { return statuses.data(); }
-    bool cancelled() const noexcept {
-        for (const MPI_Status &status : statuses) {
-            int flag = 0;
-            if (MPI_Test_cancelled(&status, &flag) == MPI_SUCCESS && flag)
-                return true;
-        }
-        return false;
-    }
-};
-template <std::size_t N> struct status_store<N, false> {
-    static MPI_Status *data() noexcept { return MPI_STATUSES_IGNORE; }
-};
-
 /** `Awaited`: by a coroutine, which takes what the call throws from begin(), and other errors later. */
 template <class Owner, std::size_t N, class Options, class Token, bool MayStop, bool Awaited = false>
 class mpi_operation {
@@ -88,9 +75,8 @@ protected:
     using origin = mpi_error::origin;
     // A group whose call fails half-way has requests that must end first; so it can be cancelled in any case.
     static constexpr bool may_cancel = MayStop || N > 1;
-    // Persistent requests are the user's, who may cancel them.
     static constexpr bool persistent = (Options::attach_flags & THENCE_PERSISTENT) != 0;
-    static constexpr bool keeps_statuses = Options::status || may_cancel || persistent;
+    static constexpr bool keeps_statuses = Options::status || may_cancel;
     // What the call throws leaves begin(), which then has changed nothing. A group may have started something.
     static constexpr bool passes_exceptions = Awaited && N == 1;
 
@@ -171,13 +157,13 @@ private:
     static constexpr unsigned attaching = 1;
     static constexpr unsigned complete_already = 2;
     static constexpr unsigned stop_wanted = 4;
+    static constexpr unsigned cancel_asked = 8; // MPI has been, or is just being
 
     struct on_stop {
         mpi_operation *self;
         void operator()() noexcept {
-            MPI_Request cr = self->cancelling_->lent->cr;
             if ((self->cancelling_->state.fetch_or(stop_wanted, order::acq_rel) & attaching) == 0)
-                thence_cancel(&cr); // the operation waits for this callback before it goes
+                self->ask_to_cancel(); // the operation waits for this callback before it goes
         }
     };
     template <bool Possible, class T> struct stop_part {
@@ -189,7 +175,10 @@ private:
         lent_request *lent;
         atomic<unsigned> state{attaching};
         int code = MPI_SUCCESS;
-        std::exception_ptr failure{}; // of the call, told when what it started is over
+        // Of the call, told when what it started is over: one of them.
+        int call_code = MPI_SUCCESS;
+        std::exception_ptr thrown{};
+        request_set started = 1;
         [[no_unique_address]] stop_part<MayStop, Token> stop{};
 
         explicit cancel_part(lent_request *given) noexcept : lent(given) {}
@@ -223,7 +212,7 @@ private:
     }
 
     // Without a stop request only a group, or what was asked for, needs the statuses.
-    static constexpr bool plain_keeps_statuses = Options::status || persistent || N > 1;
+    static constexpr bool plain_keeps_statuses = Options::status || N > 1;
     MPI_Status *plain_statuses() noexcept {
         if constexpr (plain_keeps_statuses)
             return statuses_.data();
@@ -250,25 +239,27 @@ private:
         return end_failed<ending_place::begin>(make_mpi_error(origin::call, code));
     }
     [[gnu::noinline]] begun call_failed(std::array<MPI_Request, N> &requests, int code) noexcept {
-        return give_up(requests, make_mpi_error(origin::call, code));
+        return give_up(requests, code, nullptr);
     }
     [[gnu::noinline]] begun thrown(std::array<MPI_Request, N> &requests) noexcept {
-        return give_up(requests, std::current_exception());
+        return give_up(requests, MPI_SUCCESS, std::current_exception());
     }
-    /** The call has failed. A single request is then void; of a group some may be active. */
-    [[gnu::noinline]] begun give_up(std::array<MPI_Request, N> &requests, std::exception_ptr failure) noexcept {
+    /** The call has failed. A single request is then void; of a group some may be active, and what becomes of them is
+     *  in the statuses of the error. */
+    [[gnu::noinline]] begun give_up(std::array<MPI_Request, N> &requests, int call_code,
+                                    std::exception_ptr thrown) noexcept {
+        std::span<const MPI_Status> ended;
         if constexpr (N > 1) {
-            bool started = false;
-            for (const MPI_Request request : requests)
-                started = started || request != MPI_REQUEST_NULL;
-            if (started) {
+            if (started_of(requests) != 0) {
                 lent_request *lent = nullptr;
                 if (!cancelling_.made() && sender_requests.lend(lent) == MPI_SUCCESS)
                     cancelling_.make(lent);
                 if (!cancelling_.made()) {
                     wait_for(requests);
+                    ended = statuses_.statuses;
                 } else {
-                    cancelling_->failure = static_cast<std::exception_ptr &&>(failure);
+                    cancelling_->call_code = call_code;
+                    cancelling_->thrown = static_cast<std::exception_ptr &&>(thrown);
                     cancelling_->state.fetch_or(stop_wanted, order::relaxed);
                     return attach_cancellable(requests);
                 }
@@ -277,7 +268,16 @@ private:
         if constexpr (may_cancel)
             if (cancelling_.made())
                 end_cancelling();
-        return end_failed<ending_place::begin>(static_cast<std::exception_ptr &&>(failure));
+        if (!thrown)
+            thrown = make_mpi_error(origin::call, call_code, ended);
+        return end_failed<ending_place::begin>(static_cast<std::exception_ptr &&>(thrown));
+    }
+    static request_set started_of(const std::array<MPI_Request, N> &requests) noexcept {
+        request_set started = 0;
+        for (std::size_t i = 0; i < N; ++i)
+            if (requests[i] != MPI_REQUEST_NULL)
+                started |= request_set{1} << i;
+        return started;
     }
 
     [[gnu::noinline]] begun begin_cancellable(Token token) noexcept {
@@ -300,11 +300,11 @@ private:
         return attach_cancellable(requests);
     }
     begun attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
-        MPI_Request cr = cancelling_->lent->cr;
         int flag = 0;
+        cancelling_->started = started_of(requests);
         owner().attaching();
         int code = thence_attach(static_cast<int>(N), requests.data(), &cancellable_callback, this,
-                                 Options::attach_flags, statuses_.data(), cr, &flag);
+                                 Options::attach_flags, statuses_.data(), cancelling_->lent->cr, &flag);
         if (flag != 0 || code != MPI_SUCCESS) {
             cancelling_->code = flag != 0 ? code : wait_for(requests);
             return finish_cancellable<ending_place::begin>();
@@ -313,7 +313,7 @@ private:
         unsigned seen = cancelling_->state.load(order::acquire);
         do {
             if ((seen & (stop_wanted | complete_already)) == stop_wanted && !cancelled) {
-                thence_cancel(&cr);
+                ask_to_cancel();
                 cancelled = true;
             }
         } while (!cancelling_->state.compare_exchange(seen, seen & ~attaching, order::acq_rel));
@@ -329,17 +329,38 @@ private:
             self->template finish_cancellable<ending_place::continuation>();
         return MPI_SUCCESS;
     }
+    void ask_to_cancel() noexcept {
+        MPI_Request cr = cancelling_->lent->cr;
+        cancelling_->state.fetch_or(cancel_asked, order::acq_rel);
+        thence_cancel(&cr);
+    }
     template <ending_place Place> begun finish_cancellable() noexcept {
         const int code = cancelling_->code;
-        std::exception_ptr failure = static_cast<std::exception_ptr &&>(cancelling_->failure);
+        const int call_code = cancelling_->call_code;
+        std::exception_ptr thrown = static_cast<std::exception_ptr &&>(cancelling_->thrown);
+        const request_set started = cancelling_->started;
+        const bool asked = (cancelling_->state.load(order::acquire) & cancel_asked) != 0;
         end_cancelling();
-        if (failure)
-            return end_failed<Place>(static_cast<std::exception_ptr &&>(failure));
+        if (thrown)
+            return end_failed<Place>(static_cast<std::exception_ptr &&>(thrown));
+        if (call_code != MPI_SUCCESS)
+            return end_failed<Place>(make_mpi_error(origin::call, call_code, statuses_with(code)));
         if (code != MPI_SUCCESS)
             return complete_with<Place>(code, statuses_.statuses);
-        if (MayStop && statuses_.cancelled())
-            return end_stopped<Place>();
+        if constexpr (MayStop) {
+            const request_set cancelled = asked ? statuses_.cancelled() & started : 0;
+            if (cancelled != 0 && cancelled == started)
+                return end_stopped<Place>();
+            if (cancelled != 0)
+                return end_failed<Place>(make_partly_stopped(statuses_with(code)));
+        }
         return end_succeeded<Place>();
+    }
+    std::span<const MPI_Status> statuses_with(int code) noexcept {
+        if (code == MPI_SUCCESS)
+            for (MPI_Status &status : statuses_.statuses)
+                status.MPI_ERROR = MPI_SUCCESS; // which MPI need not set then
+        return statuses_.statuses;
     }
     void end_cancelling() noexcept {
         if constexpr (MayStop)
@@ -364,9 +385,6 @@ private:
             else
                 return complete_with<Place>(code, {});
         }
-        if constexpr (persistent)
-            if (statuses_.cancelled())
-                return end_stopped<Place>();
         return end_succeeded<Place>();
     }
     template <ending_place Place>
