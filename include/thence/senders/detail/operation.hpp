@@ -17,8 +17,7 @@
 //    begin() while `attaching` is set, so begin() may cancel what came to be cancelled meanwhile.
 //  - A stop request cancels on the continuation request that this operation alone has. The stop callback is gone before
 //    that is given back, and before the receiver is completed.
-//  - Stopped is only what MPI was asked to cancel, and what MPI_Test_cancelled then says of everything that was
-//  started:
+//  - Stopped is only what MPI was asked to cancel, if MPI_Test_cancelled says so of everything that was started: then
 //    nothing has happened. MPI alone is not believed: files of Open MPI leave that part of the status as it was.
 
 #include <array>
