@@ -10,6 +10,38 @@ namespace {
 
 using thence::threads::block;
 
+// Another thread sends to both, to the second one later, and makes progress.
+class two_late_receives {
+    pending_receive a_{1};
+    pending_receive b_{2};
+    std::atomic<bool> second_sent_ = false;
+
+public:
+    std::array<MPI_Request, 2> requests{a_.request, b_.request};
+
+    void expect_complete(const MPI_Status statuses[]) const {
+        EXPECT_TRUE(second_sent_.load());
+        EXPECT_EQ(statuses[0].MPI_TAG, 1);
+        EXPECT_EQ(statuses[1].MPI_TAG, 2);
+        EXPECT_EQ(a_.value() + b_.value(), 30);
+    }
+    ~two_late_receives() { sender_.join(); }
+
+private:
+    static void make_progress() {
+        for (int i = 0; i < 1000; ++i)
+            thence_progress();
+    }
+    std::thread sender_{[this] {
+        a_.complete(10);
+        make_progress();
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        second_sent_ = true;
+        b_.complete(20);
+        make_progress();
+    }};
+};
+
 TEST(threads_block, returns_at_once_when_complete_already) {
     const thence::continuation_request cr;
     complete_receive r(1);
@@ -27,26 +59,9 @@ TEST(threads_block, of_no_requests_returns_at_once) {
 
 TEST(threads_block, wakes_after_the_last_operation_of_the_group) {
     const thence::continuation_request cr;
-    pending_receive a(1);
-    pending_receive b(2);
-    std::array<MPI_Request, 2> requests{a.request, b.request};
-    std::atomic<bool> second_sent = false;
-    std::thread sender([&] {
-        a.complete(10);
-        for (int i = 0; i < 1000; ++i)
-            thence_progress();
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        second_sent = true;
-        b.complete(20);
-        for (int i = 0; i < 1000; ++i)
-            thence_progress();
-    });
-    const std::vector<MPI_Status> statuses = block(requests, cr);
-    EXPECT_TRUE(second_sent.load());
-    EXPECT_EQ(statuses[0].MPI_TAG, 1);
-    EXPECT_EQ(statuses[1].MPI_TAG, 2);
-    EXPECT_EQ(a.value() + b.value(), 30);
-    sender.join();
+    two_late_receives both;
+    const std::vector<MPI_Status> statuses = block(both.requests, cr);
+    both.expect_complete(statuses.data());
 }
 
 TEST(threads_block, throws_the_error_of_the_failed_operation_with_all_statuses) {
@@ -105,27 +120,10 @@ TEST(pthread_block, sleeps_until_all_are_complete) {
     EXPECT_EQ(known.request, MPI_REQUEST_NULL);
     EXPECT_EQ(thence_pthread_block(0, nullptr, MPI_STATUSES_IGNORE, cr), MPI_SUCCESS);
 
-    pending_receive a(1);
-    pending_receive b(2);
-    std::array<MPI_Request, 2> requests{a.request, b.request};
+    two_late_receives both;
     std::array<MPI_Status, 2> statuses{};
-    std::atomic<bool> second_sent = false;
-    std::thread sender([&] {
-        a.complete(10);
-        for (int i = 0; i < 1000; ++i)
-            thence_progress();
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        second_sent = true;
-        b.complete(20);
-        for (int i = 0; i < 1000; ++i)
-            thence_progress();
-    });
-    EXPECT_EQ(thence_pthread_block(2, requests.data(), statuses.data(), cr), MPI_SUCCESS);
-    EXPECT_TRUE(second_sent.load());
-    EXPECT_EQ(statuses[0].MPI_TAG, 1);
-    EXPECT_EQ(statuses[1].MPI_TAG, 2);
-    EXPECT_EQ(a.value() + b.value(), 30);
-    sender.join();
+    EXPECT_EQ(thence_pthread_block(2, both.requests.data(), statuses.data(), cr), MPI_SUCCESS);
+    both.expect_complete(statuses.data());
 }
 
 TEST(pthread_block, returns_the_error_of_the_failed_operation) {
