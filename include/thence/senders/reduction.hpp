@@ -116,21 +116,21 @@ template <class B, class Call> auto reduction_in_place(B &&buffer, Call call) {
 template <class S, class R, class Call>
 auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = false) {
     check_both<S, R>();
-    return then_unpack < strided_buffer<S> ||
-           strided_buffer < R >>
-               (on_buffers(operand<false>(static_cast<S &&>(in)), operand<true>(static_cast<R &&>(out)),
-                           [call, receives, reads](auto &&from, auto &&to, MPI_Request *request) -> int {
-                               described elements;
-                               const auto sent = contiguous_of(from, true);
-                               if (const int code = elements.describe_numbers(sent); code != MPI_SUCCESS)
-                                   return code;
-                               if (!receives)
-                                   return call(elements.first, nullptr, elements.count, elements.type, request);
-                               const auto room = contiguous_of(to, reads);
-                               if (room.count() != sent.count())
-                                   return MPI_ERR_COUNT;
-                               return call(elements.first, room.first, elements.count, elements.type, request);
-                           }));
+    constexpr bool packs = strided_buffer<S> || strided_buffer<R>;
+    return then_unpack<packs>(
+        on_buffers(operand<false>(static_cast<S &&>(in)), operand<true>(static_cast<R &&>(out)),
+                   [call, receives, reads](auto &&from, auto &&to, MPI_Request *request) -> int {
+                       described elements;
+                       const auto sent = contiguous_of(from, true);
+                       if (const int code = elements.describe_numbers(sent); code != MPI_SUCCESS)
+                           return code;
+                       if (!receives)
+                           return call(elements.first, nullptr, elements.count, elements.type, request);
+                       const auto room = contiguous_of(to, reads);
+                       if (room.count() != sent.count())
+                           return MPI_ERR_COUNT;
+                       return call(elements.first, room.first, elements.count, elements.type, request);
+                   }));
 }
 
 } // namespace thence::detail
