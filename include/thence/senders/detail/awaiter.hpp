@@ -52,7 +52,7 @@ public:
             return sender_.predecessor.values;
         else if constexpr (!std::is_void_v<typename value::type>)
             return std::apply(
-                [this]<class... Vs>(Vs &...values) -> typename value::type {
+                [&]<class... Vs>(Vs &...values) -> typename value::type {
                     if constexpr (!Options::status)
                         return typename value::type(static_cast<Vs &&>(values)...);
                     else if constexpr (N == 1)
