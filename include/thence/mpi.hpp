@@ -258,21 +258,11 @@ public:
 
     /** @brief In place: every process has the result in its buffer. */
     template <class B, class Op> auto allreduce(B &&buffer, Op op) const {
-        check_in_place<B, Op>();
-        return detail::reduction_in_place(static_cast<B &&>(buffer),
-                                          [comm = comm_, op = detail::operator_of(op)](
-                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
-                                              return MPI_Iallreduce(MPI_IN_PLACE, all, count, type, op, comm, request);
-                                          });
+        return start_in_place(static_cast<B &&>(buffer), op, MPI_Iallreduce);
     }
     /** @brief Every process has the result in `out`, which has as many elements as `in`. */
     template <class S, class R, class Op> auto allreduce(S &&in, R &&out, Op op) const {
-        detail::check_reduction<S, Op>();
-        return detail::reduction(static_cast<S &&>(in), static_cast<R &&>(out),
-                                 [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count,
-                                                                              MPI_Datatype type, MPI_Request *request) {
-                                     return MPI_Iallreduce(from, to, count, type, op, comm, request);
-                                 });
+        return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iallreduce);
     }
     /** @brief Only the root's `out` is used. */
     template <class S, class R, class Op> auto reduce(S &&in, R &&out, Op op, int root = 0) const {
@@ -287,43 +277,21 @@ public:
     }
     /** @brief In place: each process has the result over the processes up to itself, by rank. */
     template <class B, class Op> auto scan(B &&buffer, Op op) const {
-        check_in_place<B, Op>();
-        return detail::reduction_in_place(static_cast<B &&>(buffer),
-                                          [comm = comm_, op = detail::operator_of(op)](
-                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
-                                              return MPI_Iscan(MPI_IN_PLACE, all, count, type, op, comm, request);
-                                          });
+        return start_in_place(static_cast<B &&>(buffer), op, MPI_Iscan);
     }
     /** @brief Each process has the result over the processes up to itself, by rank, in `out`. */
     template <class S, class R, class Op> auto scan(S &&in, R &&out, Op op) const {
-        detail::check_reduction<S, Op>();
-        return detail::reduction(static_cast<S &&>(in), static_cast<R &&>(out),
-                                 [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count,
-                                                                              MPI_Datatype type, MPI_Request *request) {
-                                     return MPI_Iscan(from, to, count, type, op, comm, request);
-                                 });
+        return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iscan);
     }
     /** @brief In place: each process has the result over the processes before itself. What is in the buffer of rank 0
      *         afterwards is undefined. */
     template <class B, class Op> auto exscan(B &&buffer, Op op) const {
-        check_in_place<B, Op>();
-        return detail::reduction_in_place(static_cast<B &&>(buffer),
-                                          [comm = comm_, op = detail::operator_of(op)](
-                                              void *all, int count, MPI_Datatype type, MPI_Request *request) {
-                                              return MPI_Iexscan(MPI_IN_PLACE, all, count, type, op, comm, request);
-                                          });
+        return start_in_place(static_cast<B &&>(buffer), op, MPI_Iexscan);
     }
     /** @brief Each process has the result over the processes before itself in `out`. What is in that of rank 0
      *         afterwards is undefined. */
     template <class S, class R, class Op> auto exscan(S &&in, R &&out, Op op) const {
-        detail::check_reduction<S, Op>();
-        return detail::reduction(
-            static_cast<S &&>(in), static_cast<R &&>(out),
-            [comm = comm_, op = detail::operator_of(op)](void *from, void *to, int count, MPI_Datatype type,
-                                                         MPI_Request *request) {
-                return MPI_Iexscan(from, to, count, type, op, comm, request);
-            },
-            true, true);
+        return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iexscan, true);
     }
     /** @} */
 
@@ -334,9 +302,26 @@ private:
     detail::placed_parts place_of(const parts &given, bool used) const {
         return {given, used, processes(), static_cast<std::size_t>(rank())};
     }
-    template <class B, class Op> static consteval void check_in_place() {
+    template <class B, class Op, class Start> auto start_in_place(B &&buffer, Op op, Start start) const {
         detail::check_reduction<B, Op>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "the buffer of a reduction in place is const");
+        return detail::reduction_in_place(static_cast<B &&>(buffer),
+                                          [comm = comm_, op = detail::operator_of(op),
+                                           start](void *all, int count, MPI_Datatype type, MPI_Request *request) {
+                                              return start(MPI_IN_PLACE, all, count, type, op, comm, request);
+                                          });
+    }
+    /** `reads`: it may leave `out` alone. */
+    template <class S, class R, class Op, class Start>
+    auto start_reduction(S &&in, R &&out, Op op, Start start, bool reads = false) const {
+        detail::check_reduction<S, Op>();
+        return detail::reduction(
+            static_cast<S &&>(in), static_cast<R &&>(out),
+            [comm = comm_, op = detail::operator_of(op), start](void *from, void *to, int count, MPI_Datatype type,
+                                                                MPI_Request *request) {
+                return start(from, to, count, type, op, comm, request);
+            },
+            true, reads);
     }
     template <class B, class Start> auto start_send(B &&buffer, int to, int tag, Start start) const {
         detail::check_buffer<B>();

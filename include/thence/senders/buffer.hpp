@@ -62,8 +62,7 @@ concept mdspan_like = requires(const M &m, std::size_t dimension) {
     { m.stride(dimension) } -> std::convertible_to<std::ptrdiff_t>;
     m.extents();
     m.mapping();
-    requires M::rank()
-    +1 != 0;
+    typename std::integral_constant<std::size_t, M::rank()>;
     requires M::is_always_strided();
 };
 
