@@ -144,7 +144,7 @@ int finish_test(const continuation::test_result &result, MPI_Status *status) {
     if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
         *status = mpi::empty_status();
     }
-    return result.error == MPI_SUCCESS || result.handled ? result.error : fail(result.error);
+    return continuation::report(result);
 }
 
 int wait_long(MPI_Request *cr, MPI_Status *status) {

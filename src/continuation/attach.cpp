@@ -102,18 +102,11 @@ MPI_Status *status_slot(MPI_Status statuses[], int i) noexcept {
     return statuses == MPI_STATUSES_IGNORE || !engine::wanted(statuses) ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-void set_empty_results(engine::operation &op) noexcept {
-    if (engine::wanted(op.status)) {
-        *op.status = mpi::empty_status();
-    }
-    op.error = MPI_SUCCESS;
-}
-
 // Starts to watch `request`, and takes it from the user unless it stays usable.
 outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexcept {
     op.request = request;
     if (request == MPI_REQUEST_NULL) {
-        set_empty_results(op);
+        set_empty_results(op, MPI_SUCCESS);
         op.how = tending::done;
         return outcome::complete;
     }

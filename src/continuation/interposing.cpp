@@ -179,8 +179,7 @@ int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
     if (cr == nullptr) {
         return mpi::report(MPI_ERR_REQUEST);
     }
-    const test_result result = cr->active() ? report_complete(*cr) : test_result{};
-    return result.handled ? result.error : mpi::report(result.error);
+    return report(cr->active() ? report_complete(*cr) : test_result{});
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {

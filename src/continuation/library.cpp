@@ -14,7 +14,6 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <string_view>
 
@@ -73,8 +72,7 @@ void run_the_rest() noexcept {
 
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: no interposition is needed to be told.
 int at_finalize(MPI_Comm, int, void *, void *) {
-    run_the_rest();
-    tear_down();
+    finalizing();
     return MPI_SUCCESS;
 }
 

@@ -49,18 +49,13 @@ struct cr_slots {
     }
 };
 
-namespace {
-
-// Of an operation that is a CR.
-void set_result(engine::operation &op, int error) noexcept {
+void set_empty_results(engine::operation &op, int error) noexcept {
     op.error = error;
     if (engine::wanted(op.status)) {
         *op.status = mpi::empty_status();
         op.status->MPI_ERROR = error;
     }
 }
-
-} // namespace
 
 void continuation_request::reset(const cr_options &options) noexcept {
     flags_ = options.flags;
@@ -181,7 +176,7 @@ void continuation_request::notify_waiters() noexcept {
         has_waiters_.store(false, std::memory_order_relaxed);
     }
     for (engine::operation *op : ready) {
-        set_result(*op, error);
+        set_empty_results(*op, error);
         operation_complete(*op);
     }
 }
@@ -193,7 +188,7 @@ bool continuation_request::add_waiter(engine::operation &op) {
     if (references_.load(std::memory_order_seq_cst) < 2) {
         waiters_.pop_back();
         has_waiters_.store(!waiters_.empty(), std::memory_order_relaxed);
-        set_result(op, std::exchange(first_failure_, {}).error);
+        set_empty_results(op, std::exchange(first_failure_, {}).error);
         return false;
     }
     return true;

@@ -29,6 +29,9 @@ struct cr_options {
     int max_poll = -1;
 };
 
+// The results of an operation that MPI has no status of: a null request, or a CR.
+void set_empty_results(engine::operation &op, int error) noexcept;
+
 class alignas(64) continuation_request {
 public:
     // Null when all max_crs are in use.

@@ -8,6 +8,7 @@
 
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
+#include "mpi/calls.hpp"
 
 #include <climits>
 
@@ -37,6 +38,10 @@ struct test_result {
     int error = MPI_SUCCESS;
     bool handled = false; // an error handler has been told of it
 };
+// Tells the error handler, unless one knows. Returns the error.
+inline int report(const test_result &result) noexcept {
+    return result.error == MPI_SUCCESS || result.handled ? result.error : mpi::report(result.error);
+}
 test_result test(continuation_request &cr) noexcept;
 // What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.
 test_result report_complete(continuation_request &cr) noexcept;
