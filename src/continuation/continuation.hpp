@@ -11,6 +11,7 @@
 
 #include "base/pool.hpp"
 #include "base/spin_lock.hpp"
+#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 
 #include <atomic>
@@ -102,8 +103,8 @@ struct alignas(64) continuation {
 };
 static_assert(sizeof(continuation) == 64);
 
-extern base::pool<continuation> continuations;
-extern base::pool<group> groups;
+extern THENCE_HIDDEN base::pool<continuation> continuations;
+extern THENCE_HIDDEN base::pool<group> groups;
 
 inline continuation &owner_of(engine::operation &op) noexcept {
     if (op.in_group) {

@@ -106,12 +106,6 @@ bool any_cr(int count, const MPI_Request requests[]) noexcept {
     return false;
 }
 
-// Without a hook nobody but us looks at what is polled and runs what is ready.
-bool something_to_do() noexcept {
-    return engine::current != nullptr &&
-           (!engine::current->quiet() || !application_queue.empty() || !any_thread_queue.empty());
-}
-
 } // namespace
 
 bool is_special(MPI_Request request) noexcept {
@@ -238,7 +232,7 @@ bool must_test() noexcept {
         return false;
     }
     // Another thread may attach while we are blocked, if there may be another.
-    return others_may_attach.load(std::memory_order_relaxed) || continuation_request::any_registered();
+    return others_may_enter.load(std::memory_order_relaxed) || continuation_request::any_registered();
 }
 
 void take_turn(unsigned turns) noexcept {
@@ -260,7 +254,8 @@ void take_turn(unsigned turns) noexcept {
 }
 
 void catch_up() noexcept {
-    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && something_to_do()) {
+    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && engine::current != nullptr &&
+        something_to_do()) {
         take_turn(0);
     }
 }

@@ -8,12 +8,12 @@
 //  - a persistent request has continuations: our poll and the user's call must not complete it both, and when our poll
 //    was first, the user must still be told how it ended;
 //  - nothing runs from a progress hook of this MPI: a blocked call must poll and run continuations itself;
-//  - this thread is in a callback: a call that blocks inside MPI could keep the MPI's own waiting thread, which is
-//  below
-//    us on the stack, from ever returning. Testing in a loop instead does not.
+//  - this thread is in a callback, and several may be in MPI: a call that blocks inside MPI could keep the MPI's own
+//    waiting thread, which is below us on the stack, from ever returning. Testing in a loop instead does not.
 #pragma once
 
 #include "base/peek.hpp"
+#include "base/visibility.hpp"
 #include "continuation/handle.hpp"
 
 #include <mpi.h>
@@ -28,6 +28,8 @@ namespace thence::continuation {
 // run from a progress hook of MPI.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> attention;
 inline constexpr std::uint64_t attention_running = 1;
+// Where `running` is counted: elsewhere if no call needs to know, because one thread waits in MPI at a time.
+extern THENCE_HIDDEN std::atomic<std::uint64_t> *running_count;
 inline constexpr std::uint64_t attention_kept = 1U << 16;
 inline constexpr std::uint64_t attention_hookless = 1U << 24;
 
@@ -58,7 +60,8 @@ THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_S
 THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept;
 THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
-// True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback.
+// True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback
+// where that matters.
 THENCE_INTERNAL bool must_test() noexcept;
 
 // Between two tests of a loop: lets MPI progress and our continuations run. `turns` is how many there were.

@@ -20,8 +20,11 @@
 namespace thence::continuation {
 
 std::atomic<std::uint64_t> attention{0};
+static std::atomic<std::uint64_t> unread{0};
+std::atomic<std::uint64_t> *running_count = &attention;
 bool is_interposed = false;
-std::atomic<bool> others_may_attach{false};
+std::atomic<bool> others_may_enter{false};
+std::atomic<bool> is_set_up{false}; // changes under the mutex
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
 void (*observer_tear_down)() = nullptr;
@@ -30,7 +33,6 @@ const observer *observing = nullptr;
 namespace {
 
 std::mutex mutex;
-std::atomic<bool> is_set_up{false}; // changes under mutex
 int keyval = MPI_KEYVAL_INVALID;
 
 bool outstanding() noexcept {
@@ -94,10 +96,7 @@ bool wants_helper() noexcept {
 
 } // namespace
 
-int set_up() {
-    if (is_set_up.load(std::memory_order_acquire)) {
-        return MPI_SUCCESS;
-    }
+int set_up_first() {
     std::scoped_lock guard(mutex);
     if (is_set_up) {
         return MPI_SUCCESS;
@@ -111,8 +110,9 @@ int set_up() {
     engine::visit_watched = &visit_operations;
     engine::polled_set::results_wanted = is_interposed;
     engine::choose({&operation_complete, &request_complete});
-    progress::set_up({&on_progress, &help, &outstanding}, is_interposed);
-    others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
+    progress::set_up({&on_progress, &find, &help, &outstanding}, is_interposed);
+    others_may_enter.store(!mpi::one_thread_at_a_time(), std::memory_order_relaxed);
+    running_count = others_may_enter ? &attention : &unread;
     if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }

@@ -2,21 +2,28 @@
 // The library as a whole: set up with the first continuation request, taken down at MPI_Finalize.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 #include <atomic>
 
 namespace thence::continuation {
 
+extern THENCE_HIDDEN std::atomic<bool> is_set_up;
+int set_up_first();
+
 // Sets the library up if it is not. MPI_SUCCESS, or MPI_ERR_OTHER outside of MPI_Init..MPI_Finalize.
-int set_up();
+inline int set_up() {
+    return is_set_up.load(std::memory_order_acquire) ? MPI_SUCCESS : set_up_first();
+}
 
 // Removes every trace from MPI and forgets all state. Reports what is outstanding. Called before MPI_Finalize does its
 // work.
 void tear_down() noexcept;
 
-// The thread level lets one thread attach while another is inside MPI. Set by set_up().
-extern std::atomic<bool> others_may_attach;
+// One thread may enter MPI or the library while another is inside. Set by set_up().
+extern THENCE_HIDDEN std::atomic<bool> others_may_enter;
 
 // The layer above observes: called at MPI_Finalize when continuations are outstanding.
 extern void (*report_outstanding)(const char *when);

@@ -7,6 +7,7 @@
 // code, so it neither locks nor allocates. `observed` of the continuation is the observer's own.
 #pragma once
 
+#include "base/visibility.hpp"
 #include "continuation/continuation.hpp"
 
 #include <cstdint>
@@ -25,6 +26,6 @@ struct observer {
 
 // Null while nobody looks. Changes only while nothing is attached and no continuation request exists: in
 // observer_set_up and observer_tear_down.
-extern const observer *observing;
+extern THENCE_HIDDEN const observer *observing;
 
 } // namespace thence::continuation

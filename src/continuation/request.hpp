@@ -14,6 +14,7 @@
 
 #include "base/peek.hpp"
 #include "base/ready_queue.hpp"
+#include "base/visibility.hpp"
 #include "continuation/continuation.hpp"
 #include "continuation/handle.hpp"
 
@@ -166,7 +167,7 @@ private:
 static_assert(sizeof(continuation_request) <= cr_bytes);
 
 // Ready continuations that run wherever the library is entered: by application threads, or by any thread.
-extern base::ready_queue<continuation> application_queue;
-extern base::ready_queue<continuation> any_thread_queue;
+extern THENCE_HIDDEN base::ready_queue<continuation> application_queue;
+extern THENCE_HIDDEN base::ready_queue<continuation> any_thread_queue;
 
 } // namespace thence::continuation

@@ -21,8 +21,8 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread, which is free to, runs continuations, and says so to interposed calls. `alone`: no other thread is in
-// MPI or in the library, so the count needs no locked instruction.
+// This thread, which is free to, runs continuations, and says so to interposed calls, unless it is `alone`: no other
+// thread may enter.
 class running_scope {
 public:
     explicit running_scope(bool alone = false) noexcept : alone_(alone) {
@@ -38,10 +38,8 @@ public:
 
 private:
     void change(std::uint64_t by) const noexcept {
-        if (alone_) {
-            attention.store(attention.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
-        } else {
-            attention.fetch_add(by, std::memory_order_relaxed);
+        if (!alone_) {
+            running_count->fetch_add(by, std::memory_order_relaxed);
         }
     }
     bool alone_;
@@ -132,10 +130,12 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
 [[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
     const control_word kind = c.take_control(); // from attached to free, which is where it runs
     // NOLINTNEXTLINE(bugprone-branch-clone): in the order of likelihood
-    if (kind == pushed_single(signature::paper) && engine::try_finish(c.first.request, c.first.status)) [[likely]] {
+    if (kind == pushed_single(signature::paper) && engine::try_take(c.first.request, c.first.status)) [[likely]] {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
-    } else if (kind == pushed_single(signature::own) && engine::try_finish(c.first.request, c.first.status)) {
+        engine::release(c.first.request);
+    } else if (kind == pushed_single(signature::own) && engine::try_take(c.first.request, c.first.status)) {
         const int result = reinterpret_cast<thence_callback *>(c.callback)(MPI_SUCCESS, c.first.status, c.data);
+        engine::release(c.first.request);
         if (result != MPI_SUCCESS) [[unlikely]] {
             note_failure(c, MPI_SUCCESS, result);
         }
@@ -255,7 +255,7 @@ namespace {
         return run_queue(queue, limit);
     }
     {
-        const bool alone = !others_may_attach.load(std::memory_order_relaxed);
+        const bool alone = !others_may_enter.load(std::memory_order_relaxed);
         running_scope running(alone);
         run_alone(*c, c->cr);
         if (alone) {
@@ -270,7 +270,7 @@ namespace {
 
 } // namespace
 
-long run_ready(long limit) noexcept {
+long run_some_ready(long limit) noexcept {
     if (limit <= 0 || !free_to_run()) {
         return 0;
     }
@@ -286,12 +286,16 @@ long run_ready(long limit) noexcept {
 
 namespace {
 
-__attribute__((noinline)) int on_progress_free(bool may_run) noexcept {
-    if (!engine::current->quiet() && (may_run || !engine::current->poll_progresses())) {
-        busy_scope polling;
+void find_more() noexcept {
+    if (!engine::current->quiet()) {
+        const busy_scope polling;
         engine::current->poll();
     }
-    const long ran = may_run ? run_ready(most_in_hook) : 0;
+}
+
+__attribute__((noinline)) int find_and_run() noexcept {
+    find_more();
+    const long ran = run_ready(most_in_hook);
     if (ran == 0) {
         progress::hook_found_nothing();
     }
@@ -300,8 +304,26 @@ __attribute__((noinline)) int on_progress_free(bool may_run) noexcept {
 
 } // namespace
 
-int on_progress(bool may_run) noexcept {
-    return free_to_run() ? on_progress_free(may_run) : 0;
+// MPI calls this each time it looks for messages, hundreds of times for each that comes. While we wait ourselves it
+// must not even look at what is ready: that comes as a surprise to the processor, and costs as much as all else here.
+int on_progress() noexcept {
+    if (this_thread.enlisted() && !this_thread.free_to_run()) {
+        return 0;
+    }
+    if (something_to_do() && free_to_run()) [[unlikely]] {
+        return find_and_run();
+    }
+    progress::hook_found_nothing();
+    return 0;
+}
+
+void find() noexcept {
+    if (free_to_run()) {
+        if (!engine::current->poll_progresses()) {
+            find_more();
+        }
+        progress::hook_found_nothing();
+    }
 }
 
 long progress() noexcept {
@@ -312,7 +334,7 @@ long progress() noexcept {
     return run_ready(LONG_MAX);
 }
 
-long run_own(continuation_request &cr) noexcept {
+long run_some_own(continuation_request &cr) noexcept {
     if (!free_to_run()) {
         return 0;
     }
@@ -422,11 +444,19 @@ int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Reques
 
 namespace {
 
+// Runs what came: one of the application's continuations, mostly.
+void run_news() noexcept {
+    if (application_queue.glance() != 0) [[likely]] { // the helper thread never comes here: it waits in callbacks only
+        run_from(application_queue, LONG_MAX);
+    }
+    run_ready(LONG_MAX);
+}
+
 // Until something may be ready. Whatever stands between two looks at MPI delays every message by half of it.
 void wait_for_news(const continuation_request &cr) noexcept {
     constexpr int looks = 1000;
     busy_scope polling;
-    for (int i = 0; i < looks && application_queue.empty() && any_thread_queue.empty() && !cr.idle(); ++i) {
+    for (int i = 0; i < looks && !any_ready() && !cr.idle(); ++i) {
         engine::current->progress();
     }
 }
@@ -443,7 +473,7 @@ test_result wait(continuation_request &cr) noexcept {
         if (free_to_run() && !cr.has(THENCE_CR_POLL_ONLY)) {
             do {
                 wait_for_news(cr);
-                run_ready(LONG_MAX);
+                run_news();
             } while (!cr.idle());
         }
     }

@@ -8,23 +8,41 @@
 
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 
 #include <climits>
 
 namespace thence::continuation {
 
+// Continuations may be ready that may run outside a test.
+inline bool any_ready() noexcept {
+    return (application_queue.glance() | any_thread_queue.glance()) != 0;
+}
+// Or there may be completions to find.
+inline bool something_to_do() noexcept {
+    return any_ready() || !engine::current->quiet();
+}
+
 // From MPI's progress hook: finds completions and runs at most a bounded number. Returns how many ran.
-int on_progress(bool may_run) noexcept;
+int on_progress() noexcept;
+// From a hook that may run nothing: finds completions.
+void find() noexcept;
 
 // Lets MPI progress, then runs what may run outside a test. Returns how many ran.
 long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.
-long run_ready(long limit) noexcept;
+long run_some_ready(long limit) noexcept;
+inline long run_ready(long limit) noexcept {
+    return any_ready() ? run_some_ready(limit) : 0;
+}
 
 // Runs what waits for a test of `cr`, within its limit, without making progress.
-long run_own(continuation_request &cr) noexcept;
+long run_some_own(continuation_request &cr) noexcept;
+inline long run_own(continuation_request &cr) noexcept {
+    return any_ready() || cr.has(THENCE_CR_POLL_ONLY) ? run_some_own(cr) : 0;
+}
 
 // Runs at least one and up to `limit` continuations of a queue that is not empty. Only while this thread is not busy.
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;

@@ -5,8 +5,10 @@
 // finds out, possibly before watch() returns and possibly from inside MPI's transport code. The sink only queues.
 #pragma once
 
+#include "base/visibility.hpp"
 #include "engine/operation.hpp"
 #include "engine/polled_set.hpp"
+#include "engine/push.hpp"
 
 namespace thence::engine {
 
@@ -35,7 +37,7 @@ public:
     virtual void progress() noexcept = 0;
 
     // True if poll() has nothing to look at.
-    virtual bool quiet() const noexcept = 0;
+    bool quiet() const noexcept { return !any_lost() && polled.empty(); }
 
     // True if the operation is known to be complete, though its continuation has not run. Looks without asking MPI;
     // the caller guarantees that `op` stays in place meanwhile.
@@ -69,7 +71,7 @@ struct sinks {
 };
 
 // The engine in use; null before choose().
-extern engine *current;
+extern THENCE_HIDDEN engine *current;
 
 // Selects the engine: THENCE_ENGINE if set, else the best that works here. Called once, MPI being initialized.
 // On a THENCE_ENGINE that does not work here the next best is taken and why() says so.

@@ -43,7 +43,6 @@ public:
             table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         }
     }
-    bool quiet() const noexcept override { return polled.empty(); }
     void cancel(operation &op) noexcept override { polled.cancel(op); }
     bool is_persistent(MPI_Request) const noexcept override { return false; }
     bool detects_persistent() const noexcept override { return false; }

@@ -33,8 +33,6 @@ using openmpi::completed;
 using openmpi::pending;
 using openmpi::request_view;
 
-constexpr std::int32_t lost_mark = 1 << 30;
-
 bool peek(MPI_Request request) noexcept {
     return request_view(request).complete().load(std::memory_order_acquire) == completed;
 }
@@ -107,7 +105,7 @@ public:
     }
 
     void poll() noexcept override {
-        if (lost_sync.count.load(std::memory_order_relaxed) != lost_mark) [[unlikely]] {
+        if (any_lost()) [[unlikely]] {
             search();
         }
         if (!polled.empty()) {
@@ -118,10 +116,6 @@ public:
     void progress() noexcept override {
         table.opal_progress();
         poll();
-    }
-
-    bool quiet() const noexcept override {
-        return lost_sync.count.load(std::memory_order_relaxed) == lost_mark && polled.empty();
     }
 
     void cancel(operation &op) noexcept override {

@@ -18,10 +18,16 @@ namespace thence::engine {
 // and returns 1.
 using push_callback = int (*)(void *request);
 
-// Stands in every pushed request until that is complete.
-extern THENCE_INTERNAL openmpi::wait_sync lost_sync;
+// Stands in every pushed request until that is complete. Its count is off the mark when MPI completed one without
+// calling back.
+extern THENCE_HIDDEN openmpi::wait_sync lost_sync;
+inline constexpr std::int32_t lost_mark = 1 << 30;
 
-extern bool push_enabled; // the native engine is in use
+inline bool any_lost() noexcept {
+    return lost_sync.count.load(std::memory_order_relaxed) != lost_mark;
+}
+
+extern THENCE_HIDDEN bool push_enabled; // the native engine is in use
 
 // Claims a completed request that nobody was called for.
 inline bool claim_lost(const openmpi::request_view &request) noexcept {
@@ -52,8 +58,9 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
 }
 
 // Takes the results of a pushed request that is complete, if it needs nothing of MPI but its status and its release: a
-// point-to-point operation without error. False for others; they go through engine::finish().
-inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
+// point-to-point operation without error. What remains to be done is release(). False for others; they go through
+// engine::finish().
+inline bool try_take(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);
     static_assert(type_point_to_point == 0 && MPI_SUCCESS == 0);
@@ -63,8 +70,20 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     if (status != MPI_STATUS_IGNORE) { // a null pointer on Open MPI
         *status = request.status();
     }
-    request.free();
     return true;
+}
+
+inline void release(MPI_Request handle) noexcept {
+    openmpi::request_view(handle).free();
+}
+
+// Both.
+inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
+    const bool taken = try_take(handle, status);
+    if (taken) {
+        release(handle);
+    }
+    return taken;
 }
 
 // The same for a request that try_push() refused: false also if it is not complete, or persistent.
@@ -79,9 +98,16 @@ inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept
 
 using push_callback = int (*)(void *request);
 inline constexpr bool push_enabled = false;
+constexpr bool any_lost() noexcept {
+    return false;
+}
 inline bool try_push(MPI_Request, push_callback, void *) noexcept {
     return false;
 }
+inline bool try_take(MPI_Request, MPI_Status *) noexcept {
+    return false;
+}
+inline void release(MPI_Request) noexcept {}
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
     return false;
 }

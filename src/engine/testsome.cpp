@@ -69,7 +69,6 @@ public:
             polled.poll();
         }
     }
-    bool quiet() const noexcept override { return polled.empty(); }
     void cancel(operation &op) noexcept override { polled.cancel(op); }
     bool is_persistent(MPI_Request) const noexcept override { return false; }
     bool detects_persistent() const noexcept override { return false; }

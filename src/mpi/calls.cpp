@@ -42,6 +42,7 @@ void load_extensions() noexcept {
     find(library, table.opal_progress, "opal_progress");
     find(library, table.opal_progress_register, "opal_progress_register");
     find(library, table.opal_progress_unregister, "opal_progress_unregister");
+    find(library, table.opal_uses_threads, "opal_uses_threads");
 #elif defined(MPICH) || defined(MPICH_VERSION)
     find(library, table.request_is_complete, "PMPIX_Request_is_complete");
     find(library, table.async_start, "PMPIX_Async_start");
@@ -85,6 +86,10 @@ bool thread_multiple() noexcept {
     int level = MPI_THREAD_SINGLE;
     table.Query_thread(&level);
     return level == MPI_THREAD_MULTIPLE;
+}
+
+bool one_thread_at_a_time() noexcept {
+    return !thread_multiple() && (table.opal_uses_threads == nullptr || !*table.opal_uses_threads);
 }
 
 } // namespace thence::mpi

@@ -5,6 +5,8 @@
 // export are null elsewhere; `load_extensions` looks them up at run time.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 namespace thence::mpi {
@@ -28,6 +30,7 @@ struct calls {
     void (*opal_progress)() = nullptr;
     int (*opal_progress_register)(int (*)()) = nullptr;
     int (*opal_progress_unregister)(int (*)()) = nullptr;
+    const bool *opal_uses_threads = nullptr; // false: it takes no locks, and a thread that waits just makes progress
     // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.
     int (*request_is_complete)(MPI_Request) = nullptr;
     int (*async_start)(int (*poll)(void *thing), void *state, int stream) = nullptr;
@@ -35,7 +38,7 @@ struct calls {
 };
 
 // The table in use. A test replaces its entries before the library's first use.
-extern calls table;
+extern THENCE_HIDDEN calls table;
 
 // Looks up the extensions of the MPI that this process runs on.
 void load_extensions() noexcept;
@@ -49,5 +52,7 @@ const MPI_Status &empty_status() noexcept;
 // A call outside of Init..Finalize must not reach MPI.
 bool usable() noexcept;
 bool thread_multiple() noexcept;
+// No two threads are ever in MPI at a time, MPI's own included.
+bool one_thread_at_a_time() noexcept;
 
 } // namespace thence::mpi

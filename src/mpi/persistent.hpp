@@ -5,13 +5,15 @@
 // afterwards for a request of another kind, so interposed MPI_Request_free removes it first.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <mpi.h>
 
 #include <atomic>
 
 namespace thence::mpi {
 
-extern std::atomic<long> persistent_count;
+extern THENCE_HIDDEN std::atomic<long> persistent_count;
 
 // MPICH aborts when it is asked to cancel a persistent collective, so who may be asked is noted too.
 enum class cancelling { possible, fatal };

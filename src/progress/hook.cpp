@@ -11,10 +11,9 @@
 namespace thence::progress {
 
 std::atomic<bool> ready{false};
+thread_local constinit unsigned idle_calls = 0;
 
 namespace {
-
-constexpr unsigned rest_after = 1024;
 
 enum class hook_kind { none, opal, async };
 
@@ -23,11 +22,6 @@ hook_kind hook_ = hook_kind::none;
 std::mutex mutex_;               // guards registering and unregistering
 std::atomic<bool> armed_{false}; // the hook is wanted; changes under mutex_
 bool async_running_ = false;     // MPICH holds our async thing; under mutex_
-std::atomic<unsigned> idle_calls_{0};
-
-int on_opal_progress() {
-    return duties_.on_progress(true);
-}
 
 // True if MPICH is to forget us: from then on hook_arm() starts another async thing. It calls us under a lock of its
 // own, which hook_arm() may wait for: so never wait for mutex_ here.
@@ -45,7 +39,7 @@ int on_async_progress(void *) {
     constexpr int no_progress = 0;
     constexpr int done = 1;
     if (armed_.load(std::memory_order_acquire)) {
-        duties_.on_progress(false);
+        duties_.find();
         return no_progress;
     }
     return async_leaves() ? done : no_progress;
@@ -87,13 +81,12 @@ bool hook_runs() noexcept {
 
 void hook_arm() noexcept {
     std::scoped_lock guard(mutex_);
-    idle_calls_.store(0, std::memory_order_relaxed);
     if (hook_ == hook_kind::none || armed_.load(std::memory_order_relaxed)) {
         return;
     }
     armed_.store(true, std::memory_order_seq_cst);
     if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_register(&on_opal_progress);
+        mpi::table.opal_progress_register(duties_.on_progress);
     } else if (!async_running_) {
         async_running_ = true;
         constexpr int stream_null = 0x3c000000;
@@ -104,14 +97,12 @@ void hook_arm() noexcept {
 void hook_tear_down() noexcept {
     std::scoped_lock guard(mutex_);
     if (armed_.exchange(false) && hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(&on_opal_progress);
+        mpi::table.opal_progress_unregister(duties_.on_progress);
     }
 }
 
-void hook_found_nothing() noexcept {
-    const unsigned calls = idle_calls_.load(std::memory_order_relaxed) + 1;
-    idle_calls_.store(calls, std::memory_order_relaxed);
-    if (calls % rest_after != 0 || duties_.outstanding()) {
+void hook_may_rest() noexcept {
+    if (duties_.outstanding()) {
         return;
     }
     std::unique_lock guard(mutex_, std::try_to_lock);
@@ -126,7 +117,7 @@ void hook_found_nothing() noexcept {
     }
     armed_.store(false, std::memory_order_seq_cst);
     if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(&on_opal_progress);
+        mpi::table.opal_progress_unregister(duties_.on_progress);
     }
 }
 

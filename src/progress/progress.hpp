@@ -7,14 +7,16 @@
 // Where there is neither, nobody rests, and `ready` says since the first continuation that something may be attached.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <atomic>
 #include <mutex>
 
 namespace thence::progress {
 
 struct duties {
-    // Run from MPI's hook: finds completions; where the hook `may_run`, also runs what may run.
-    int (*on_progress)(bool may_run);
+    int (*on_progress)();  // Open MPI's hook: finds completions and runs what may run; returns how many ran
+    void (*find)();        // MPICH's hook: only finds completions
     bool (*help)();        // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
     bool (*outstanding)(); // is anything registered?
 };
@@ -46,7 +48,7 @@ bool has_hook() noexcept;
 bool hook_runs() noexcept;
 
 // False while the hook is unregistered or the helper sleeps.
-extern std::atomic<bool> ready;
+extern THENCE_HIDDEN std::atomic<bool> ready;
 void wake() noexcept;
 
 // After registering a continuation: makes sure that somebody looks.
@@ -56,8 +58,18 @@ inline void engage() noexcept {
     }
 }
 
+// How often the hook found nothing on this thread. Every poll of MPI's calls the hook, so this is short, and no cache
+// line is shared for it.
+extern thread_local constinit unsigned idle_calls;
+inline constexpr unsigned rest_after = 1024;
+void hook_may_rest() noexcept;
+
 // From the hook, when it found nothing to do: after a while with nothing outstanding it unregisters itself.
-void hook_found_nothing() noexcept;
+inline void hook_found_nothing() noexcept {
+    if (++idle_calls % rest_after == 0) [[unlikely]] {
+        hook_may_rest();
+    }
+}
 
 // Internal to this folder.
 const duties &current_duties() noexcept;
