@@ -44,6 +44,9 @@ void print(const measure::figure &figure) {
     if (!figure.to_beat.empty()) {
         std::cout << "      to beat: " << figure.to_beat << '\n';
     }
+    if (!figure.note.empty()) {
+        std::cout << "      " << figure.note << '\n';
+    }
 }
 
 } // namespace

@@ -62,6 +62,9 @@ void to_json(nlohmann::json &json, const figure &from) {
     if (!from.to_beat.empty()) {
         json["to_beat"] = from.to_beat;
     }
+    if (!from.note.empty()) {
+        json["note"] = from.note;
+    }
 }
 
 void from_json(const nlohmann::json &json, figure &to) {
@@ -80,6 +83,7 @@ void from_json(const nlohmann::json &json, figure &to) {
     to.baseline = get(json, "baseline");
     to.side_unit = json.value("side_unit", "");
     to.to_beat = json.value("to_beat", "");
+    to.note = json.value("note", "");
 }
 
 void to_json(nlohmann::json &json, const report &from) {

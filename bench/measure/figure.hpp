@@ -32,6 +32,7 @@ struct figure {
     std::optional<double> ours = {};
     std::optional<double> baseline = {};
     std::string to_beat = {}; // what others reach, as text
+    std::string note = {};    // what else a reader has to know, as what this machine allows
 
     bool passed() const;
 };
