@@ -265,20 +265,20 @@ namespace {
         }
         this_thread.counts.completed.add();
     }
-    return queue.empty() || limit == 1 ? 1 : 1 + run_queue(queue, limit == LONG_MAX ? limit : limit - 1);
+    return queue.glance() == 0 || limit == 1 ? 1 : 1 + run_queue(queue, limit == LONG_MAX ? limit : limit - 1);
 }
 
 } // namespace
 
 long run_some_ready(long limit) noexcept {
-    if (limit <= 0 || !free_to_run()) {
+    if (!free_to_run()) {
         return 0;
     }
     long ran = 0;
-    if (!application_queue.empty() && !this_thread.helper) {
+    if (application_queue.glance() != 0 && !this_thread.helper) {
         ran = run_from(application_queue, limit);
     }
-    if (!any_thread_queue.empty() && ran != limit) {
+    if (any_thread_queue.glance() != 0 && ran != limit) {
         ran += run_from(any_thread_queue, limit - ran);
     }
     return ran;

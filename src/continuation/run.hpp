@@ -33,9 +33,9 @@ void find() noexcept;
 long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.
-long run_some_ready(long limit) noexcept;
+long run_some_ready(long limit) noexcept; // `limit` is above zero
 inline long run_ready(long limit) noexcept {
-    return any_ready() ? run_some_ready(limit) : 0;
+    return limit > 0 && any_ready() ? run_some_ready(limit) : 0;
 }
 
 // Runs what waits for a test of `cr`, within its limit, without making progress.
