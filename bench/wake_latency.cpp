@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <semaphore>
 #include <stdexcept>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <thence/thence.h>
 #include <time.h>
@@ -134,10 +135,11 @@ double share_of_processor() {
     return static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
 }
 
-// The processor time of one short sleep of a thread that waits, in microseconds.
+// The processor time of one sleep of the length that leaves about half of the time to others, in microseconds.
 double cost_of_a_sleep() {
     constexpr int sleeps = 2000;
-    constexpr nanoseconds pause = 50000; // as long as the helper thread's longest
+    constexpr nanoseconds pause = 20000;
+    prctl(PR_SET_TIMERSLACK, 1UL); // as the helper thread
     const nanoseconds processor = processor_time();
     for (int i = 0; i < sleeps; ++i) {
         sleep_for(pause);
@@ -168,7 +170,7 @@ void both(measure::work &work) {
 std::string what_is_possible(double sleep, double wait) {
     char text[200];
     std::snprintf(text, sizeof text,
-                  "here no waiting on half a processor gets below %.2g: a sleep costs %.3g microseconds of processor",
+                  "here no waiting on half a processor gets below %.3g: a sleep costs %.3g microseconds of processor",
                   (wait + sleep) / wait, sleep);
     return text;
 }

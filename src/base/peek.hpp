@@ -3,7 +3,8 @@
 // 12 never folds an atomic access: that costs two instructions more, and here that is much of what a call may cost.
 //
 // On x86-64 the access is the same either way. To the compiler it is a plain one, so it may be moved and merged like
-// one: the caller separates it from what it must not pass by an atomic read-modify-write.
+// one: the caller separates it from what it must not pass by an atomic read-modify-write, or by a call into another
+// file.
 #pragma once
 
 #include <atomic>

@@ -30,8 +30,7 @@ public:
         return outbox_.load(std::memory_order_relaxed) == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr;
     }
 
-    // Not zero if there may be an item: a look before a call, for who comes back anyway. See peek.hpp: two such looks
-    // need something between them that the compiler cannot see through.
+    // Not zero if there may be an item: a look before a call, for who comes back anyway. See peek.hpp.
     std::uintptr_t glance() const noexcept {
         return reinterpret_cast<std::uintptr_t>(peek(inbox_)) | reinterpret_cast<std::uintptr_t>(peek(outbox_));
     }

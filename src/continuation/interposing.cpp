@@ -232,7 +232,7 @@ bool must_test() noexcept {
         return false;
     }
     // Another thread may attach while we are blocked, if there may be another.
-    return others_may_enter.load(std::memory_order_relaxed) || continuation_request::any_registered();
+    return others_may_attach.load(std::memory_order_relaxed) || continuation_request::any_registered();
 }
 
 void take_turn(unsigned turns) noexcept {
@@ -272,7 +272,7 @@ struct assistance::helper {
 };
 
 assistance::assistance() noexcept {
-    if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::thread_multiple()) {
+    if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::waiting_threads_meet()) {
         try {
             helper_ = new helper;
         } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us

@@ -8,8 +8,10 @@
 //  - a persistent request has continuations: our poll and the user's call must not complete it both, and when our poll
 //    was first, the user must still be told how it ended;
 //  - nothing runs from a progress hook of this MPI: a blocked call must poll and run continuations itself;
-//  - this thread is in a callback, and several may be in MPI: a call that blocks inside MPI could keep the MPI's own
-//    waiting thread, which is below us on the stack, from ever returning. Testing in a loop instead does not.
+//  - this thread is in a callback, and waiting threads meet (see mpi/calls.hpp): a call that blocks inside MPI could
+//  keep
+//    the MPI's own waiting thread, which is below us on the stack, from ever returning. Testing in a loop instead does
+//    not.
 #pragma once
 
 #include "base/peek.hpp"
@@ -24,11 +26,12 @@
 namespace thence::continuation {
 
 // Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
-// continuations, `kept` once a persistent request has had a continuation, `hookless` where continuations do not
-// run from a progress hook of MPI.
+// continuations, where that matters, `kept` once a persistent request has had a continuation, `hookless` where
+// continuations do not run from a progress hook of MPI.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> attention;
 inline constexpr std::uint64_t attention_running = 1;
-// Where `running` is counted: elsewhere if no call needs to know, because one thread waits in MPI at a time.
+// Where `running` is counted: elsewhere if no call needs to know, because no thread that waits in MPI relies on
+// another.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *running_count;
 inline constexpr std::uint64_t attention_kept = 1U << 16;
 inline constexpr std::uint64_t attention_hookless = 1U << 24;

@@ -23,7 +23,7 @@ std::atomic<std::uint64_t> attention{0};
 static std::atomic<std::uint64_t> unread{0};
 std::atomic<std::uint64_t> *running_count = &attention;
 bool is_interposed = false;
-std::atomic<bool> others_may_enter{false};
+std::atomic<bool> others_may_attach{false};
 std::atomic<bool> is_set_up{false}; // changes under the mutex
 void (*report_outstanding)(const char *when) = nullptr;
 void (*observer_set_up)() = nullptr;
@@ -111,8 +111,8 @@ int set_up_first() {
     engine::polled_set::results_wanted = is_interposed;
     engine::choose({&operation_complete, &request_complete});
     progress::set_up({&on_progress, &find, &help, &outstanding}, is_interposed);
-    others_may_enter.store(!mpi::one_thread_at_a_time(), std::memory_order_relaxed);
-    running_count = others_may_enter ? &attention : &unread;
+    others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
+    running_count = mpi::waiting_threads_meet() ? &attention : &unread;
     if (!progress::hook_runs()) {
         attention.fetch_or(attention_hookless, std::memory_order_relaxed);
     }

@@ -22,8 +22,8 @@ inline int set_up() {
 // work.
 void tear_down() noexcept;
 
-// One thread may enter MPI or the library while another is inside. Set by set_up().
-extern THENCE_HIDDEN std::atomic<bool> others_may_enter;
+// The thread level lets one thread attach while another is inside MPI. Set by set_up().
+extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
 
 // The layer above observes: called at MPI_Finalize when continuations are outstanding.
 extern void (*report_outstanding)(const char *when);

@@ -21,8 +21,8 @@ namespace {
 // From a hook we borrow a thread that wanted something else: give it back soon.
 constexpr long most_in_hook = 64;
 
-// This thread, which is free to, runs continuations, and says so to interposed calls, unless it is `alone`: no other
-// thread may enter.
+// This thread, which is free to, runs continuations, and says so to interposed calls. `alone`: no other thread is in
+// MPI or in the library, so the count needs no locked instruction.
 class running_scope {
 public:
     explicit running_scope(bool alone = false) noexcept : alone_(alone) {
@@ -38,7 +38,9 @@ public:
 
 private:
     void change(std::uint64_t by) const noexcept {
-        if (!alone_) {
+        if (alone_) {
+            running_count->store(running_count->load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+        } else {
             running_count->fetch_add(by, std::memory_order_relaxed);
         }
     }
@@ -127,6 +129,9 @@ __attribute__((noinline)) void run_other(continuation &c, control_word kind) noe
 }
 
 // Runs one, and gives all of it back but its CR's reference. Its thread is in a running_scope.
+//
+// The most common kinds are released after their callback: what that sends must not wait for it. So a callback that
+// posts the next receive takes a request more than are outstanding.
 [[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
     const control_word kind = c.take_control(); // from attached to free, which is where it runs
     // NOLINTNEXTLINE(bugprone-branch-clone): in the order of likelihood
@@ -255,7 +260,7 @@ namespace {
         return run_queue(queue, limit);
     }
     {
-        const bool alone = !others_may_enter.load(std::memory_order_relaxed);
+        const bool alone = !others_may_attach.load(std::memory_order_relaxed);
         running_scope running(alone);
         run_alone(*c, c->cr);
         if (alone) {

@@ -68,7 +68,10 @@ public:
         polled.configure(to.complete, {&look, &look, &test_kept, &openmpi::may_cancel});
         push_enabled = true;
     }
-    ~openmpi_engine() override { push_enabled = false; }
+    ~openmpi_engine() override {
+        push_enabled = false;
+        lost_sync.count.store(lost_mark);
+    }
     const char *name() const noexcept override { return "openmpi"; }
     const char *why() const noexcept override {
         return "this Open MPI's requests have the known layout, proved on live requests";

@@ -88,8 +88,8 @@ bool thread_multiple() noexcept {
     return level == MPI_THREAD_MULTIPLE;
 }
 
-bool one_thread_at_a_time() noexcept {
-    return !thread_multiple() && (table.opal_uses_threads == nullptr || !*table.opal_uses_threads);
+bool waiting_threads_meet() noexcept {
+    return thread_multiple() || (table.opal_uses_threads != nullptr && *table.opal_uses_threads);
 }
 
 } // namespace thence::mpi

@@ -30,7 +30,7 @@ struct calls {
     void (*opal_progress)() = nullptr;
     int (*opal_progress_register)(int (*)()) = nullptr;
     int (*opal_progress_unregister)(int (*)()) = nullptr;
-    const bool *opal_uses_threads = nullptr; // false: it takes no locks, and a thread that waits just makes progress
+    const bool *opal_uses_threads = nullptr; // whether it takes locks at all
     // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.
     int (*request_is_complete)(MPI_Request) = nullptr;
     int (*async_start)(int (*poll)(void *thing), void *state, int stream) = nullptr;
@@ -52,7 +52,8 @@ const MPI_Status &empty_status() noexcept;
 // A call outside of Init..Finalize must not reach MPI.
 bool usable() noexcept;
 bool thread_multiple() noexcept;
-// No two threads are ever in MPI at a time, MPI's own included.
-bool one_thread_at_a_time() noexcept;
+// Threads that wait in MPI do so with an eye on each other: one makes progress, others sleep until it calls them. Open
+// MPI does that above MPI_THREAD_SINGLE. Else each makes progress for itself.
+bool waiting_threads_meet() noexcept;
 
 } // namespace thence::mpi

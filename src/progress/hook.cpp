@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while
 // another thread blocks in MPI_Wait. It costs an unlinked program nothing: it is registered with the first continuation
-// and unregisters itself once it has been called `rest_after` times in a row with nothing outstanding.
+// and unregisters itself when nothing is outstanding: each thread looks with every `rest_after`th call that finds
+// nothing.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
