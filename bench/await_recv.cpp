@@ -25,7 +25,7 @@ struct note {
     bool *done;
 
     void set_value() &&noexcept { *done = true; }
-    void set_error(std::exception_ptr) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+    void set_error(const std::exception_ptr &) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
     void set_stopped() &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
 };
 

@@ -134,7 +134,8 @@ void judge_delay(measure::session &session, const std::string &engine) {
                                                   .parameters = {{"outstanding", outstanding}},
                                                   .environment = {"THENCE_ENGINE=" + engine}});
     const double most = found.at("most");
-    const double promised = engine == "openmpi" ? 1 : static_cast<double>((outstanding + window - 1) / window + 1);
+    const long windows = (outstanding + window - 1) / window;
+    const double promised = engine == "openmpi" ? 1 : static_cast<double>(windows + 1);
     session.add({.name = "engine " + engine + ", " + std::to_string(outstanding) +
                          " outstanding: polls until a completed operation's callback has run",
                  .found = {most, most, most},

@@ -25,7 +25,7 @@ double seconds_of_children() {
 
 // GCC 12: the compiler that the bar is for. Empty if there is none.
 std::string find_compiler(std::string &tried) {
-    for (const std::string candidate : {THENCE_BENCH_CXX, "g++-12", "g++", "c++"}) {
+    for (std::string candidate : {THENCE_BENCH_CXX, "g++-12", "g++", "c++"}) {
         tried += tried.empty() ? candidate : ", " + candidate;
         try {
             const measure::outcome said = measure::run_program({candidate, "--version"}, {}, 30s);

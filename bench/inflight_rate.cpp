@@ -261,8 +261,10 @@ void judge(measure::session &session) {
         const measure::numbers found = session.alone({.work = "all", .parameters = {{"under_way", under_way}}});
         const auto add = [&](const std::string &baseline, const std::string &text) {
             const std::string key = "over_" + baseline;
-            session.add({.name = "engine " + engine + ", messages under way: " + std::to_string(under_way) +
-                                 ", against " + text,
+            std::string name = "engine " + engine;
+            name += ", messages under way: " + std::to_string(under_way);
+            name += ", against " + text;
+            session.add({.name = name,
                          .found = {found.at(key), found.at(key + "_low"), found.at(key + "_high")},
                          .unit = "times the completions per second",
                          // With many complete at every look, any server is near the speed of MPI's messages: told only.

@@ -24,7 +24,7 @@ struct count_down {
     int *left;
 
     void set_value(auto &&...) &&noexcept { --*left; }
-    void set_error(std::exception_ptr) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+    void set_error(const std::exception_ptr &) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
 };
 
 auto receive(messages &m, int k) {

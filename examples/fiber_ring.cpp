@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     {
         const thence::continuation_request cr;
         std::vector<boost::fibers::fiber> fibers;
+        fibers.reserve(lanes);
         for (int lane = 0; lane < lanes; ++lane)
             fibers.emplace_back([&, lane] { right_lanes += run_lane(lane, rank, size, cr); });
         for (boost::fibers::fiber &fiber : fibers)

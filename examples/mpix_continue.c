@@ -48,8 +48,10 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &g.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &g.size);
     g.values = malloc((size_t)g.size * sizeof *g.values);
-    if (g.values == NULL)
+    if (g.values == NULL) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        return EXIT_FAILURE;
+    }
     for (int i = 0; i < g.size; ++i)
         g.values[i] = -1;
     g.values[g.rank] = 100 + g.rank;

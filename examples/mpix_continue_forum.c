@@ -58,8 +58,8 @@ int main(int argc, char **argv) {
 
     for (int i = 0; i < jobs_per_rank; ++i) {
         jobs[i] = 1000 * rank + i;
-        MPI_Irecv(&results[i], 1, MPI_INT, 0, tag_result, MPI_COMM_WORLD, &requests[2 * i]);
-        MPI_Isend(&jobs[i], 1, MPI_INT, 0, tag_job, MPI_COMM_WORLD, &requests[2 * i + 1]);
+        MPI_Irecv(&results[i], 1, MPI_INT, 0, tag_result, MPI_COMM_WORLD, &requests[2L * i]);
+        MPI_Isend(&jobs[i], 1, MPI_INT, 0, tag_job, MPI_COMM_WORLD, &requests[2L * i + 1]);
     }
     if (rank == 0) {
         s.total = size * jobs_per_rank;

@@ -135,6 +135,7 @@ int main(int argc, char **argv) {
     };
     {
         std::vector<lane> all;
+        all.reserve(lanes);
         for (int i = 0; i < lanes; ++i)
             all.push_back({i, rank, size, 0, 10L * i + rank, 0, 10L * i + rank});
         pool workers(2, [] { thence_progress(); }); // idle workers poll

@@ -59,6 +59,7 @@ int main(int argc, char **argv) {
     {
         const thence::continuation_request cr;
         std::vector<std::thread> threads;
+        threads.reserve(threads_per_rank);
         for (int lane = 0; lane < threads_per_rank; ++lane)
             threads.emplace_back([&, lane] { right_lanes += run_lane(lane, rank, size, cr); });
         for (std::thread &thread : threads)

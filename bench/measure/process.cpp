@@ -89,6 +89,7 @@ bool collect(int out, int err, clock::time_point deadline, outcome &result) {
 outcome run_program(const std::vector<std::string> &command, const std::vector<std::string> &environment,
                     std::chrono::seconds limit, errors standard_error) {
     std::vector<char *> arguments;
+    arguments.reserve(command.size() + 1);
     for (const std::string &word : command) {
         arguments.push_back(const_cast<char *>(word.c_str()));
     }

@@ -94,7 +94,7 @@ sample session::instructions(const job &what) {
     return median_of(per_iteration);
 }
 
-numbers session::run(std::vector<std::string> command, const job &what) {
+numbers session::run(const std::vector<std::string> &command, const job &what) {
     std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
     const outcome result = run_program(command, with_launcher_permission(what.environment), what.limit);
     if (result.timed_out || result.exit_code != 0) {

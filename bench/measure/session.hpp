@@ -60,7 +60,7 @@ public:
 
 private:
     std::vector<std::string> command_for(const job &what) const;
-    numbers run(std::vector<std::string> command, const job &what);
+    numbers run(const std::vector<std::string> &command, const job &what);
 
     settings chosen_;
     report &report_;

@@ -56,7 +56,7 @@ private:
             else
                 self->traffic_.sent(*mine);
         }
-        void set_error(std::exception_ptr) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
+        void set_error(const std::exception_ptr &) &&noexcept { MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE); }
     };
     template <auto Make, bool Receives>
     using operation = ex::connect_result_t<

@@ -116,6 +116,7 @@ private:
 
 inline std::vector<found> found_of(const measure::numbers &told, const std::vector<std::string> &modes) {
     std::vector<found> all;
+    all.reserve(modes.size());
     for (const std::string &mode : modes)
         all.push_back({mode,
                        {told.at("ratio:" + mode), told.at("low:" + mode), told.at("high:" + mode)},

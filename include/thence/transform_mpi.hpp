@@ -98,7 +98,7 @@ template <class... Vs, class F> struct for_values<std::tuple<Vs...>, F> : callab
 
 /** Room for values that need no destructor: no flag says whether they are there. */
 template <class T> union values_room {
-    values_room() noexcept {}
+    values_room() noexcept {} // NOLINT(modernize-use-equals-default): a defaulted one would be deleted
     template <class... As> void emplace(As &&...as) noexcept(std::is_nothrow_constructible_v<T, As...>) {
         ::new (static_cast<void *>(&value)) T(static_cast<As &&>(as)...);
     }

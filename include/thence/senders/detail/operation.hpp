@@ -46,8 +46,9 @@ enum class ending_place { begin, continuation };
 /** Room for what is rarely needed. Who has made it destroys it, so that an owner's destructor has nothing to do. */
 template <class T> class rare_room {
 public:
-    rare_room() noexcept {}
-    ~rare_room() {}
+    // Members of a union are neither made nor destroyed: a defaulted one would be deleted.
+    rare_room() noexcept {} // NOLINT(modernize-use-equals-default)
+    ~rare_room() {}         // NOLINT(modernize-use-equals-default)
     template <class... As> T &make(As &&...as) noexcept {
         made_ = true;
         return *::new (static_cast<void *>(&value_)) T(static_cast<As &&>(as)...);
@@ -70,6 +71,9 @@ private:
 /** `Awaited`: by a coroutine, which takes what the call throws from begin(), and other errors later. */
 template <class Owner, std::size_t N, class Options, class Token, bool MayStop, bool Awaited = false>
 class mpi_operation {
+public:
+    mpi_operation(mpi_operation &&) = delete;
+
 protected:
     using origin = mpi_error::origin;
     // A group whose call fails half-way has requests that must end first; so it can be cancelled in any case.
@@ -80,7 +84,6 @@ protected:
     static constexpr bool passes_exceptions = Awaited && N == 1;
 
     mpi_operation() = default;
-    mpi_operation(mpi_operation &&) = delete;
 
     /** What begin() has come to. While the operation is pending it may be gone. */
     enum class begun { pending, ended, stopped };
