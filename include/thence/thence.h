@@ -44,7 +44,8 @@ extern "C" {
  *  @return `MPI_SUCCESS`; any other value marks the continuation as failed, see thence_get_failed().
  *
  *  A callback may call any MPI function, start operations and attach continuations, to its own CR too. No other
- *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. */
+ *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. Where MPI's
+ *  requests are limited in number, allow for one more per thread: that of the callback may be released after it. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
