@@ -83,6 +83,10 @@ public:
             if (try_push(op.request, pushed_, &op)) {
                 return outcome::pending;
             }
+            if (try_finish_complete(op.request, op.status)) {
+                op.how = tending::done;
+                return outcome::complete;
+            }
         }
         // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
         persistent = persistent || request_view(op.request).persistent();

@@ -8,6 +8,7 @@
 
 #if defined(OPEN_MPI)
 #include "engine/openmpi_layout.hpp"
+#include "mpi/calls.hpp"
 #endif
 
 namespace thence::engine {
@@ -90,6 +91,12 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
 inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);
+    if (handle == mpi::table.ompi_request_empty) {
+        if (status != MPI_STATUS_IGNORE) {
+            *status = request.status();
+        }
+        return true;
+    }
     return handle != MPI_REQUEST_NULL && request.complete().load(std::memory_order_acquire) == completed &&
            !request.persistent() && try_finish(handle, status);
 }
