@@ -5,10 +5,10 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 10 : 60);
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 5 : 30);
 }
 void judge(measure::session &session) {
-    ring::judge_against_testsome(session, 64, 200, 1.5, ring::what_is_possible(session, 64));
+    ring::judge_against_testsome(session, 64, 5000, 1.5, ring::what_is_possible(session, 64));
 }
 
 } // namespace

@@ -11,7 +11,7 @@ void compare(measure::work &work) {
 
 void judge(measure::session &session) {
     const std::string usual = to_string(thence::mode{});
-    for (const auto &[bytes, iterations] : {std::pair(64, 200), std::pair(131072, 20)}) {
+    for (const auto &[bytes, iterations] : {std::pair(64, 5000), std::pair(131072, 20)}) {
         const measure::numbers told = session.together(
             ring::ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}});
         const std::vector<ring::found> all = ring::found_of(told, ring::usual_modes());
