@@ -9,9 +9,8 @@
 //    was first, the user must still be told how it ended;
 //  - nothing runs from a progress hook of this MPI: a blocked call must poll and run continuations itself;
 //  - this thread is in a callback, and waiting threads meet (see mpi/calls.hpp): a call that blocks inside MPI could
-//  keep
-//    the MPI's own waiting thread, which is below us on the stack, from ever returning. Testing in a loop instead does
-//    not.
+//    keep the MPI's own waiting thread, which is below us on the stack, from ever returning. Testing in a loop instead
+//    does not.
 #pragma once
 
 #include "base/peek.hpp"

@@ -58,6 +58,12 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
            !claim_lost(request);
 }
 
+inline void copy_status(const openmpi::request_view &from, MPI_Status *to) noexcept {
+    if (to != MPI_STATUS_IGNORE) { // a null pointer on Open MPI
+        *to = from.status();
+    }
+}
+
 // Takes the results of a pushed request that is complete, if it needs nothing of MPI but its status and its release: a
 // point-to-point operation without error. What remains to be done is release(). False for others; they go through
 // engine::finish().
@@ -68,9 +74,7 @@ inline bool try_take(MPI_Request handle, MPI_Status *status) noexcept {
     if ((request.type() | request.status().MPI_ERROR) != 0) [[unlikely]] {
         return false;
     }
-    if (status != MPI_STATUS_IGNORE) { // a null pointer on Open MPI
-        *status = request.status();
-    }
+    copy_status(request, status);
     return true;
 }
 
@@ -92,9 +96,7 @@ inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept
     using namespace openmpi;
     const request_view request(handle);
     if (handle == mpi::table.ompi_request_empty) {
-        if (status != MPI_STATUS_IGNORE) {
-            *status = request.status();
-        }
+        copy_status(request, status);
         return true;
     }
     return handle != MPI_REQUEST_NULL && request.complete().load(std::memory_order_acquire) == completed &&
