@@ -70,6 +70,7 @@ namespace {
     // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
     std::atomic_thread_fence(std::memory_order_acquire);
     void *data = request.callback_data().load(std::memory_order_relaxed);
+    request.callback_data().store(nullptr, std::memory_order_relaxed); // see push.hpp
     request.complete().store(engine::openmpi::completed, std::memory_order_release);
     return data;
 #else

@@ -30,12 +30,19 @@ inline bool any_lost() noexcept {
 
 extern THENCE_HIDDEN bool push_enabled; // the native engine is in use
 
+// The data must be gone before the request is released: with PML ucx a persistent request that completes in its start
+// borrows one, and takes the data that it finds there for its own.
+inline void clear_callback(const openmpi::request_view &request) noexcept {
+    request.callback().store(nullptr, std::memory_order_relaxed);
+    request.callback_data().store(nullptr, std::memory_order_relaxed);
+}
+
 // Claims a completed request that nobody was called for.
 inline bool claim_lost(const openmpi::request_view &request) noexcept {
     if (request.callback().load(std::memory_order_acquire) == nullptr) {
         return false;
     }
-    request.callback().store(nullptr, std::memory_order_relaxed);
+    clear_callback(request);
     return true;
 }
 

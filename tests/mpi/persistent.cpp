@@ -67,6 +67,37 @@ TEST_F(persistent, synchronous_restarted_and_continued_repeatedly) {
     restarted_repeatedly(large, true);
 }
 
+// With UCX it then borrows a request that another operation has used, and minds what was left in it.
+TEST_F(persistent, started_when_its_message_is_there_already) {
+    for (int turn = 0; turn < 20; ++turn) {
+        int before = -1;
+        MPI_Request plain = MPI_REQUEST_NULL;
+        outcome seen;
+        if (rank == 0) {
+            MPI_Irecv(&before, 1, MPI_INT, 1, 3, comm, &plain);
+            seen.attach(plain, cr);
+            tell(1);
+        } else {
+            await(0);
+            MPI_Isend(&turn, 1, MPI_INT, 0, 3, comm, &plain);
+            seen.attach(plain, cr);
+        }
+        wait();
+        EXPECT_EQ(1, seen.ended());
+        init(small);
+        if (rank == 0) {
+            MPI_Probe(1, 2, comm, MPI_STATUS_IGNORE);
+        }
+        start(turn);
+        outcome started;
+        started.attach(request, cr, THENCE_PERSISTENT);
+        wait();
+        EXPECT_EQ(1, started.ended());
+        expect_data(turn);
+        MPI_Request_free(&request);
+    }
+}
+
 TEST_F(persistent, recognized_without_the_flag) {
     thence_cr_info info{};
     thence_cr_query(cr, &info);
