@@ -192,6 +192,30 @@ int thence_wait(MPI_Request *cr, MPI_Status *status) {
     return continuation::finish_wait(cr, status, &wait_long);
 }
 
+int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
+    if (request == nullptr || flag == nullptr) {
+        return fail(MPI_ERR_ARG);
+    }
+    *flag = 0;
+    if (continuation::is_cr_handle(*request)) {
+        return MPI_SUCCESS;
+    }
+    if (engine::push_enabled) {
+        if (engine::try_finish_complete(*request, status)) [[likely]] {
+            *request = MPI_REQUEST_NULL;
+            *flag = 1;
+            return MPI_SUCCESS;
+        }
+        if (engine::is_pending(*request)) {
+            return MPI_SUCCESS;
+        }
+    } else if (mpi::table.request_is_complete != nullptr && *request != MPI_REQUEST_NULL &&
+               mpi::table.request_is_complete(*request) == 0) {
+        return MPI_SUCCESS;
+    }
+    return mpi::table.Test(request, flag, status);
+}
+
 int thence_start(MPI_Request *cr) {
     int code = MPI_SUCCESS;
     continuation_request *object = checked(cr, code);

@@ -110,6 +110,12 @@ inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept
            !request.persistent() && try_finish(handle, status);
 }
 
+// Of any request of MPI.
+inline bool is_pending(MPI_Request handle) noexcept {
+    using namespace openmpi;
+    return handle != MPI_REQUEST_NULL && request_view(handle).complete().load(std::memory_order_acquire) != completed;
+}
+
 #else
 
 using push_callback = int (*)(void *request);
@@ -128,6 +134,9 @@ inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
 inline bool try_finish_complete(MPI_Request, MPI_Status *) noexcept {
+    return false;
+}
+inline bool is_pending(MPI_Request) noexcept {
     return false;
 }
 

@@ -76,6 +76,45 @@ TEST_F(point_to_point, buffered_send) {
     MPI_Buffer_detach(static_cast<void *>(&detached), &bytes);
 }
 
+TEST_F(point_to_point, what_is_complete_is_taken_and_what_is_not_stays) {
+    constexpr int messages = 20;
+    int taken = 0;
+    const int other = 1 - rank;
+    for (int i = 0; i < messages; ++i) {
+        int in = -1;
+        int flag = -1;
+        MPI_Request receive = MPI_REQUEST_NULL;
+        MPI_Irecv(&in, 1, MPI_INT, other, 1, comm, &receive);
+        const MPI_Request posted = receive;
+        EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&receive, &flag, MPI_STATUS_IGNORE));
+        EXPECT_EQ(0, flag) << "the other one waits for us";
+        EXPECT_EQ(posted, receive);
+        tell(other);
+        await(other);
+        MPI_Request send = MPI_REQUEST_NULL;
+        MPI_Isend(&i, 1, MPI_INT, other, 1, comm, &send);
+        EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&send, &flag, MPI_STATUS_IGNORE));
+        EXPECT_EQ(flag != 0, send == MPI_REQUEST_NULL);
+        taken += flag;
+        MPI_Wait(&send, MPI_STATUS_IGNORE);
+        int complete = 0; // which is not released, and then taken
+        while (complete == 0) {
+            MPI_Request_get_status(receive, &complete, MPI_STATUS_IGNORE);
+        }
+        MPI_Status status{};
+        EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&receive, &flag, &status));
+        EXPECT_EQ(1, flag);
+        EXPECT_EQ(MPI_REQUEST_NULL, receive);
+        EXPECT_EQ(other, status.MPI_SOURCE);
+        EXPECT_EQ(1, status.MPI_TAG);
+        EXPECT_EQ(i, in);
+    }
+    EXPECT_GT(taken, 0) << "short sends end in their call on every MPI of the matrix";
+    int flag = 1;
+    EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&cr, &flag, MPI_STATUS_IGNORE));
+    EXPECT_EQ(0, flag) << "a continuation request";
+}
+
 TEST_F(point_to_point, send_whose_receive_is_not_posted_waits) {
     std::vector<int> data(large, rank);
     MPI_Request request = MPI_REQUEST_NULL;

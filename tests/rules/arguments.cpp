@@ -201,6 +201,8 @@ TEST_P(arguments, calls_on_a_cr_refuse_null_pointers) {
     refused(thence_test(nullptr, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "test, cr");
     refused(thence_test(&c, nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, "test, flag");
     refused(thence_wait(nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, "wait");
+    refused(thence_take_complete(nullptr, &flag, MPI_STATUS_IGNORE), MPI_ERR_ARG, "take_complete, request");
+    refused(thence_take_complete(&c, nullptr, MPI_STATUS_IGNORE), MPI_ERR_ARG, "take_complete, flag");
     refused(thence_start(nullptr), MPI_ERR_ARG, "start");
     refused(thence_free(nullptr), MPI_ERR_ARG, "free");
     refused(thence_cancel(nullptr), MPI_ERR_ARG, "cancel");

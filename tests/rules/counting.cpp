@@ -120,6 +120,36 @@ TEST_P(counting, only_polling_engines_poll) {
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
+TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
+    cr c; // the library is in use
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    const MPI_Request before = r;
+    const unsigned long long looks = world.completing_calls;
+    int flag = 77;
+    EXPECT_EQ(thence_take_complete(&r, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    EXPECT_EQ(r, before);
+    if (std::string(GetParam().engine) != "testsome") {
+        EXPECT_EQ(world.completing_calls, looks) << "MPI was not asked";
+    }
+    world.complete(t, {.error = MPI_SUCCESS});
+    MPI_Status status{};
+    EXPECT_EQ(thence_take_complete(&r, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+    EXPECT_EQ(thence_take_complete(&r, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1) << "as MPI_Test says of MPI_REQUEST_NULL";
+    r = world.start();
+    world.complete(world.ticket_of(r), {.error = MPI_ERR_TRUNCATE});
+    EXPECT_EQ(thence_take_complete(&r, &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(reported().size(), 1U);
+    MPI_Request handle = c;
+    EXPECT_EQ(thence_take_complete(&handle, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0) << "a continuation request";
+}
+
 TEST_P(counting, query_says_what_is_in_force) {
     cr c(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE, 9);
     thence_cr_info info{};

@@ -140,6 +140,55 @@ TEST_P(transform, a_callable_that_throws_completes_with_what_it_threw) {
     EXPECT_THROW(std::rethrow_exception(end.error), int);
 }
 
+// What the last operation of a kind was decides how the next one is looked at first, and nothing else.
+TEST_P(transform, each_operation_of_a_kind_ends_as_itself) {
+    enum class how { at_once, failed_at_once, later, failed_later, nothing, known };
+    MPI_Request complete = MPI_REQUEST_NULL; // one that says by itself that it is
+#if defined(OPEN_MPI)
+    if (std::string(GetParam().engine) == "openmpi") {
+        complete = world.start();
+        world.complete(world.ticket_of(complete));
+        thence::mpi::table.ompi_request_empty = complete;
+    }
+#endif
+    using enum how;
+    for (const how each : {at_once, at_once, failed_at_once, at_once, later, at_once, failed_later, nothing, at_once,
+                           nothing, known, known, later, later, known, known, failed_at_once, known}) {
+        ticket t;
+        ending end;
+        auto operation =
+            ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
+                            if (each == known) {
+                                *r = complete;
+                            } else if (each != nothing) {
+                                start_one{&t}(r);
+                            }
+                            if (each == at_once || each == failed_at_once) {
+                                world.complete(t, {.error = each == at_once ? MPI_SUCCESS : MPI_ERR_OTHER});
+                            }
+                        }),
+                        receiver{&end});
+        ex::start(operation);
+        if (each == later || each == failed_later) {
+            let_run();
+            EXPECT_EQ(end.all(), 0);
+            world.complete(t, {.error = each == later ? MPI_SUCCESS : MPI_ERR_OTHER});
+        }
+        EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
+        const bool fails = each == failed_at_once || each == failed_later;
+        EXPECT_EQ(end.errors, fails ? 1 : 0);
+        reported();
+    }
+#if defined(OPEN_MPI)
+    thence::mpi::table.ompi_request_empty = nullptr;
+#endif
+    if (complete != MPI_REQUEST_NULL) {
+        int flag = 0;
+        EXPECT_EQ(thence::mpi::table.Test(&complete, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(flag, 1) << "it is still there";
+    }
+}
+
 // Elsewhere an error that the first test found became a value.
 TEST_P(transform, truncation_found_at_once_is_an_error) {
     for (const bool before : {true, false}) {

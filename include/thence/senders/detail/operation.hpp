@@ -151,8 +151,8 @@ protected:
     const std::array<MPI_Status, N> &statuses() const noexcept { return statuses_.statuses; }
 
 private:
-    // Short sends are complete when they return. For operations like the last, a test is then cheaper than a
-    // continuation; for others it would be a call for progress in vain.
+    // Short sends are complete when they return. For operations like the last, a look is then cheaper than a
+    // continuation; for others it would be in vain.
     static constexpr bool tests_first = N == 1 && !persistent;
     static inline constinit atomic<bool> usually_complete{false};
 
@@ -199,7 +199,7 @@ private:
     }
     [[gnu::always_inline]] begun test(std::array<MPI_Request, N> &requests) noexcept {
         int flag = 0;
-        const int code = MPI_Test(requests.data(), &flag, status_of_test());
+        const int code = thence_take_complete(requests.data(), &flag, status_of_test());
         if (flag != 0) [[likely]]
             return complete<ending_place::begin>(code);
         usually_complete.store(false, order::relaxed);
