@@ -20,7 +20,8 @@
  *  Progress: while operations of the pools are outstanding a worker polls between tasks, or the thread of the MPI pool
  *  does. Other operations (thence/mpi.hpp, thence::transform_mpi) the pools do not know: for these a thread polls as
  * long as one is in sync_wait() or work_until(). Should nobody get to it for a millisecond, since a task computes,
- * waits or has suspended the polling thread, another thread makes progress in its place (with `MPI_THREAD_MULTIPLE`).
+ * waits or has suspended the polling thread, another thread makes progress in its place (with `MPI_THREAD_MULTIPLE`);
+ * after a time of many polls, when that thread looks less often, for 8 milliseconds.
  * While nothing is outstanding and nobody waits, all threads sleep: then operations that the pools do not know need
  *  somebody else's progress, such as the helper thread's (`THENCE_PROGRESS=thread`).
  *
@@ -113,7 +114,10 @@ public:
      *  @note Threads: up to 7 at once, and tasks of the workers. */
     template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }
 
-    /** @brief This thread works for the pools until `condition()` holds.
+    /** @brief This thread works for the pools until `condition()` holds, and at least one round, unless it is in a task
+     *         of a pool: what is at hand, and a poll, unless another thread polls for these pools. So a program that
+     *         calls it before each new piece of work, and finds room for that every time, still gets on with what has
+     *         come.
      *  @param condition called between tasks and polls, with a lock held: it reads something that a task or a
      * completion makes true, and does nothing else. In a task it must not be what comes after the sync_wait() or
      * work_until() of the thread that runs the task: that would wait for itself.
@@ -121,7 +125,7 @@ public:
      *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {
         detail::must_be_able_to_wait(state_);
-        state_.worker_host.arena().execute([&] { detail::wait_in(state_, condition); });
+        state_.worker_host.arena().execute([&] { detail::wait_in(state_, condition, true); });
     }
 
     /** @brief The arena of the workers, for loops and tasks of oneTBB beside those of the pools. */

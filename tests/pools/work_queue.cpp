@@ -3,10 +3,15 @@
 // test lends the threads.
 #include "queue_task.hpp"
 
+#include <thence/pools/detail/relief.hpp>
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -314,6 +319,27 @@ TEST_F(queue_of_tasks, a_thread_that_waits_leaves_polling_to_others_where_its_ho
     EXPECT_EQ(host.polls, 0);
 }
 
+TEST_F(queue_of_tasks, a_thread_that_comes_for_a_round_polls_before_it_asks) {
+    queue.begin_operation();
+    host.in_progress = [&] {
+        queue.push_to_poller(letter('a'), urgency::normal);
+        queue.end_operation();
+    };
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_EQ(host.polls, 1);
+    EXPECT_EQ(order, "") << "there are others for tasks";
+    drain_rest(0);
+    EXPECT_EQ(order, "a");
+}
+
+TEST_F(queue_of_tasks, a_round_polls_only_if_there_is_something_to_poll_for) {
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_EQ(host.polls, 0);
+    EXPECT_FALSE(queue.waited_for());
+}
+
 TEST_F(queue_of_tasks, does_not_pause_while_polls_find_something) {
     queue.begin_operation();
     host.finds_something = true;
@@ -348,6 +374,140 @@ TEST(queue_alone, keeps_tasks_for_threads_that_come) {
     auto both = [&] { return order.size() == 2; };
     queue.drain_until(both);
     EXPECT_EQ(order, "ab");
+}
+
+TEST(queue_alone, has_nobody_to_call) {
+    noting_host host; // which would send somebody
+    work_queue queue(host, true);
+    std::string order;
+    task a([&] { order += 'a'; });
+    task b([&] { order += 'b'; });
+    task letter([&] { order += 'c'; });
+    queue.push(a, urgency::normal);
+    queue.push(b, urgency::normal);
+    queue.begin_operation();
+    host.in_progress = [&] { queue.end_operation(); };
+    auto both = [&] { return order.size() == 2 && host.polls == 1; };
+    queue.drain_until(both);
+    queue.push(letter, urgency::normal);
+    queue.call_another();
+    queue.stuck();
+    EXPECT_TRUE(queue.stuck()) << "none was begun since";
+    auto last = [&] { return order.size() == 3; };
+    queue.drain_until(last);
+    EXPECT_EQ(host.calls, 0);
+}
+
+TEST(queue_alone, a_round_runs_what_is_at_hand_and_what_its_poll_finds) {
+    noting_host host;
+    work_queue queue(host, true);
+    std::string order;
+    task at_hand([&] { order += 'h'; });
+    task found([&] { order += 'f'; });
+    task more([&] { order += 'm'; });
+    queue.begin_operation();
+    queue.push(at_hand, urgency::normal);
+    host.in_progress = [&] {
+        queue.push_to_poller(found, urgency::normal);
+        queue.push_to_poller(more, urgency::normal);
+        queue.end_operation();
+    };
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_EQ(order, "hfm");
+    EXPECT_EQ(host.polls, 1);
+}
+
+TEST(queue_alone, a_round_ends_although_tasks_make_more_tasks) {
+    noting_host host;
+    work_queue queue(host, true);
+    int ran = 0;
+    task again([&] {
+        if (++ran < 100000)
+            queue.push(again, urgency::normal);
+    });
+    queue.push(again, urgency::normal);
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_GT(ran, 0);
+    EXPECT_LT(ran, 1000);
+    ran = 100000;
+    auto empty = [&] { return ran > 100000; };
+    queue.drain_until(empty);
+}
+
+// It would run the others on the stack of the first: without end, and suspended with it.
+TEST(queue_alone, there_are_no_rounds_in_tasks) {
+    noting_host host;
+    work_queue queue(host, true);
+    constexpr int many = 1000;
+    int depth = 0;
+    int deepest = 0;
+    int ran = 0;
+    std::vector<std::unique_ptr<task>> tasks;
+    auto always = [] { return true; };
+    for (int i = 0; i < many; ++i) {
+        tasks.push_back(std::make_unique<task>([&] {
+            deepest = std::max(deepest, ++depth);
+            queue.drain_until(always, true);
+            --depth;
+            ++ran;
+        }));
+        queue.push(*tasks.back(), urgency::normal);
+    }
+    auto all = [&] { return ran == many; };
+    queue.drain_until(all);
+    EXPECT_EQ(deepest, 1);
+}
+
+TEST(queue_alone, a_round_ends_while_another_thread_polls) {
+    noting_host host;
+    work_queue queue(host, true);
+    std::atomic<bool> polling{false};
+    std::atomic<bool> enough{false};
+    queue.begin_operation();
+    host.in_progress = [&] {
+        polling = true;
+        while (!enough)
+            std::this_thread::yield();
+    };
+    std::thread poller([&] {
+        auto until = [&] { return enough.load(); };
+        queue.drain_until(until);
+    });
+    while (!polling)
+        std::this_thread::yield();
+    int ran = 0;
+    task again([&] {
+        if (++ran < 100000)
+            queue.push(again, urgency::normal);
+    });
+    queue.push(again, urgency::normal);
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_GT(ran, 0);
+    EXPECT_LT(ran, 1000);
+    ran = 100000;
+    queue.end_operation();
+    enough = true;
+    poller.join();
+    auto gone = [&] { return ran > 100000; };
+    queue.drain_until(gone);
+}
+
+TEST(look_pace, follows_how_often_others_poll) {
+    using thence::detail::look_pace;
+    look_pace pace;
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
+    for (int i = 0; i < 10; ++i)
+        pace.looked(100000, false);
+    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
+    pace.looked(2, false);
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "tasks are long";
+    pace.looked(100000, false);
+    EXPECT_EQ(pace.ms(), 2 * look_pace::shortest_ms);
+    pace.looked(100000, true);
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "of two queues one gets on";
 }
 
 } // namespace

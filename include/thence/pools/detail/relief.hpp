@@ -2,15 +2,19 @@
 #ifndef THENCE_POOLS_DETAIL_RELIEF_HPP
 #define THENCE_POOLS_DETAIL_RELIEF_HPP
 
-// Looks once a millisecond whether the pools get on while operations are outstanding or a thread waits in them, and
-// makes progress in their place if they do not: when a continuation keeps the polling thread busy or has suspended it,
-// or all workers compute. So nothing that a program does in its tasks stops MPI for longer than that. Else it sleeps.
+// Looks every few milliseconds whether the pools got on since the last look while operations are outstanding or a
+// thread waits in them, and makes progress in their place if they did not: when a continuation keeps the polling thread
+// busy or has suspended it, or all workers compute. So nothing that a program does in its tasks stops MPI for longer
+// than it takes to look twice. Else it sleeps.
 //
 // Invariant: when an operation or a wait begins after there were none, this thread is awake, or is woken: it sets
 // `asleep_` before it looks for them, and who begins counts before it reads `asleep_`.
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -20,13 +24,34 @@
 
 namespace thence::detail {
 
+/** How long to sleep between two looks. To wake up costs a core several microseconds (30 on a virtual machine), so
+ *  where tasks are short and polls many it happens less often. */
+class look_pace {
+public:
+    static constexpr int shortest_ms = 1;
+    static constexpr int longest_ms = 4;
+    int ms() const noexcept { return ms_; }
+    void looked(unsigned long polls_since, bool stuck) noexcept {
+        const bool often = polls_since >= static_cast<unsigned long>(ms_) * often_per_ms;
+        ms_ = stuck || !often ? shortest_ms : std::min(2 * ms_, longest_ms);
+    }
+
+private:
+    static constexpr unsigned long often_per_ms = 20;
+    int ms_ = shortest_ms;
+};
+
 class relief {
 public:
     relief(work_queue &first, work_queue &second) : first_(first), second_(second) {}
     relief(const relief &) = delete;
     relief &operator=(const relief &) = delete;
     ~relief() {
-        stop_.store(true, std::memory_order_seq_cst);
+        {
+            const std::scoped_lock guard(stopping_);
+            stop_.store(true, std::memory_order_seq_cst);
+        }
+        stopped_.notify_one();
         began();
         if (thread_.joinable())
             thread_.join();
@@ -47,11 +72,17 @@ private:
 
     void run() {
         for (int idle = 0; !stop_.load(std::memory_order_seq_cst);) {
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            {
+                std::unique_lock guard(stopping_);
+                stopped_.wait_for(guard, std::chrono::milliseconds(pace_.ms()), [this] { return stop_.load(); });
+            }
             if (wanted()) {
                 idle = 0;
                 look();
-            } else if (++idle >= idle_looks) {
+                continue;
+            }
+            pace_ = {};
+            if (++idle >= idle_looks) {
                 idle = 0;
                 sleep();
             }
@@ -64,8 +95,10 @@ private:
         const bool first = first_.stuck();
         const bool second = second_.stuck();
         const unsigned long polls = first_.polls() + second_.polls();
-        const bool nobody_polls = std::exchange(polls_before_, polls) == polls;
-        if (first || second || nobody_polls) {
+        const unsigned long since = polls - std::exchange(polls_before_, polls);
+        const bool stuck = first || second || since == 0;
+        pace_.looked(since, stuck);
+        if (stuck) {
             run_timers();
             thence_progress();
         }
@@ -81,6 +114,9 @@ private:
     work_queue &first_;
     work_queue &second_;
     unsigned long polls_before_ = 0;
+    look_pace pace_;
+    std::mutex stopping_;
+    std::condition_variable stopped_;
     std::atomic<bool> stop_{false};
     std::atomic<bool> asleep_{false};
     std::thread thread_;

@@ -50,11 +50,11 @@ inline void must_be_able_to_wait(const pools_state &pools) {
 /** Works for the pools until `condition()`, and sees to it that somebody makes progress for what it waits for,
  *  whatever that is. Where only the thread of the MPI pool may, the wait counts as an operation of that; when it is
  *  over, this thread may call MPI again if nothing else is outstanding. */
-template <class Condition> void wait_in(pools_state &pools, Condition &condition) noexcept {
+template <class Condition> void wait_in(pools_state &pools, Condition &condition, bool round_first = false) noexcept {
     if (!pools.mpi_pool_alone())
-        return pools.workers.drain_until(condition);
+        return pools.workers.drain_until(condition, round_first);
     pools.mpi.begin_operation();
-    pools.workers.drain_until(condition);
+    pools.workers.drain_until(condition, round_first);
     pools.mpi.end_operation();
     pools.mpi.let_poll_end();
 }

@@ -8,7 +8,8 @@
 //
 // Invariants, under the lock.
 //  - While a task waits, a drainer that may take it looks or one is on its way (`coming_`). So a task that blocks or
-//    takes long keeps no other waiting: whoever takes one and leaves others behind calls for a drainer.
+//    takes long keeps no other waiting: whoever takes one and leaves others behind calls for a drainer. Where there
+//    are none to call (`alone_`), what waits is for the next thread that comes by itself.
 //  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
 //    A task that will suspend itself calls for another one before (call_another()).
 //  - At most one drainer polls, and only one that looks.
@@ -47,7 +48,7 @@ public:
 
 class work_queue {
 public:
-    /** `alone`: only threads that come by themselves work for it. */
+    /** `alone`: only threads that come by themselves work for it; the host has none to send. */
     explicit work_queue(drainer_host &host, bool alone = false) noexcept : host_(host), alone_(alone) {}
     work_queue(const work_queue &) = delete;
     work_queue &operator=(const work_queue &) = delete;
@@ -172,13 +173,15 @@ public:
         --coming_;
         drain(nullptr);
     }
-    /** The way of a thread that comes by itself, and stays until `condition()`. */
-    template <class Condition> void drain_until(Condition &condition) noexcept {
+    /** The way of a thread that comes by itself, and stays until `condition()`. `round_first`: it does not ask before
+     *  it has run what is at hand, up to a bound, and polled, if there is anything to poll for. Not in a task: that
+     *  would run others on its stack, without end or to be suspended with it, although it need not wait. */
+    template <class Condition> void drain_until(Condition &condition, bool round_first = false) noexcept {
         const until met{&condition, [](void *holds) { return (*static_cast<Condition *>(holds))(); }};
         if (waiting_drainers_.fetch_add(1, std::memory_order_seq_cst) == 0)
             host_.began();
         lock_.lock();
-        drain(&met);
+        drain(&met, round_first);
     }
     /** Runs `go` as a part of the task that this thread is in. @return false, and does nothing, if it is in no task of
      *  this queue, or too deep in parts of it. */
@@ -251,6 +254,8 @@ private:
             lock_.unlock();
     }
     void call_even_if_looking() {
+        if (alone_)
+            return lock_.unlock();
         ++coming_;
         calling_.fetch_add(1, std::memory_order_relaxed);
         lock_.unlock();
@@ -262,18 +267,19 @@ private:
     }
 
     // Enters locked.
-    void drain(const until *end) noexcept {
+    void drain(const until *end, bool round_first = false) noexcept {
         const work_queue *const outer = this_thread().queue;
         const bool outer_worker = this_thread().worker;
         // Its stack may be suspended, and it lets others go first.
         const bool worker = end == nullptr || (outer == this && outer_worker);
+        round_first = round_first && outer == nullptr;
         ++inside_;
         looks(worker, 1);
         detail::pauses pauses;
         int in_a_row = 0;
         int since_poll = 0;
         // Where nobody else would run them, what is at hand goes before what the thread came from.
-        while (end == nullptr || (alone_ && in_a_row != 0 && has_task()) || !*end) {
+        while (end == nullptr || round_first || (alone_ && in_a_row != 0 && has_task()) || !*end) {
             pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
             if (task != nullptr) {
                 run_and_lock(worker, *task);
@@ -281,26 +287,32 @@ private:
                 since_poll += polling_ ? 0 : 1;
                 if (++in_a_row >= tasks_in_a_row) {
                     in_a_row = 0;
+                    if (round_first)
+                        since_poll = tasks_between_polls; // its end: poll, if that is to be done
                     away(worker, [&] { yield(worker); });
                 }
             } else if (since_poll != 0 && (polling_ || !to_poll_for(end))) {
                 since_poll = 0; // nothing to poll for, or another one does
+                round_first = false;
             } else if (!polling_ && to_poll_for(end)) {
                 since_poll = 0;
                 if (poll_and_lock()) {
                     pauses.reset();
-                    in_a_row = 0;
-                } else if (++in_a_row >= polls_in_a_row) {
+                    in_a_row = round_first ? 1 : 0; // what it has found belongs to that round
+                } else if (!round_first && ++in_a_row >= polls_in_a_row) {
                     in_a_row = 0;
                     away(worker, [&] {
                         yield(worker);
                         pauses.pause();
                     });
                 }
+                round_first = false;
                 if (returning_.load(std::memory_order_relaxed) > 0)
                     away(worker, [&] { yield(worker); });
             } else if (end == nullptr) {
                 break;
+            } else if (round_first) {
+                round_first = false; // others poll, or there is nothing to poll for
             } else {
                 away(worker, [&] {
                     yield(worker);
