@@ -5,10 +5,10 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 3 : 15);
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 3 : 6);
 }
 void judge(measure::session &session) {
-    ring::judge_against_testsome(session, 131072, 20, 1.0);
+    ring::judge_against_testsome(session, 131072, 200, 1.0);
 }
 
 } // namespace

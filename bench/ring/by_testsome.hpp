@@ -8,8 +8,9 @@ namespace ring {
 
 class by_testsome {
 public:
-    explicit by_testsome(traffic &of)
-        : traffic_(of), requests_(of.steps().size(), MPI_REQUEST_NULL), receives_(requests_.size()),
+    // `eager`: looks before each new ring, whether it has to wait or not.
+    explicit by_testsome(traffic &of, bool eager = false)
+        : traffic_(of), eager_(eager), requests_(of.steps().size(), MPI_REQUEST_NULL), receives_(requests_.size()),
           complete_(requests_.size()) {}
 
     void run(int iterations) { traffic_.run(iterations, *this); }
@@ -24,7 +25,7 @@ public:
                   &requests_[traffic_.index(mine)]);
     }
     void make_free(int slot) {
-        while (!traffic_.free(slot)) {
+        for (bool look = eager_; look || !traffic_.free(slot); look = false) {
             int count = 0;
             MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, complete_.data(),
                          MPI_STATUSES_IGNORE);
@@ -40,6 +41,7 @@ public:
 
 private:
     traffic &traffic_;
+    bool eager_;
     std::vector<MPI_Request> requests_; // one per step
     std::vector<char> receives_;        // what it is
     std::vector<int> complete_;

@@ -12,7 +12,7 @@ class ring_in : public testing::TestWithParam<thence::mode> {};
 TEST_P(ring_in, ends_at_every_message_size) {
     for (const int bytes : {64, 8192, 131072}) {
         ring::traffic traffic(bytes);
-        ring::by_senders rings(traffic, shared_pools(), GetParam());
+        ring::by_senders rings(traffic, ring::in_pools{&shared_pools(), GetParam()});
         rings.run(ranks() == 4 ? 2 : 8);
         EXPECT_FALSE(traffic.wrong()) << bytes << " bytes";
         MPI_Barrier(MPI_COMM_WORLD);
@@ -36,20 +36,32 @@ TEST(ring_with_workers, ends_in_modes_of_all_kinds) {
                              "mpix,inline-request,bypass", "continuation,inline-request,inline-completion"})
         for (const int bytes : {64, 8192}) {
             ring::traffic traffic(bytes);
-            ring::by_senders rings(traffic, pools, thence::parse_mode(mode));
+            ring::by_senders rings(traffic, ring::in_pools{&pools, thence::parse_mode(mode)});
             rings.run(ranks() == 4 ? 2 : 8);
             EXPECT_FALSE(traffic.wrong()) << mode;
             MPI_Barrier(MPI_COMM_WORLD);
         }
 }
 
+TEST(ring_without_pools, ends_at_every_message_size) {
+    for (const int bytes : {64, 8192, 131072}) {
+        ring::traffic traffic(bytes);
+        ring::by_senders rings(traffic, ring::without_pools());
+        rings.run(ranks() == 4 ? 2 : 8);
+        EXPECT_FALSE(traffic.wrong()) << bytes << " bytes";
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 TEST(ring_by_testsome, ends_at_every_message_size) {
     for (const int bytes : {64, 8192, 131072}) {
         ring::traffic traffic(bytes);
-        ring::by_testsome rings(traffic);
-        rings.run(ranks() == 4 ? 2 : 8);
-        EXPECT_FALSE(traffic.wrong());
-        MPI_Barrier(MPI_COMM_WORLD);
+        for (const bool eager : {false, true}) {
+            ring::by_testsome rings(traffic, eager);
+            rings.run(ranks() == 4 ? 2 : 8);
+            EXPECT_FALSE(traffic.wrong());
+            MPI_Barrier(MPI_COMM_WORLD);
+        }
     }
 }
 
