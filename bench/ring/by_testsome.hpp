@@ -27,8 +27,9 @@ public:
     void make_free(int slot) {
         for (bool look = eager_; look || !traffic_.free(slot); look = false) {
             int count = 0;
-            MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, complete_.data(),
-                         MPI_STATUSES_IGNORE);
+            // By MPI's other name: libthence would look for its own requests among them.
+            PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, complete_.data(),
+                          MPI_STATUSES_IGNORE);
             for (int i = 0; i < count; ++i) {
                 step &mine = traffic_.steps()[static_cast<std::size_t>(complete_[static_cast<std::size_t>(i)])];
                 if (receives_[traffic_.index(mine)])

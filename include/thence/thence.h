@@ -126,14 +126,15 @@ THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
  *  @note Threads and start as for thence_test(). */
 THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
-/** @brief Complete a request that is complete already. Unlike MPI_Test it makes no progress and runs no callbacks,
- * where MPI lets the library look (Open MPI, MPICH from 4.3 on); elsewhere it is MPI_Test. For what may have ended in
- *         the call that started it, as short sends do.
- *  @param[in,out] request a request that is not attached; `MPI_REQUEST_NULL` if `flag` is 1, unless it is persistent.
- *  @param[out] flag   1: it was complete, and is released. 0: it is pending, or it is a continuation request.
- *  @param[out] status its status when `flag` is 1, or `MPI_STATUS_IGNORE`.
+/** @brief Complete a request that is complete already, as what may have ended in the call that started it: a short
+ * send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's requests
+ * (`openmpi` and `mpich` of thence_cr_query()). Elsewhere, and before the library's first use, it is MPI_Test.
+ *  @param[in,out] request a request that is neither attached nor persistent. `MPI_REQUEST_NULL` if `flag` is 1.
+ *  @param[out] flag   1: it was complete, and is released. 0: it is pending; or it is a continuation request or, with
+ *                     `openmpi`, a persistent one, which are left alone.
+ *  @param[out] status its status when `flag` is 1 (`MPI_ERROR` means nothing), or `MPI_STATUS_IGNORE`.
  *  @return `MPI_ERR_ARG` (null `request` or `flag`); else as MPI_Test: with `flag == 1` the error of the operation.
- *  @note Threads: any, one per request. */
+ *  @note Threads: any, one per request. A loop of it needs somebody else who makes progress. */
 THENCE_EXPORT int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status);
 
 /** @brief Start a continuation request that has `THENCE_CR_NEEDS_START`; without that option it does nothing.

@@ -206,7 +206,7 @@ int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
             *flag = 1;
             return MPI_SUCCESS;
         }
-        if (engine::is_pending(*request)) {
+        if (engine::is_pending_or_persistent(*request)) {
             return MPI_SUCCESS;
         }
     } else if (mpi::table.request_is_complete != nullptr && *request != MPI_REQUEST_NULL &&

@@ -111,9 +111,11 @@ inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept
 }
 
 // Of any request of MPI.
-inline bool is_pending(MPI_Request handle) noexcept {
+inline bool is_pending_or_persistent(MPI_Request handle) noexcept {
     using namespace openmpi;
-    return handle != MPI_REQUEST_NULL && request_view(handle).complete().load(std::memory_order_acquire) != completed;
+    const request_view request(handle);
+    return handle != MPI_REQUEST_NULL &&
+           (request.complete().load(std::memory_order_acquire) != completed || request.persistent());
 }
 
 #else
@@ -136,7 +138,7 @@ inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
 inline bool try_finish_complete(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
-inline bool is_pending(MPI_Request) noexcept {
+inline bool is_pending_or_persistent(MPI_Request) noexcept {
     return false;
 }
 

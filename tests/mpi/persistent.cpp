@@ -3,6 +3,8 @@
 // carry several continuations.
 #include "support.hpp"
 
+#include <string>
+
 namespace {
 
 constexpr int small = 8;
@@ -95,6 +97,29 @@ TEST_F(persistent, started_when_its_message_is_there_already) {
         EXPECT_EQ(1, started.ended());
         expect_data(turn);
         MPI_Request_free(&request);
+    }
+}
+
+TEST_F(persistent, is_not_for_take_complete) {
+    thence_cr_info info{};
+    thence_cr_query(cr, &info);
+    init(small);
+    start(1);
+    outcome seen;
+    seen.attach(request, cr, THENCE_PERSISTENT);
+    wait();
+    MPI_Status status{};
+    int flag = -1;
+    if (std::string(info.engine) == "openmpi") {
+        const MPI_Request before = request;
+        EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&request, &flag, &status));
+        EXPECT_EQ(0, flag) << "it is left alone, with its results";
+        EXPECT_EQ(before, request);
+    }
+    EXPECT_EQ(MPI_SUCCESS, MPI_Test(&request, &flag, &status));
+    EXPECT_EQ(1, flag);
+    if (rank == 0) {
+        EXPECT_EQ(1, status.MPI_SOURCE);
     }
 }
 

@@ -132,8 +132,10 @@ public:
     }
     /** By a task that suspends itself next: this thread is no drainer until it looks again. */
     static void leave_thread() noexcept {
-        this_thread().queue = nullptr;
-        this_thread().worker = false;
+        thread_state &here = this_thread();
+        here.queue = nullptr;
+        here.worker = false;
+        here.resumed = false;
     }
     /** Whether this thread is in a task of this queue. */
     bool is_here() const noexcept { return this_thread().queue == this; }
@@ -144,7 +146,10 @@ public:
     }
     /** A task that suspended itself is about to be resumed, and has been. A drainer gives way to it. */
     void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
-    void resumed() noexcept { returning_.fetch_sub(1, std::memory_order_relaxed); }
+    void resumed() noexcept {
+        this_thread().resumed = true;
+        returning_.fetch_sub(1, std::memory_order_relaxed);
+    }
     /** Called from time to time. @return whether tasks wait and none was begun since, or operations are outstanding and
      *  nobody has polled since; then another drainer is called, and the caller should make progress. */
     bool stuck() {
@@ -204,11 +209,12 @@ private:
     static constexpr int polls_in_a_row = 32;
 
     /** What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
-     *  first three are hints: a queue is compared, never used. While a drainer polls nothing suspends. */
+     *  first four are hints: a queue is compared, never used. While a drainer polls nothing suspends. */
     struct thread_state {
         const work_queue *queue = nullptr;
-        bool worker = false; // was called, or waits in a task of one that was
-        int depth = 0;       // parts of the task, one inside the other
+        bool worker = false;  // was called, or waits in a task of one that was
+        bool resumed = false; // in a task that has been suspended
+        int depth = 0;        // parts of the task, one inside the other
         bool polls = false;
         unsigned long ended = 0; // operations that completed on this thread, of any queue
         task_list found;         // while it polls
@@ -270,9 +276,10 @@ private:
     void drain(const until *end, bool round_first = false) noexcept {
         const work_queue *const outer = this_thread().queue;
         const bool outer_worker = this_thread().worker;
+        const bool outer_resumed = this_thread().resumed;
         // Its stack may be suspended, and it lets others go first.
         const bool worker = end == nullptr || (outer == this && outer_worker);
-        round_first = round_first && outer == nullptr;
+        round_first = round_first && outer == nullptr && !outer_resumed;
         ++inside_;
         looks(worker, 1);
         detail::pauses pauses;
@@ -326,6 +333,7 @@ private:
             waiting_drainers_.fetch_sub(1, std::memory_order_relaxed);
         this_thread().queue = outer;
         this_thread().worker = outer_worker;
+        this_thread().resumed = outer_resumed;
         // One that came by itself may leave work behind.
         if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
             call_and_unlock();
@@ -364,6 +372,7 @@ private:
             thread_state &here = this_thread();
             here.queue = this;
             here.worker = worker;
+            here.resumed = false;
             here.depth = 0;
             task.run(&task);
         });
