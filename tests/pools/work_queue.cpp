@@ -418,22 +418,37 @@ TEST(queue_alone, a_round_runs_what_is_at_hand_and_what_its_poll_finds) {
     EXPECT_EQ(host.polls, 1);
 }
 
+class task_that_pushes_itself {
+public:
+    explicit task_that_pushes_itself(work_queue &queue) : queue_(queue) { queue_.push(again_, urgency::normal); }
+    void round_ends() {
+        auto always = [] { return true; };
+        queue_.drain_until(always, true);
+        EXPECT_GT(ran_, 0);
+        EXPECT_LT(ran_, 1000);
+        ran_ = most;
+    }
+    void end() {
+        auto gone = [this] { return ran_ > most; };
+        queue_.drain_until(gone);
+    }
+
+private:
+    static constexpr int most = 100000;
+    work_queue &queue_;
+    int ran_ = 0;
+    task again_{[this] {
+        if (++ran_ < most)
+            queue_.push(again_, urgency::normal);
+    }};
+};
+
 TEST(queue_alone, a_round_ends_although_tasks_make_more_tasks) {
     noting_host host;
     work_queue queue(host, true);
-    int ran = 0;
-    task again([&] {
-        if (++ran < 100000)
-            queue.push(again, urgency::normal);
-    });
-    queue.push(again, urgency::normal);
-    auto always = [] { return true; };
-    queue.drain_until(always, true);
-    EXPECT_GT(ran, 0);
-    EXPECT_LT(ran, 1000);
-    ran = 100000;
-    auto empty = [&] { return ran > 100000; };
-    queue.drain_until(empty);
+    task_that_pushes_itself endless(queue);
+    endless.round_ends();
+    endless.end();
 }
 
 // It would run the others on the stack of the first: without end, and suspended with it.
@@ -477,22 +492,12 @@ TEST(queue_alone, a_round_ends_while_another_thread_polls) {
     });
     while (!polling)
         std::this_thread::yield();
-    int ran = 0;
-    task again([&] {
-        if (++ran < 100000)
-            queue.push(again, urgency::normal);
-    });
-    queue.push(again, urgency::normal);
-    auto always = [] { return true; };
-    queue.drain_until(always, true);
-    EXPECT_GT(ran, 0);
-    EXPECT_LT(ran, 1000);
-    ran = 100000;
+    task_that_pushes_itself endless(queue);
+    endless.round_ends();
     queue.end_operation();
     enough = true;
     poller.join();
-    auto gone = [&] { return ran > 100000; };
-    queue.drain_until(gone);
+    endless.end();
 }
 
 TEST(look_pace, follows_how_often_others_poll) {
