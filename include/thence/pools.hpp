@@ -21,7 +21,7 @@
  *  does. Other operations (thence/mpi.hpp, thence::transform_mpi) the pools do not know: for these a thread polls as
  * long as one is in sync_wait() or work_until(). Should nobody get to it for a millisecond, since a task computes,
  * waits or has suspended the polling thread, another thread makes progress in its place (with `MPI_THREAD_MULTIPLE`);
- * after a time of many polls, when that thread looks less often, for 8 milliseconds.
+ * after a time of many polls, or of nothing to do, when that thread looks less often, for 8 milliseconds.
  * While nothing is outstanding and nobody waits, all threads sleep: then operations that the pools do not know need
  *  somebody else's progress, such as the helper thread's (`THENCE_PROGRESS=thread`).
  *

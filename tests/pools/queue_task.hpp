@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of the queue of a pool, as tests write them.
+// Tasks of the queue of a pool as tests write them, and a host that notes what the queue asks of it.
 #pragma once
 
 #include <thence/pools/detail/work_queue.hpp>
@@ -14,6 +14,28 @@ struct task : thence::detail::pool_task {
     explicit task(std::function<void()> what) : body(std::move(what)) {
         run = [](thence::detail::pool_task *self) noexcept { static_cast<task *>(self)->body(); };
     }
+};
+
+struct noting_host final : thence::detail::drainer_host {
+    int calls = 0;
+    int polls = 0;
+    int yields = 0;
+    bool has_threads = true;
+    bool finds_something = false;
+    bool polls_while_waiting = false;
+    int begins = 0;
+    std::function<void()> in_progress;
+
+    bool call() override { return has_threads && ++calls != 0; }
+    bool progress() noexcept override {
+        ++polls;
+        if (in_progress)
+            in_progress();
+        return finds_something;
+    }
+    bool polls_for_waiting() noexcept override { return polls_while_waiting; }
+    void yield() noexcept override { ++yields; }
+    void began() noexcept override { ++begins; }
 };
 
 } // namespace queue_tests

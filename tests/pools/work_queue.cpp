@@ -3,12 +3,8 @@
 // test lends the threads.
 #include "queue_task.hpp"
 
-#include <thence/pools/detail/relief.hpp>
-
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,33 +12,11 @@
 
 namespace {
 
+using queue_tests::noting_host;
 using queue_tests::task;
-using thence::detail::drainer_host;
 using thence::detail::pool_task;
 using thence::detail::urgency;
 using thence::detail::work_queue;
-
-struct noting_host final : drainer_host {
-    int calls = 0;
-    int polls = 0;
-    int yields = 0;
-    bool has_threads = true;
-    bool finds_something = false;
-    bool polls_while_waiting = false;
-    int begins = 0;
-    std::function<void()> in_progress;
-
-    bool call() override { return has_threads && ++calls != 0; }
-    bool progress() noexcept override {
-        ++polls;
-        if (in_progress)
-            in_progress();
-        return finds_something;
-    }
-    bool polls_for_waiting() noexcept override { return polls_while_waiting; }
-    void yield() noexcept override { ++yields; }
-    void began() noexcept override { ++begins; }
-};
 
 struct queue_of_tasks : testing::Test {
     /** The drainers that were called, but for those that have come. */
@@ -227,6 +201,39 @@ TEST_F(queue_of_tasks, is_stuck_when_nobody_polls_between_two_looks) {
     queue.drain_called();
 }
 
+// MPI makes no progress while callbacks run.
+TEST_F(queue_of_tasks, is_stuck_while_a_poll_runs_many_callbacks) {
+    queue.begin_operation();
+    queue.begin_operation();
+    queue.begin_operation();
+    std::vector<bool> stuck;
+    host.in_progress = [&] {
+        queue.end_operation();
+        stuck.push_back(queue.stuck());
+        queue.end_operation();
+        stuck.push_back(queue.stuck());
+        queue.end_operation();
+    };
+    queue.drain_called();
+    EXPECT_EQ(stuck, (std::vector{true, true}));
+    drain_rest(1);
+}
+
+TEST_F(queue_of_tasks, operations_that_end_in_polls_are_signs_of_them) {
+    queue.begin_operation();
+    queue.begin_operation();
+    queue.begin_operation();
+    host.in_progress = [&] {
+        queue.end_operation();
+        queue.end_operation();
+    };
+    std::thread([&] { queue.end_operation(); }).join(); // not in a poll
+    EXPECT_EQ(queue.signs_of_polls(), 0UL);
+    queue.drain_called();
+    EXPECT_EQ(queue.signs_of_polls(), 3UL) << "two operations and the poll";
+    drain_rest(1);
+}
+
 TEST_F(queue_of_tasks, is_stuck_when_a_task_waits_and_none_is_begun) {
     queue.push(letter('a'), urgency::normal);
     EXPECT_TRUE(queue.stuck());
@@ -357,162 +364,7 @@ TEST_F(queue_of_tasks, is_waited_for_while_a_thread_waits) {
     host.in_progress = [&] { seen = queue.waited_for(); };
     auto condition = [&] { return seen; };
     queue.drain_until(condition);
-    EXPECT_EQ(queue.polls(), static_cast<unsigned long>(host.polls));
-}
-
-TEST(queue_alone, keeps_tasks_for_threads_that_come) {
-    noting_host host;
-    host.has_threads = false;
-    work_queue queue(host, true);
-    std::string order;
-    task a([&] { order += 'a'; });
-    task b([&] { order += 'b'; });
-    queue.push(a, urgency::normal);
-    auto now = [&] { return !order.empty(); };
-    queue.drain_until(now);
-    queue.push(b, urgency::normal);
-    auto both = [&] { return order.size() == 2; };
-    queue.drain_until(both);
-    EXPECT_EQ(order, "ab");
-}
-
-TEST(queue_alone, has_nobody_to_call) {
-    noting_host host; // which would send somebody
-    work_queue queue(host, true);
-    std::string order;
-    task a([&] { order += 'a'; });
-    task b([&] { order += 'b'; });
-    task letter([&] { order += 'c'; });
-    queue.push(a, urgency::normal);
-    queue.push(b, urgency::normal);
-    queue.begin_operation();
-    host.in_progress = [&] { queue.end_operation(); };
-    auto both = [&] { return order.size() == 2 && host.polls == 1; };
-    queue.drain_until(both);
-    queue.push(letter, urgency::normal);
-    queue.call_another();
-    queue.stuck();
-    EXPECT_TRUE(queue.stuck()) << "none was begun since";
-    auto last = [&] { return order.size() == 3; };
-    queue.drain_until(last);
-    EXPECT_EQ(host.calls, 0);
-}
-
-TEST(queue_alone, a_round_runs_what_is_at_hand_and_what_its_poll_finds) {
-    noting_host host;
-    work_queue queue(host, true);
-    std::string order;
-    task at_hand([&] { order += 'h'; });
-    task found([&] { order += 'f'; });
-    task more([&] { order += 'm'; });
-    queue.begin_operation();
-    queue.push(at_hand, urgency::normal);
-    host.in_progress = [&] {
-        queue.push_to_poller(found, urgency::normal);
-        queue.push_to_poller(more, urgency::normal);
-        queue.end_operation();
-    };
-    auto always = [] { return true; };
-    queue.drain_until(always, true);
-    EXPECT_EQ(order, "hfm");
-    EXPECT_EQ(host.polls, 1);
-}
-
-class task_that_pushes_itself {
-public:
-    explicit task_that_pushes_itself(work_queue &queue) : queue_(queue) { queue_.push(again_, urgency::normal); }
-    void round_ends() {
-        auto always = [] { return true; };
-        queue_.drain_until(always, true);
-        EXPECT_GT(ran_, 0);
-        EXPECT_LT(ran_, 1000);
-        ran_ = most;
-    }
-    void end() {
-        auto gone = [this] { return ran_ > most; };
-        queue_.drain_until(gone);
-    }
-
-private:
-    static constexpr int most = 100000;
-    work_queue &queue_;
-    int ran_ = 0;
-    task again_{[this] {
-        if (++ran_ < most)
-            queue_.push(again_, urgency::normal);
-    }};
-};
-
-TEST(queue_alone, a_round_ends_although_tasks_make_more_tasks) {
-    noting_host host;
-    work_queue queue(host, true);
-    task_that_pushes_itself endless(queue);
-    endless.round_ends();
-    endless.end();
-}
-
-// It would run the others on the stack of the first: without end, and suspended with it.
-TEST(queue_alone, there_are_no_rounds_in_tasks) {
-    noting_host host;
-    work_queue queue(host, true);
-    constexpr int many = 1000;
-    int depth = 0;
-    int deepest = 0;
-    int ran = 0;
-    std::vector<std::unique_ptr<task>> tasks;
-    auto always = [] { return true; };
-    for (int i = 0; i < many; ++i) {
-        tasks.push_back(std::make_unique<task>([&] {
-            deepest = std::max(deepest, ++depth);
-            queue.drain_until(always, true);
-            --depth;
-            ++ran;
-        }));
-        queue.push(*tasks.back(), urgency::normal);
-    }
-    auto all = [&] { return ran == many; };
-    queue.drain_until(all);
-    EXPECT_EQ(deepest, 1);
-}
-
-TEST(queue_alone, a_round_ends_while_another_thread_polls) {
-    noting_host host;
-    work_queue queue(host, true);
-    std::atomic<bool> polling{false};
-    std::atomic<bool> enough{false};
-    queue.begin_operation();
-    host.in_progress = [&] {
-        polling = true;
-        while (!enough)
-            std::this_thread::yield();
-    };
-    std::thread poller([&] {
-        auto until = [&] { return enough.load(); };
-        queue.drain_until(until);
-    });
-    while (!polling)
-        std::this_thread::yield();
-    task_that_pushes_itself endless(queue);
-    endless.round_ends();
-    queue.end_operation();
-    enough = true;
-    poller.join();
-    endless.end();
-}
-
-TEST(look_pace, follows_how_often_others_poll) {
-    using thence::detail::look_pace;
-    look_pace pace;
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
-    for (int i = 0; i < 10; ++i)
-        pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
-    pace.looked(2, false);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "tasks are long";
-    pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), 2 * look_pace::shortest_ms);
-    pace.looked(100000, true);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "of two queues one gets on";
+    EXPECT_EQ(queue.signs_of_polls(), static_cast<unsigned long>(host.polls));
 }
 
 } // namespace

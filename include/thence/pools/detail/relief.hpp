@@ -25,19 +25,23 @@
 namespace thence::detail {
 
 /** How long to sleep between two looks. To wake up costs a core several microseconds (30 on a virtual machine), so
- *  where tasks are short and polls many it happens less often. */
+ *  where tasks are short and signs of polls many, or nothing is to do, it happens less often. */
 class look_pace {
 public:
     static constexpr int shortest_ms = 1;
     static constexpr int longest_ms = 4;
     int ms() const noexcept { return ms_; }
-    void looked(unsigned long polls_since, bool stuck) noexcept {
-        const bool often = polls_since >= static_cast<unsigned long>(ms_) * often_per_ms;
-        ms_ = stuck || !often ? shortest_ms : std::min(2 * ms_, longest_ms);
+    void looked(unsigned long signs_since, bool stuck) noexcept {
+        if (stuck || signs_since < static_cast<unsigned long>(ms_) * often_per_ms)
+            ms_ = shortest_ms;
+        else
+            lengthen();
     }
+    void nothing_to_look_for() noexcept { lengthen(); }
 
 private:
     static constexpr unsigned long often_per_ms = 20;
+    void lengthen() noexcept { ms_ = std::min(2 * ms_, longest_ms); }
     int ms_ = shortest_ms;
 };
 
@@ -68,7 +72,7 @@ public:
     }
 
 private:
-    static constexpr int idle_looks = 50;
+    static constexpr int idle_looks = 16;
 
     void run() {
         for (int idle = 0; !stop_.load(std::memory_order_seq_cst);) {
@@ -81,9 +85,10 @@ private:
                 look();
                 continue;
             }
-            pace_ = {};
+            pace_.nothing_to_look_for();
             if (++idle >= idle_looks) {
                 idle = 0;
+                pace_ = {};
                 sleep();
             }
         }
@@ -94,8 +99,8 @@ private:
     void look() {
         const bool first = first_.stuck();
         const bool second = second_.stuck();
-        const unsigned long polls = first_.polls() + second_.polls();
-        const unsigned long since = polls - std::exchange(polls_before_, polls);
+        const unsigned long signs = first_.signs_of_polls() + second_.signs_of_polls();
+        const unsigned long since = signs - std::exchange(signs_before_, signs);
         const bool stuck = first || second || since == 0;
         pace_.looked(since, stuck);
         if (stuck) {
@@ -113,7 +118,7 @@ private:
 
     work_queue &first_;
     work_queue &second_;
-    unsigned long polls_before_ = 0;
+    unsigned long signs_before_ = 0;
     look_pace pace_;
     std::mutex stopping_;
     std::condition_variable stopped_;

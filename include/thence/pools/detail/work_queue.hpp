@@ -166,10 +166,11 @@ public:
         return idle;
     }
 
-    /** Rounds of progress so far. */
-    unsigned long polls() noexcept {
+    /** Polls so far, and operations that ended in them: how busy they are. Many are a sign that nothing takes long but,
+     *  perhaps, MPI itself, which copies large messages in a poll. */
+    unsigned long signs_of_polls() noexcept {
         const std::scoped_lock guard(lock_);
-        return polls_;
+        return polls_ + ended_in_polls_;
     }
 
     /** The way of a thread that call() has sent. Returns when there is nothing to do. */
@@ -397,6 +398,7 @@ private:
         lock_.lock();
         polling_ = false;
         ++polls_;
+        ended_in_polls_ += here.ended - ended;
         while (pool_task *const found = here.found_urgent.pop())
             urgent_.push(*found);
         while (pool_task *const found = here.found.pop())
@@ -420,6 +422,7 @@ private:
     unsigned long begun_before_ = 0;
     unsigned long polls_ = 0;
     unsigned long polls_before_ = 0;
+    unsigned long ended_in_polls_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
     std::atomic<int> returning_{0};
     std::atomic<int> waiting_drainers_{0};

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The queue of a pool without workers, and how often its relief looks. Threads come by themselves, some for a round.
+#include "queue_task.hpp"
+
+#include <thence/pools/detail/relief.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using queue_tests::noting_host;
+using queue_tests::task;
+using thence::detail::urgency;
+using thence::detail::work_queue;
+
+TEST(queue_alone, keeps_tasks_for_threads_that_come) {
+    noting_host host;
+    host.has_threads = false;
+    work_queue queue(host, true);
+    std::string order;
+    task a([&] { order += 'a'; });
+    task b([&] { order += 'b'; });
+    queue.push(a, urgency::normal);
+    auto now = [&] { return !order.empty(); };
+    queue.drain_until(now);
+    queue.push(b, urgency::normal);
+    auto both = [&] { return order.size() == 2; };
+    queue.drain_until(both);
+    EXPECT_EQ(order, "ab");
+}
+
+TEST(queue_alone, has_nobody_to_call) {
+    noting_host host; // which would send somebody
+    work_queue queue(host, true);
+    std::string order;
+    task a([&] { order += 'a'; });
+    task b([&] { order += 'b'; });
+    task letter([&] { order += 'c'; });
+    queue.push(a, urgency::normal);
+    queue.push(b, urgency::normal);
+    queue.begin_operation();
+    host.in_progress = [&] { queue.end_operation(); };
+    auto both = [&] { return order.size() == 2 && host.polls == 1; };
+    queue.drain_until(both);
+    queue.push(letter, urgency::normal);
+    queue.call_another();
+    queue.stuck();
+    EXPECT_TRUE(queue.stuck()) << "none was begun since";
+    auto last = [&] { return order.size() == 3; };
+    queue.drain_until(last);
+    EXPECT_EQ(host.calls, 0);
+}
+
+TEST(queue_alone, a_round_runs_what_is_at_hand_and_what_its_poll_finds) {
+    noting_host host;
+    work_queue queue(host, true);
+    std::string order;
+    task at_hand([&] { order += 'h'; });
+    task found([&] { order += 'f'; });
+    task more([&] { order += 'm'; });
+    queue.begin_operation();
+    queue.push(at_hand, urgency::normal);
+    host.in_progress = [&] {
+        queue.push_to_poller(found, urgency::normal);
+        queue.push_to_poller(more, urgency::normal);
+        queue.end_operation();
+    };
+    auto always = [] { return true; };
+    queue.drain_until(always, true);
+    EXPECT_EQ(order, "hfm");
+    EXPECT_EQ(host.polls, 1);
+}
+
+class task_that_pushes_itself {
+public:
+    explicit task_that_pushes_itself(work_queue &queue) : queue_(queue) { queue_.push(again_, urgency::normal); }
+    void round_ends() {
+        auto always = [] { return true; };
+        queue_.drain_until(always, true);
+        EXPECT_GT(ran_, 0);
+        EXPECT_LT(ran_, 1000);
+        ran_ = most;
+    }
+    void end() {
+        auto gone = [this] { return ran_ > most; };
+        queue_.drain_until(gone);
+    }
+
+private:
+    static constexpr int most = 100000;
+    work_queue &queue_;
+    int ran_ = 0;
+    task again_{[this] {
+        if (++ran_ < most)
+            queue_.push(again_, urgency::normal);
+    }};
+};
+
+TEST(queue_alone, a_round_ends_although_tasks_make_more_tasks) {
+    noting_host host;
+    work_queue queue(host, true);
+    task_that_pushes_itself endless(queue);
+    endless.round_ends();
+    endless.end();
+}
+
+// It would run the others on the stack of the first: without end, and suspended with it.
+TEST(queue_alone, there_are_no_rounds_in_tasks) {
+    noting_host host;
+    work_queue queue(host, true);
+    constexpr int many = 1000;
+    int depth = 0;
+    int deepest = 0;
+    int ran = 0;
+    std::vector<std::unique_ptr<task>> tasks;
+    auto always = [] { return true; };
+    for (int i = 0; i < many; ++i) {
+        tasks.push_back(std::make_unique<task>([&] {
+            deepest = std::max(deepest, ++depth);
+            queue.drain_until(always, true);
+            --depth;
+            ++ran;
+        }));
+        queue.push(*tasks.back(), urgency::normal);
+    }
+    auto all = [&] { return ran == many; };
+    queue.drain_until(all);
+    EXPECT_EQ(deepest, 1);
+}
+
+// Its thread has another's task below it on the stack then, as far as the queue can know.
+TEST(queue_alone, there_are_no_rounds_in_a_task_that_was_suspended) {
+    noting_host host;
+    work_queue queue(host, true);
+    int polls_in_task = -1;
+    bool over = false;
+    auto always = [] { return true; };
+    task suspended([&] {
+        work_queue::leave_thread();
+        queue.resuming();
+        queue.resumed();
+        queue.drain_until(always, true);
+        polls_in_task = host.polls;
+        over = true;
+    });
+    queue.begin_operation();
+    queue.push(suspended, urgency::normal);
+    auto done = [&] { return over; };
+    queue.drain_until(done);
+    EXPECT_EQ(polls_in_task, 0);
+    queue.drain_until(always, true);
+    EXPECT_EQ(host.polls, 1) << "the task is over";
+    queue.end_operation();
+}
+
+TEST(queue_alone, a_round_ends_while_another_thread_polls) {
+    noting_host host;
+    work_queue queue(host, true);
+    std::atomic<bool> polling{false};
+    std::atomic<bool> enough{false};
+    queue.begin_operation();
+    host.in_progress = [&] {
+        polling = true;
+        while (!enough)
+            std::this_thread::yield();
+    };
+    std::thread poller([&] {
+        auto until = [&] { return enough.load(); };
+        queue.drain_until(until);
+    });
+    while (!polling)
+        std::this_thread::yield();
+    task_that_pushes_itself endless(queue);
+    endless.round_ends();
+    queue.end_operation();
+    enough = true;
+    poller.join();
+    endless.end();
+}
+
+TEST(look_pace, follows_how_often_others_poll) {
+    using thence::detail::look_pace;
+    look_pace pace;
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
+    for (int i = 0; i < 10; ++i)
+        pace.looked(100000, false);
+    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
+    pace.looked(2, false);
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "tasks are long";
+    pace.looked(100000, false);
+    EXPECT_EQ(pace.ms(), 2 * look_pace::shortest_ms);
+    pace.looked(100000, true);
+    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "of two queues one gets on";
+    for (int i = 0; i < 10; ++i)
+        pace.nothing_to_look_for();
+    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
+}
+
+} // namespace
