@@ -157,7 +157,7 @@ public:
 
     template <class Fn>
     transform_operation(S &&s, Fn &&fn, const Place &place, R r)
-        : receiver_(static_cast<R &&>(r)), fn_(static_cast<Fn &&>(fn)), place_(place),
+        : receiver_(static_cast<R &&>(r)), place_(place), fn_(static_cast<Fn &&>(fn)),
           before_(static_cast<S &&>(s), *this) {}
     void start() &noexcept { before_.start(*this); }
 
@@ -231,9 +231,10 @@ private:
             ex::set_stopped(static_cast<R &&>(receiver_));
     }
 
+    // First what the end of the operation needs, together.
     [[no_unique_address]] R receiver_;
-    [[no_unique_address]] F fn_;
     [[no_unique_address]] place_part place_;
+    [[no_unique_address]] F fn_;
     kept_values<values_type> values_;
     [[no_unique_address]] std::conditional_t<has_values<std::remove_cvref_t<S>>, taken, connected> before_;
 };

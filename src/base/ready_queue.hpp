@@ -84,23 +84,27 @@ private:
         return first;
     }
 
-    // Turns what came out of the inbox around, keeps the oldest and leaves the rest to everybody.
+    // Turns what came out of the inbox around, keeps the oldest and leaves the rest to everybody. Items are told that
+    // they are expected, all before the first one, so that the memory which each will need comes at the same time.
     __attribute__((noinline)) Item *share(Item *newest) noexcept {
         Item *oldest = nullptr;
         for (;;) { // three at a time, so that no pointer is moved from one name to another
             Item *const second = newest->next;
+            newest->expect();
             newest->next = oldest;
             if (second == nullptr) {
                 oldest = newest;
                 break;
             }
             Item *const third = second->next;
+            second->expect();
             second->next = newest;
             if (third == nullptr) {
                 oldest = second;
                 break;
             }
             Item *const fourth = third->next;
+            third->expect();
             third->next = second;
             oldest = third;
             if (fourth == nullptr) {

@@ -41,7 +41,7 @@ template <class Given> void take_mode(thence::mode &how, const Given &given) noe
 
 template <class Operation> class placed_part : pool_task {
 public:
-    explicit placed_part(const in_pools &place) noexcept : state_(place.state), how_(place.how) {}
+    explicit placed_part(const in_pools &place) noexcept : state_(place.state), how_(place.how), point_() {}
 
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
@@ -190,14 +190,18 @@ private:
 
     pools_state *state_;
     Operation *operation_ = nullptr;
-    std::exception_ptr error_;
-    ::tbb::task::suspend_point point_{};
-    typename Operation::requests_type requests_;
     thence::mode how_;
     outcome outcome_ = outcome::values;
     bool outstanding_ = false;
     bool on_cr_ = false; // the poll-only continuation request, which must be tested for it
     std::atomic<bool> met_{false};
+    // Up to here what each needs at its end: it comes from memory, most of all after large messages. The rest is of
+    // few.
+    std::exception_ptr error_;
+    union {
+        ::tbb::task::suspend_point point_;           // suspend_resume
+        typename Operation::requests_type requests_; // yield_while
+    };
 };
 
 } // namespace thence::detail
