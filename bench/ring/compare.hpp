@@ -75,7 +75,7 @@ public:
         std::vector<std::vector<double>> rates(ways);
         for (int round = -1; round < repeats; ++round) // the first one warms up
             for (std::size_t i = 0; i < ways; ++i) {
-                const std::size_t way = round % 2 == 0 ? i : ways - 1 - i; // what comes before it changes
+                const std::size_t way = round % 2 == 0 ? i : ways - 1 - i; // there and back
                 const double rate = rate_of(way);
                 if (round >= 0)
                     rates[way].push_back(rate);
