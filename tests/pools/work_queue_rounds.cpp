@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of a pool without workers, and how often its relief looks. Threads come by themselves, some for a round.
+// The queue of a pool without workers. Threads come by themselves, some for a round.
 #include "queue_task.hpp"
-
-#include <thence/pools/detail/relief.hpp>
 
 #include <gtest/gtest.h>
 
@@ -183,24 +181,6 @@ TEST(queue_alone, a_round_ends_while_another_thread_polls) {
     enough = true;
     poller.join();
     endless.end();
-}
-
-TEST(look_pace, follows_how_often_others_poll) {
-    using thence::detail::look_pace;
-    look_pace pace;
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
-    for (int i = 0; i < 10; ++i)
-        pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
-    pace.looked(2, false);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "tasks are long";
-    pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), 2 * look_pace::shortest_ms);
-    pace.looked(100000, true);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "of two queues one gets on";
-    for (int i = 0; i < 10; ++i)
-        pace.nothing_to_look_for();
-    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
 }
 
 } // namespace

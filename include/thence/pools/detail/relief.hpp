@@ -24,25 +24,35 @@
 
 namespace thence::detail {
 
-/** How long to sleep between two looks. To wake up costs a core several microseconds (30 on a virtual machine), so
+/** How long to wait between two looks. To wake up costs a core several microseconds (30 on a virtual machine), so
  *  where tasks are short and signs of polls many, or nothing is to do, it happens less often. */
 class look_pace {
 public:
     static constexpr int shortest_ms = 1;
     static constexpr int longest_ms = 4;
+    static constexpr int idle_looks = 16;
     int ms() const noexcept { return ms_; }
     void looked(unsigned long signs_since, bool stuck) noexcept {
+        idle_ = 0;
         if (stuck || signs_since < static_cast<unsigned long>(ms_) * often_per_ms)
             ms_ = shortest_ms;
         else
             lengthen();
     }
-    void nothing_to_look_for() noexcept { lengthen(); }
+    /** @return whether to sleep until there is. The first look after that comes soon. */
+    bool nothing_to_look_for() noexcept {
+        lengthen();
+        if (++idle_ < idle_looks)
+            return false;
+        *this = {};
+        return true;
+    }
 
 private:
     static constexpr unsigned long often_per_ms = 20;
     void lengthen() noexcept { ms_ = std::min(2 * ms_, longest_ms); }
     int ms_ = shortest_ms;
+    int idle_ = 0; // looks in a row for which there was nothing
 };
 
 class relief {
@@ -72,25 +82,16 @@ public:
     }
 
 private:
-    static constexpr int idle_looks = 16;
-
     void run() {
-        for (int idle = 0; !stop_.load(std::memory_order_seq_cst);) {
+        while (!stop_.load(std::memory_order_seq_cst)) {
             {
                 std::unique_lock guard(stopping_);
                 stopped_.wait_for(guard, std::chrono::milliseconds(pace_.ms()), [this] { return stop_.load(); });
             }
-            if (wanted()) {
-                idle = 0;
+            if (wanted())
                 look();
-                continue;
-            }
-            pace_.nothing_to_look_for();
-            if (++idle >= idle_looks) {
-                idle = 0;
-                pace_ = {};
+            else if (pace_.nothing_to_look_for())
                 sleep();
-            }
         }
     }
     bool wanted() const noexcept {
