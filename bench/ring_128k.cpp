@@ -5,7 +5,7 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 3 : 12);
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 4 : 12);
 }
 void judge(measure::session &session) {
     ring::judge_against_testsome(session, 131072, 200, 1.0);

@@ -5,7 +5,7 @@
 namespace {
 
 void compare(measure::work &work) {
-    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 5 : 10);
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 6 : 10);
 }
 void judge(measure::session &session) {
     ring::judge_against_testsome(session, 64, 5000, 1.5, ring::what_is_possible(session, 64));

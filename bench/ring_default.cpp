@@ -6,7 +6,7 @@ namespace {
 
 void compare(measure::work &work) {
     const bool large = work.parameter("bytes") > 4096;
-    ring::comparison(work, ring::usual_modes()).run(work.quick() ? 10 : large ? 6 : 12);
+    ring::comparison(work, ring::usual_modes()).run(work.quick() ? (large ? 4 : 10) : 12);
 }
 
 void judge(measure::session &session) {

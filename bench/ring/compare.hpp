@@ -75,7 +75,7 @@ public:
         std::vector<std::vector<double>> rates(ways);
         for (int round = -1; round < repeats; ++round) // the first one warms up
             for (std::size_t i = 0; i < ways; ++i) {
-                const std::size_t way = round % 2 == 0 ? i : ways - 1 - i; // there and back
+                const std::size_t way = way_at(i, round, ways);
                 const double rate = rate_of(way);
                 if (round >= 0)
                     rates[way].push_back(rate);
@@ -100,6 +100,11 @@ public:
     }
 
 private:
+    // There and back, each time from the next one on: each comes after both of its neighbours equally often.
+    static std::size_t way_at(std::size_t i, int round, std::size_t ways) {
+        const std::size_t first = static_cast<std::size_t>(std::max(round, 0) / 2);
+        return (first + (round % 2 == 0 ? i : ways - 1 - i)) % ways;
+    }
     static int threads_per_rank() {
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
     }
