@@ -91,6 +91,10 @@ void print_for_people(const nlohmann::ordered_json &facts) {
     print_row("progress hook", text(facts, "hook"));
     print_row("helper thread", text(facts, "helper"));
     print_row("binary interface", text(facts, "abi"));
+    print_row("callbacks in completion",
+              facts.at("in_completion").get<bool>()
+                  ? "yes, with THENCE_CR_IN_COMPLETION"
+                  : "no: they need Open MPI with its ob1 layer, the native engine and MPI_THREAD_MULTIPLE");
     print_row("persistent requests", facts.at("detects_persistent").get<bool>()
                                          ? "recognized"
                                          : "noted by libthence when they are created; with libthence-core alone, "
@@ -114,7 +118,7 @@ int info(const info_options &chosen) {
     MPI_Init_thread(nullptr, nullptr, asked, &provided);
     MPI_Request cr = MPI_REQUEST_NULL;
     thence_cr_info runs_on{};
-    thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+    thence_cr_create(THENCE_CR_IN_COMPLETION, -1, MPI_INFO_NULL, &cr);
     thence_cr_query(cr, &runs_on);
 
     nlohmann::ordered_json facts;
@@ -126,6 +130,7 @@ int info(const info_options &chosen) {
     facts["hook"] = runs_on.hook;
     facts["helper"] = runs_on.helper;
     facts["abi"] = runs_on.abi;
+    facts["in_completion"] = (runs_on.flags & THENCE_CR_IN_COMPLETION) != 0;
     facts["detects_persistent"] = runs_on.detects_persistent != 0;
     facts["settings"] = settings_in_force();
 

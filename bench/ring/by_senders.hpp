@@ -26,8 +26,8 @@ struct in_pools {
 };
 
 // In callbacks, on the thread that makes progress.
-struct without_pools {
-    template <class Call> auto transform(Call call) const { return thence::transform_mpi(call); }
+template <class... Options> struct without_pools {
+    template <class Call> auto transform(Call call) const { return thence::transform_mpi(call, Options()...); }
     template <class Go> void enter(Go &&go) const { go(); }
     template <class Condition> void wait_until(Condition &&condition) const {
         do

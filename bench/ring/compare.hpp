@@ -28,8 +28,9 @@ struct found {
     double rate = 0;       // messages per second of all ranks
 };
 
-// No mode of the pools: transform_mpi by itself.
+// No mode of the pools: transform_mpi by itself, and with the option of that name.
 inline const std::string no_pools = "no-pools";
+inline const std::string in_completion = "no-pools,in-completion";
 
 // Both ways of a program with MPI_Testsome: it looks for messages only where it has to wait for room, or before each
 // ring too. The better one counts.
@@ -44,6 +45,7 @@ inline std::string figure(const std::string &what, const std::string &base, cons
 inline std::vector<std::string> usual_modes() {
     return {"continuation,inline-request", // the default
             no_pools,
+            in_completion,
             "continuation,inline-request,inline-completion",
             "continuation,inline-completion",
             "continuation,inline-request,bypass",
@@ -121,7 +123,9 @@ private:
             return timed(by_testsome(rings_, baselines[way - modes_.size()] == eager));
         const std::string &mode = modes_[way];
         if (mode == no_pools)
-            return timed(by_senders(rings_, without_pools()));
+            return timed(by_senders(rings_, without_pools<>()));
+        if (mode == in_completion)
+            return timed(by_senders(rings_, without_pools<thence::in_completion_t>()));
         const thence::mode how = thence::parse_mode(mode);
         return timed(by_senders(rings_, in_pools{&pools_for(how), how}));
     }

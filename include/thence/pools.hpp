@@ -91,6 +91,8 @@ public:
         static_assert((std::is_same_v<Given, thence::mode> + ... + 0) <= 1, "transform_mpi: more than one mode");
         static_assert(((std::is_same_v<Given, thence::mode> || detail::mpi_option<Given>)&&...),
                       "transform_mpi: an option is neither one of transform_mpi nor a thence::mode");
+        static_assert(!detail::any_of_type<in_completion_t, Given...>,
+                      "transform_mpi: thence::in_completion is for operations without pools");
         thence::mode how = state_.mode;
         ((void)detail::take_mode(how, given), ...);
         return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::in_pools>(

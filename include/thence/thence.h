@@ -45,7 +45,18 @@ extern "C" {
  *
  *  A callback may call any MPI function, start operations and attach continuations, to its own CR too. No other
  *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. Where MPI's
- *  requests are limited in number, allow for one more per thread: that of the callback may be released after it. */
+ *  requests are limited in number, allow for one more per thread: that of the callback may be released after it.
+ *
+ *  With `THENCE_CR_IN_COMPLETION` the program promises more: of MPI the callbacks only start nonblocking point-to-point
+ *  operations, attach continuations to them, and cancel. They may then run in the middle of MPI's progress, where it
+ *  finds a single point-to-point operation complete in a test, a wait or thence_progress(): an answer leaves before MPI
+ *  copies the next large message, and continuations that were ready before may run later. A callback that waits there
+ *  may do so for ever: libthence reports blocking calls of MPI as `MPI_ERR_PENDING` to the error handler of
+ *  MPI_COMM_WORLD, thence_test() and thence_wait() return that for what is not complete, and thence_progress() makes
+ *  no progress.
+ *  The promise has no effect together with `THENCE_CR_POLL_ONLY`, `THENCE_CR_NEEDS_START` or a bound on how many run in
+ *  a test; with an MPI that is not known to bear it (known is Open MPI with its `ob1` layer and MPI_THREAD_MULTIPLE);
+ *  and while stalls are reported or a timeline is written. thence_cr_query() tells whether the option is in force. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
@@ -55,6 +66,7 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 #define THENCE_CR_SIGNAL_SAFE (1U << 3)      /**< the callbacks are async-signal safe (a hint) */
 #define THENCE_CR_NEEDS_START (1U << 4)      /**< callbacks run only between MPI_Start/thence_start and completion */
 #define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
+#define THENCE_CR_IN_COMPLETION (1U << 6) /**< callbacks may run inside MPI's own completion: see thence_callback */
 
 /* Options of one continuation, for thence_attach(). */
 #define THENCE_PERSISTENT                                                                                              \

@@ -61,6 +61,12 @@ inline constexpr uncancellable_t uncancellable{};
 /** @brief Option of transform_mpi(): the requests are persistent ones of the caller and stay usable. */
 struct persistent_t {};
 inline constexpr persistent_t persistent{};
+/** @brief Option of transform_mpi(): what follows may run inside MPI's own completion, and promises to bear it: of MPI
+ *         it only starts nonblocking point-to-point operations; see THENCE_CR_IN_COMPLETION. Where large messages go on
+ *         from rank to rank that is faster. Not for operations of pools, nor for those that can be asked to stop, which
+ *         complete as without it. */
+struct in_completion_t {};
+inline constexpr in_completion_t in_completion{};
 
 namespace detail {
 
@@ -83,9 +89,11 @@ template <class... Given>
 using options_from = mpi_options<any_of_type<persistent_t, Given...> ? THENCE_PERSISTENT : 0U,
                                  typename sent_of<Given...>::type, !any_of_type<uncancellable_t, Given...>>;
 template <class T>
-concept mpi_option = any_of_type<T, uncancellable_t, persistent_t> || requires {
+concept mpi_option = any_of_type<T, uncancellable_t, persistent_t, in_completion_t> || requires {
     typename T::sent;
 };
+template <class... Given>
+using place_from = here<any_of_type<in_completion_t, Given...>>;
 
 /** Whether it completes with stopped by itself. */
 template <class Options, class... Env> inline constexpr bool may_be_stopped = Options::cancellable &&may_stop<Env...>;
@@ -293,12 +301,13 @@ struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Optio
 struct transform_mpi_t {
     template <class F, detail::mpi_option... Given>
     requires(!ex::sender<std::decay_t<F>>) auto operator()(F &&fn, Given...) const {
-        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>>(static_cast<F &&>(fn));
+        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>,
+                                         detail::place_from<Given...>>(static_cast<F &&>(fn));
     }
     template <ex::sender S, class F, detail::mpi_option... Given>
     requires(!detail::mpi_option<std::decay_t<F>>) auto operator()(S &&s, F &&fn, Given...) const {
         return detail::transform_sender<std::decay_t<S>, std::decay_t<F>, detail::options_from<Given...>,
-                                        detail::in_place>{static_cast<F &&>(fn), {}, static_cast<S &&>(s)};
+                                        detail::place_from<Given...>>{static_cast<F &&>(fn), {}, static_cast<S &&>(s)};
     }
 };
 inline constexpr transform_mpi_t transform_mpi{};

@@ -26,7 +26,8 @@ namespace thence::c_api {
 
 int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
-                               THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED;
+                               THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED |
+                               THENCE_CR_IN_COMPLETION;
     if (cr == nullptr || (flags & ~known) != 0 || max_poll < -1) {
         return fail(MPI_ERR_ARG);
     }

@@ -57,8 +57,10 @@ void operation_complete(engine::operation &op) noexcept {
 namespace {
 
 // A last call of single_complete(), so that its common end saves nothing.
-[[maybe_unused]] __attribute__((noinline)) int continuation_complete(continuation &c) noexcept {
-    c.cr->enqueue(&c);
+[[maybe_unused]] __attribute__((noinline)) int special_complete(continuation &c) noexcept {
+    if (!c.cr->has(THENCE_CR_IN_COMPLETION) || !run_in_completion(c)) {
+        c.cr->enqueue(&c);
+    }
     return 1;
 }
 
@@ -82,15 +84,19 @@ namespace {
 
 int single_complete(void *object) noexcept {
     auto *c = static_cast<continuation *>(accept(object));
-    if (c->cr->may_park()) [[unlikely]] {
-        return continuation_complete(*c);
+    if (c->cr->is_special()) [[unlikely]] {
+        return special_complete(*c);
     }
-    c->cr->enqueue(c);
+    c->cr->enqueue_ordinary(c);
     return 1;
 }
 
 int request_complete(void *object) noexcept {
-    operation_complete(*static_cast<engine::operation *>(accept(object)));
+    auto &op = *static_cast<engine::operation *>(accept(object));
+    if (!op.in_group && owner_of(op).cr->is_special()) {
+        return special_complete(owner_of(op));
+    }
+    operation_complete(op);
     return 1;
 }
 

@@ -11,6 +11,7 @@
 #include "progress/progress.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <sched.h>
 #include <thread>
@@ -223,8 +224,25 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
     });
 }
 
+namespace {
+
+// The calling callback is in the middle of MPI's progress, and nobody else can make any: the call might wait for ever.
+// That it would depends on the size of a message and on the time, so it is told in any case.
+void report_if_in_completion() noexcept {
+    if (this_thread.in_completion()) {
+        std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"
+                   " with THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that none does:"
+                   " create it without, or start the operation and attach a continuation\n",
+                   stderr);
+        mpi::report(MPI_ERR_PENDING);
+    }
+}
+
+} // namespace
+
 bool must_test() noexcept {
     if (this_thread.in_callback() || kept_somewhere()) {
+        report_if_in_completion();
         return true;
     }
     if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||
@@ -272,6 +290,7 @@ struct assistance::helper {
 };
 
 assistance::assistance() noexcept {
+    report_if_in_completion();
     if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::waiting_threads_meet()) {
         try {
             helper_ = new helper;

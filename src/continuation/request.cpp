@@ -2,6 +2,7 @@
 #include "continuation/request.hpp"
 
 #include "continuation/observe.hpp"
+#include "engine/engine.hpp"
 #include "engine/push.hpp"
 #include "mpi/calls.hpp"
 
@@ -60,6 +61,10 @@ void set_empty_results(engine::operation &op, int error) noexcept {
 void continuation_request::reset(const cr_options &options) noexcept {
     flags_ = options.flags;
     max_poll_ = options.max_poll;
+    if (has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START) || max_poll_ >= 0 || observing != nullptr ||
+        !engine::current->runs_in_completion()) {
+        flags_ &= ~THENCE_CR_IN_COMPLETION;
+    }
     failed_.clear();
     first_failure_ = {};
     active_.store(!has(THENCE_CR_NEEDS_START), std::memory_order_relaxed);
@@ -67,6 +72,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     set_reported(true);
     references_.store(1, std::memory_order_relaxed);
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
+    is_special_ = may_park_ || has(THENCE_CR_IN_COMPLETION);
     named_.store(handle(), std::memory_order_relaxed);
     way_.store(observing != nullptr   ? way::general
                : engine::push_enabled ? way::push

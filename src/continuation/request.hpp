@@ -105,16 +105,19 @@ public:
         }
     }
 
-    // True if enqueue() has more to do than to push: ready continuations may have to wait for a test or a start.
-    bool may_park() const noexcept { return may_park_; }
+    // True if more is to be done for a ready continuation than to push it into a queue: it may have to wait for a test
+    // or a start, or may run at once.
+    bool is_special() const noexcept { return is_special_; }
     // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
     void enqueue(continuation *c) noexcept {
         if (may_park_) [[unlikely]] {
             enqueue_or_park(c);
         } else {
-            queue_.load(std::memory_order_relaxed)->push(c);
+            enqueue_ordinary(c);
         }
     }
+    // The same of one that is not special.
+    void enqueue_ordinary(continuation *c) noexcept { queue_.load(std::memory_order_relaxed)->push(c); }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
     // Registers `op` to complete when this CR becomes idle. False if it is idle now. The results of `op` are then an
@@ -154,6 +157,7 @@ private:
     std::atomic<MPI_Request> named_{no_handle()}; // the handle, until it is freed
     std::atomic<way> way_{way::none};
     bool may_park_ = false; // the queue may be own_
+    bool is_special_ = false;
     std::atomic<bool> active_{false};
     std::atomic<bool> reported_{true};
     std::atomic<bool> has_waiters_{false};

@@ -251,6 +251,19 @@ void run(continuation &c) noexcept {
     this_thread.counts.completed.add();
 }
 
+bool run_in_completion(continuation &c) noexcept {
+    if (!this_thread.only_in_progress() || c.control().at() != phase::attached ||
+        !engine::is_point_to_point(c.first.request)) {
+        return false;
+    }
+    continuation_request *cr = c.cr;
+    running_scope running;
+    run_alone(c, cr);
+    cr->release();
+    this_thread.counts.completed.add();
+    return true;
+}
+
 namespace {
 
 // Mostly one continuation is ready: that needs no loop. Returns how many ran.
@@ -331,12 +344,22 @@ void find() noexcept {
     }
 }
 
-long progress() noexcept {
-    {
-        busy_scope polling;
+namespace {
+
+// Nobody knows what a callback in MPI's progress is in the middle of: MPI is not entered again.
+void engine_progress() noexcept {
+    if (!this_thread.in_completion()) [[likely]] {
+        const progress_scope polling;
         engine::current->progress();
     }
-    return run_ready(LONG_MAX);
+}
+
+} // namespace
+
+long progress() noexcept {
+    const unsigned long long before = this_thread.counts.completed.get();
+    engine_progress();
+    return static_cast<long>(this_thread.counts.completed.get() - before) + run_ready(LONG_MAX);
 }
 
 long run_some_own(continuation_request &cr) noexcept {
@@ -383,15 +406,13 @@ test_result test(continuation_request &cr) noexcept {
     if (cr.idle()) [[likely]] {
         return conclude(cr);
     }
-    {
-        busy_scope polling;
-        engine::current->progress();
-    }
+    engine_progress();
     if (free_to_run()) {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
-    } else if (this_thread.in_callback() && !cr.idle() && waiting_inside.lasts(cr)) {
+    } else if (this_thread.in_callback() && !cr.idle() &&
+               (this_thread.in_completion() || waiting_inside.lasts(cr))) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);
@@ -461,7 +482,7 @@ void run_news() noexcept {
 // Until something may be ready. Whatever stands between two looks at MPI delays every message by half of it.
 void wait_for_news(const continuation_request &cr) noexcept {
     constexpr int looks = 1000;
-    busy_scope polling;
+    const progress_scope polling;
     for (int i = 0; i < looks && !any_ready() && !cr.idle(); ++i) {
         engine::current->progress();
     }

@@ -2,7 +2,8 @@
 // Running continuations: who may, when, and how many.
 //
 // Rules: none runs while this thread is busy (in a callback, in an attaching call, in a poll), so none runs inside
-// another and none inside thence_attach(). Poll-only ones run only from test(). The helper thread runs only those of
+// another and none inside thence_attach(). In MPI's own completion path only those whose CR promises to bear it
+// (THENCE_CR_IN_COMPLETION). Poll-only ones run only from test(). The helper thread runs only those of
 // CRs that allow any thread.
 #pragma once
 
@@ -68,6 +69,9 @@ test_result wait(continuation_request &cr) noexcept;
 
 // Takes the results of all operations; returns the first error.
 int settle(continuation &c, control_word kind) noexcept;
+// Where MPI has just reported that the single operation of `c` is complete: runs it and gives it back, if it may run
+// there. Else nothing has happened.
+bool run_in_completion(continuation &c) noexcept;
 // Runs one complete continuation from inside attach(), and gives it back.
 void run(continuation &c) noexcept;
 // Gives one back that need not run.

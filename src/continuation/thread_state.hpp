@@ -30,11 +30,12 @@ struct counters {
 
 struct thread_state {
     // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in
-    // a poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; and while it
-    // runs callbacks.
+    // a poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; while it
+    // runs callbacks; and while it lets MPI make progress for us.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;
     static constexpr unsigned long running_mark = 1UL << 20;
+    static constexpr unsigned long progress_mark = 1UL << 12;
     bool helper; // the library's own thread
     // The CR whose callbacks this thread runs now, or ran last.
     continuation_request *current;
@@ -48,6 +49,12 @@ struct thread_state {
     bool enlisted() const noexcept { return busy >= enlisted_mark; }
     bool free_to_run() const noexcept { return busy == enlisted_mark; }
     bool in_callback() const noexcept { return (busy & running_mark) != 0; }
+    // In MPI's progress, which we asked for, and in nothing else.
+    bool only_in_progress() const noexcept { return busy == enlisted_mark + progress_mark + 1; }
+    // Both in a callback and in MPI's progress. Asked in a callback it means that MPI's progress has called it.
+    bool in_completion() const noexcept {
+        return (busy & (running_mark | progress_mark)) == (running_mark | progress_mark);
+    }
 
     // Continuations of `current` that have run here and still count as registered.
     long held() const noexcept { return ran - ran_before; }
@@ -62,6 +69,15 @@ public:
     ~busy_scope() { --this_thread.busy; }
     busy_scope(const busy_scope &) = delete;
     busy_scope &operator=(const busy_scope &) = delete;
+};
+
+// The same while it lets MPI make progress.
+class progress_scope {
+public:
+    progress_scope() noexcept { this_thread.busy += thread_state::progress_mark + 1; }
+    ~progress_scope() { this_thread.busy -= thread_state::progress_mark + 1; }
+    progress_scope(const progress_scope &) = delete;
+    progress_scope &operator=(const progress_scope &) = delete;
 };
 
 // Makes this thread's counters part of the totals until it ends, and returns its stock to the pool then.

@@ -133,6 +133,11 @@ public:
         }
     }
 
+    // With one thread, progress inside of progress would deliver a message twice: no promise is worth that.
+    bool runs_in_completion() const noexcept override {
+        return mpi::thread_multiple() && openmpi::completes_openly(table.pml_component);
+    }
+
     bool known_complete(const operation &op) const noexcept override {
         return how(op) == tending::pushed ? peek(op.request) : engine::known_complete(op);
     }

@@ -71,6 +71,10 @@ inline void copy_status(const openmpi::request_view &from, MPI_Status *to) noexc
     }
 }
 
+inline bool is_point_to_point(MPI_Request handle) noexcept {
+    return openmpi::request_view(handle).type() == openmpi::type_point_to_point;
+}
+
 // Takes the results of a pushed request that is complete, if it needs nothing of MPI but its status and its release: a
 // point-to-point operation without error. What remains to be done is release(). False for others; they go through
 // engine::finish().
@@ -126,6 +130,9 @@ constexpr bool any_lost() noexcept {
     return false;
 }
 inline bool try_push(MPI_Request, push_callback, void *) noexcept {
+    return false;
+}
+inline bool is_point_to_point(MPI_Request) noexcept {
     return false;
 }
 inline bool try_take(MPI_Request, MPI_Status *) noexcept {

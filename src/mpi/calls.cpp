@@ -43,6 +43,7 @@ void load_extensions() noexcept {
     find(library, table.opal_progress_register, "opal_progress_register");
     find(library, table.opal_progress_unregister, "opal_progress_unregister");
     find(library, table.opal_uses_threads, "opal_uses_threads");
+    find(library, table.pml_component, "mca_pml_base_selected_component");
     find(library, table.ompi_request_empty, "ompi_request_empty");
 #elif defined(MPICH) || defined(MPICH_VERSION)
     find(library, table.request_is_complete, "PMPIX_Request_is_complete");

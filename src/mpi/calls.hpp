@@ -31,6 +31,7 @@ struct calls {
     int (*opal_progress_register)(int (*)()) = nullptr;
     int (*opal_progress_unregister)(int (*)()) = nullptr;
     const bool *opal_uses_threads = nullptr; // whether it takes locks at all
+    const char *pml_component = nullptr;     // the layer below point-to-point messages, as its frameworks describe it
     // The one request of all operations that end in the call that starts them, as short sends do. Never released.
     const void *ompi_request_empty = nullptr;
     // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.

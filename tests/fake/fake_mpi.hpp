@@ -29,6 +29,7 @@ enum class layout { known, other_state, other_status, no_callback, no_wait_sync 
 struct features {
     bool opal_progress = false; // opal_progress_register and the layout behind the native engine
     layout requests = layout::known;
+    const char *messages_through = "ob1"; // the layer that Open MPI has chosen; null if it does not tell
     bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
     bool is_complete = false; // MPIX_Request_is_complete
     int thread_level = MPI_THREAD_MULTIPLE;
@@ -79,7 +80,10 @@ public:
     bool complete(ticket operation, const result &how = {});
     bool complete(MPI_Request request, const result &how = {}) { return complete(ticket_of(request), how); }
     // The same, by whoever makes progress next. Each call of progress takes at most `per_progress` of them.
-    void complete_in_progress(MPI_Request request, const result &how = {});
+    void complete_in_progress(ticket operation, const result &how = {});
+    void complete_in_progress(MPI_Request request, const result &how = {}) {
+        complete_in_progress(ticket_of(request), how);
+    }
     std::size_t per_progress = SIZE_MAX;
     // As any MPI call that makes progress: messages and scripted completions, then the hooks.
     void progress();

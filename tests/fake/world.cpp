@@ -240,8 +240,7 @@ bool mpi::complete(ticket operation, const result &how) {
     return true;
 }
 
-void mpi::complete_in_progress(MPI_Request handle, const result &how) {
-    const ticket operation = ticket_of(handle);
+void mpi::complete_in_progress(ticket operation, const result &how) {
     std::scoped_lock guard(mutex_);
     scripted_.push_back({operation, how});
 }

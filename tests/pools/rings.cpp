@@ -43,14 +43,20 @@ TEST(ring_with_workers, ends_in_modes_of_all_kinds) {
         }
 }
 
-TEST(ring_without_pools, ends_at_every_message_size) {
+template <class... Options> void without_pools_at_every_size() {
     for (const int bytes : {64, 8192, 131072}) {
         ring::traffic traffic(bytes);
-        ring::by_senders rings(traffic, ring::without_pools());
+        ring::by_senders rings(traffic, ring::without_pools<Options...>());
         rings.run(ranks() == 4 ? 2 : 8);
         EXPECT_FALSE(traffic.wrong()) << bytes << " bytes";
         MPI_Barrier(MPI_COMM_WORLD);
     }
+}
+TEST(ring_without_pools, ends_at_every_message_size) {
+    without_pools_at_every_size<>();
+}
+TEST(ring_without_pools, ends_at_every_message_size_in_completions) {
+    without_pools_at_every_size<thence::in_completion_t>();
 }
 
 TEST(ring_by_testsome, ends_at_every_message_size) {

@@ -2,8 +2,9 @@
 #ifndef THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
 #define THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
 
-// The continuation requests of the senders: one for all operations of the process that nobody can stop, and one for
-// each that somebody can, since a stop request cancels what is registered with a continuation request (thence_cancel).
+// The continuation requests of the senders: one for all operations of the process that nobody can stop, one for those
+// of them that may end in MPI's own completion, and one for each that somebody can stop, since a stop request cancels
+// what is registered with a continuation request (thence_cancel).
 //
 // Invariant: a lent continuation request has one operation at most that is not complete. It is given back when the
 // operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.
@@ -32,6 +33,7 @@ public:
     }
     /** After make(). */
     MPI_Request shared() const noexcept { return shared_; }
+    MPI_Request shared_in_completion() const noexcept { return shared_in_completion_; }
     int lend(lent_request *&lent) noexcept {
         if (const int code = make(); code != MPI_SUCCESS)
             return code;
@@ -64,6 +66,7 @@ public:
         if (!ready_.exchange(false))
             return;
         free_if_live(shared_);
+        free_if_live(shared_in_completion_);
         while (free_ != nullptr) {
             lent_request *gone = free_;
             free_ = gone->next;
@@ -79,6 +82,11 @@ private:
             return MPI_SUCCESS;
         if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &shared_); code != MPI_SUCCESS)
             return code;
+        if (const int code = thence_cr_create(THENCE_CR_IN_COMPLETION, -1, MPI_INFO_NULL, &shared_in_completion_);
+            code != MPI_SUCCESS) {
+            thence_free(&shared_);
+            return code;
+        }
         int keyval = MPI_KEYVAL_INVALID;
         if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr) == MPI_SUCCESS) {
             MPI_Comm_set_attr(MPI_COMM_SELF, keyval, this);
@@ -99,6 +107,7 @@ private:
 
     atomic<bool> ready_{false};
     MPI_Request shared_{}; // valid while ready_
+    MPI_Request shared_in_completion_{};
     static_mutex mutex_;
     lent_request *free_ = nullptr;
 };

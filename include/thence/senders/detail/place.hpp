@@ -12,12 +12,15 @@
 
 namespace thence::detail {
 
-struct in_place {
+/** `InCompletion`: the receiver may be completed in the middle of MPI's progress. */
+template <bool InCompletion> struct here {
     template <class Operation> struct part {
-        explicit part(const in_place &) noexcept {}
+        explicit part(const here &) noexcept {}
         static void begin(Operation &operation) noexcept { operation.begin_here(); }
         static int prepare() noexcept { return sender_requests.make(); }
-        static MPI_Request continuation_request() noexcept { return sender_requests.shared(); }
+        static MPI_Request continuation_request() noexcept {
+            return InCompletion ? sender_requests.shared_in_completion() : sender_requests.shared();
+        }
         static void attaching() noexcept {}
         static void succeeded(Operation &operation) noexcept { operation.send_values(); }
         static void failed(Operation &operation, std::exception_ptr error) noexcept {
@@ -26,6 +29,7 @@ struct in_place {
         static void stopped(Operation &operation) noexcept { operation.send_stopped(); }
     };
 };
+using in_place = here<false>;
 
 } // namespace thence::detail
 
