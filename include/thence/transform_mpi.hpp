@@ -92,8 +92,7 @@ template <class T>
 concept mpi_option = any_of_type<T, uncancellable_t, persistent_t, in_completion_t> || requires {
     typename T::sent;
 };
-template <class... Given>
-using place_from = here<any_of_type<in_completion_t, Given...>>;
+template <class... Given> using place_from = here<any_of_type<in_completion_t, Given...>>;
 
 /** Whether it completes with stopped by itself. */
 template <class Options, class... Env> inline constexpr bool may_be_stopped = Options::cancellable &&may_stop<Env...>;
@@ -301,8 +300,8 @@ struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Optio
 struct transform_mpi_t {
     template <class F, detail::mpi_option... Given>
     requires(!ex::sender<std::decay_t<F>>) auto operator()(F &&fn, Given...) const {
-        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>,
-                                         detail::place_from<Given...>>(static_cast<F &&>(fn));
+        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::place_from<Given...>>(
+            static_cast<F &&>(fn));
     }
     template <ex::sender S, class F, detail::mpi_option... Given>
     requires(!detail::mpi_option<std::decay_t<F>>) auto operator()(S &&s, F &&fn, Given...) const {

@@ -28,7 +28,8 @@ attach_result attach(int count, MPI_Request requests[], const attachment &what, 
                      continuation_request &cr) noexcept;
 
 // MPI's own completion path, for requests that it pushes to us: `object` is the request. They only mark and queue,
-// unless the CR asks for more (THENCE_CR_IN_COMPLETION). The data is the continuation of a single attached by attach_pushed(), or any other operation.
+// unless the CR asks for more (THENCE_CR_IN_COMPLETION). The data is the continuation of a single attached by
+// attach_pushed(), or any other operation.
 int single_complete(void *object) noexcept;
 int request_complete(void *object) noexcept;
 

@@ -411,8 +411,7 @@ test_result test(continuation_request &cr) noexcept {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
         }
-    } else if (this_thread.in_callback() && !cr.idle() &&
-               (this_thread.in_completion() || waiting_inside.lasts(cr))) {
+    } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waiting_inside.lasts(cr))) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);

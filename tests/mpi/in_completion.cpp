@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Callbacks in the middle of MPI's progress: messages of all sizes that each callback sends on arrive once and whole,
-// whatever threads make progress beside each other, and the library takes the promise up only where it is known to hold.
+// whatever threads make progress beside each other, and the library takes the promise up only where it is known to
+// hold.
 #include "support.hpp"
 
 #include <algorithm>
@@ -107,8 +108,8 @@ class in_completion : public mpi_test {
 protected:
     void SetUp() override {
         mpi_test::SetUp();
-        ASSERT_EQ(MPI_SUCCESS, thence_cr_create(THENCE_CR_IN_COMPLETION | THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL,
-                                                &promised));
+        ASSERT_EQ(MPI_SUCCESS,
+                  thence_cr_create(THENCE_CR_IN_COMPLETION | THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL, &promised));
     }
     void TearDown() override {
         EXPECT_EQ(MPI_SUCCESS, thence_free(&promised));

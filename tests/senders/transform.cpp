@@ -43,6 +43,32 @@ TEST_P(transform, a_call_that_starts_nothing_is_complete) {
     EXPECT_EQ(end.values, 1);
 }
 
+TEST_P(transform, in_completion_goes_on_before_mpi_completes_the_next) {
+    ticket first;
+    ticket second;
+    bool next_is_complete = true;
+    ending end;
+    auto before = ex::connect(
+        ex::just(42) |
+            thence::transform_mpi([&](int, MPI_Request *r) { return start_one{&first}(r); }, thence::in_completion) |
+            ex::then([&](int value) {
+                EXPECT_EQ(value, 42);
+                next_is_complete = is_done(*second.q);
+            }),
+        receiver{&end});
+    auto after =
+        ex::connect(ex::just() | thence::transform_mpi(start_one{&second}, thence::in_completion), receiver{&end});
+    ex::start(before);
+    ex::start(after);
+    const ticket its = second;
+    world.complete_in_progress(first);
+    world.complete_in_progress(its);
+    EXPECT_TRUE(eventually([&] { return end.values == 2; }));
+    if (std::string(GetParam().engine) == "openmpi") {
+        EXPECT_FALSE(next_is_complete);
+    }
+}
+
 TEST_P(transform, passes_the_values_on) {
     ticket t;
     int sum = 0;
