@@ -160,10 +160,7 @@ bool cr_is_ready(MPI_Request request) noexcept {
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
-    {
-        const busy_scope polling;
-        engine::current->progress();
-    }
+    let_mpi_progress();
     run_own(*cr); // no more than its max_poll
     return cr->idle();
 }

@@ -252,8 +252,7 @@ void run(continuation &c) noexcept {
 }
 
 bool run_in_completion(continuation &c) noexcept {
-    if (!this_thread.only_in_progress() || c.control().at() != phase::attached ||
-        !engine::is_point_to_point(c.first.request)) {
+    if (!this_thread.only_in_progress() || c.control().at() != phase::attached || !engine::is_plain(c.first.request)) {
         return false;
     }
     continuation_request *cr = c.cr;
@@ -344,21 +343,16 @@ void find() noexcept {
     }
 }
 
-namespace {
-
-// Nobody knows what a callback in MPI's progress is in the middle of: MPI is not entered again.
-void engine_progress() noexcept {
+void let_mpi_progress() noexcept {
     if (!this_thread.in_completion()) [[likely]] {
         const progress_scope polling;
         engine::current->progress();
     }
 }
 
-} // namespace
-
 long progress() noexcept {
     const unsigned long long before = this_thread.counts.completed.get();
-    engine_progress();
+    let_mpi_progress();
     return static_cast<long>(this_thread.counts.completed.get() - before) + run_ready(LONG_MAX);
 }
 
@@ -406,7 +400,7 @@ test_result test(continuation_request &cr) noexcept {
     if (cr.idle()) [[likely]] {
         return conclude(cr);
     }
-    engine_progress();
+    let_mpi_progress();
     if (free_to_run()) {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing

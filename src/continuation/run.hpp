@@ -30,7 +30,10 @@ int on_progress() noexcept;
 // From a hook that may run nothing: finds completions.
 void find() noexcept;
 
-// Lets MPI progress, then runs what may run outside a test. Returns how many ran.
+// Lets MPI progress, once. What a callback in the middle of its progress may have interrupted, nobody knows: there it
+// does nothing.
+void let_mpi_progress() noexcept;
+// Lets MPI progress, then runs what may run outside a test. Returns how many ran, those in its progress included.
 long progress() noexcept;
 
 // Runs what is ready, without making progress. Cheap when nothing is.

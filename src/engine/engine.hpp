@@ -43,8 +43,8 @@ public:
     // the caller guarantees that `op` stays in place meanwhile.
     virtual bool known_complete(const operation &op) const noexcept { return how(op) == tending::done; }
 
-    // True if a continuation may run where MPI reports a point-to-point operation complete, in the middle of
-    // progress(), and start others there.
+    // True if a continuation may run where MPI reports a point-to-point operation complete without error, in the middle
+    // of progress(), and start others there.
     virtual bool runs_in_completion() const noexcept { return false; }
 
     // Asks MPI to cancel. The caller guarantees that `op` stays in place meanwhile; it may be complete already.

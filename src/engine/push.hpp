@@ -71,21 +71,21 @@ inline void copy_status(const openmpi::request_view &from, MPI_Status *to) noexc
     }
 }
 
-inline bool is_point_to_point(MPI_Request handle) noexcept {
-    return openmpi::request_view(handle).type() == openmpi::type_point_to_point;
+// A request that is complete needs nothing of MPI but its status and its release: it is a point-to-point operation
+// without error.
+inline bool is_plain(MPI_Request handle) noexcept {
+    const openmpi::request_view request(handle);
+    static_assert(openmpi::type_point_to_point == 0 && MPI_SUCCESS == 0);
+    return (request.type() | request.status().MPI_ERROR) == 0;
 }
 
-// Takes the results of a pushed request that is complete, if it needs nothing of MPI but its status and its release: a
-// point-to-point operation without error. What remains to be done is release(). False for others; they go through
-// engine::finish().
+// Takes the results of a pushed request that is complete, if it is plain. What remains to be done is release(). Others
+// go through engine::finish().
 inline bool try_take(MPI_Request handle, MPI_Status *status) noexcept {
-    using namespace openmpi;
-    const request_view request(handle);
-    static_assert(type_point_to_point == 0 && MPI_SUCCESS == 0);
-    if ((request.type() | request.status().MPI_ERROR) != 0) [[unlikely]] {
+    if (!is_plain(handle)) [[unlikely]] {
         return false;
     }
-    copy_status(request, status);
+    copy_status(openmpi::request_view(handle), status);
     return true;
 }
 
@@ -132,7 +132,7 @@ constexpr bool any_lost() noexcept {
 inline bool try_push(MPI_Request, push_callback, void *) noexcept {
     return false;
 }
-inline bool is_point_to_point(MPI_Request) noexcept {
+inline bool is_plain(MPI_Request) noexcept {
     return false;
 }
 inline bool try_take(MPI_Request, MPI_Status *) noexcept {
