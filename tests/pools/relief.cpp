@@ -11,6 +11,7 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -62,31 +63,43 @@ struct host_without_threads final : thence::detail::drainer_host {
     void began() noexcept override { watch->began(); }
 };
 
-// How often this process's threads but the first have waited for something.
-long times_waited() {
-    long sum = 0;
-    for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task")) {
-        std::ifstream status(thread.path() / "status");
-        const std::string name = "voluntary_ctxt_switches:";
-        for (std::string line; std::getline(status, line);)
-            if (line.starts_with(name) && thread.path().filename() != std::to_string(getpid()))
-                sum += std::stol(line.substr(name.size()));
-    }
-    return sum;
+using thread_set = std::set<std::filesystem::path>;
+
+thread_set threads_of_process() {
+    thread_set all;
+    for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task"))
+        all.insert(thread.path());
+    return all;
+}
+// How often a thread has waited for something.
+long times_waited(const std::filesystem::path &thread) {
+    std::ifstream status(thread / "status");
+    const std::string name = "voluntary_ctxt_switches:";
+    for (std::string line; std::getline(status, line);)
+        if (line.starts_with(name))
+            return std::stol(line.substr(name.size()));
+    return -1;
 }
 
 class looks_after_pools : public on_fake {
 protected:
     // Its looks are at most longest_ms apart.
-    static bool sleeps() {
-        const long before = times_waited();
-        std::this_thread::sleep_for(std::chrono::milliseconds(25 * look_pace::longest_ms));
-        return times_waited() == before;
+    bool sleeps() const {
+        const long before = times_waited(thread);
+        std::this_thread::sleep_for(std::chrono::milliseconds(12 * look_pace::longest_ms));
+        return times_waited(thread) == before;
     }
     void run() {
         host.watch = &watch;
+        const thread_set before = threads_of_process(); // a sanitizer may have one too
         watch.start();
+        thread_set added = threads_of_process();
+        for (const auto &known : before)
+            added.erase(known);
+        ASSERT_EQ(added.size(), 1U);
+        thread = *added.begin();
     }
+    std::filesystem::path thread;
     host_without_threads host;
     work_queue queue{host};
     work_queue other{host};
@@ -95,12 +108,12 @@ protected:
 
 TEST_P(looks_after_pools, sleeps_while_there_is_nothing_and_is_woken_by_an_operation) {
     run();
-    EXPECT_TRUE(eventually(sleeps));
+    EXPECT_TRUE(eventually([this] { return sleeps(); }));
     for (int i = 0; i < 3; ++i) {
         queue.begin_operation();
-        EXPECT_FALSE(sleeps());
+        EXPECT_TRUE(eventually([this] { return !sleeps(); }));
         queue.end_operation();
-        EXPECT_TRUE(eventually(sleeps));
+        EXPECT_TRUE(eventually([this] { return sleeps(); }));
     }
 }
 
@@ -111,7 +124,7 @@ TEST_P(looks_after_pools, makes_progress_where_nobody_polls_and_calls_for_somebo
     const ticket pending = world.ticket_of(request);
     ASSERT_EQ(attach(request, arrived, c), 0);
     run();
-    EXPECT_TRUE(eventually(sleeps));
+    EXPECT_TRUE(eventually([this] { return sleeps(); }));
     other.begin_operation();
     world.complete(pending);
     const int calls = host.calls;
