@@ -47,13 +47,14 @@ TEST_P(transform, in_completion_goes_on_before_mpi_completes_the_next) {
     ticket first;
     ticket second;
     bool next_is_complete = true;
+    const bool native = std::string(GetParam().engine) == "openmpi"; // elsewhere it may be gone already
     ending end;
     auto before = ex::connect(
         ex::just(42) |
             thence::transform_mpi([&](int, MPI_Request *r) { return start_one{&first}(r); }, thence::in_completion) |
             ex::then([&](int value) {
                 EXPECT_EQ(value, 42);
-                next_is_complete = is_done(*second.q);
+                next_is_complete = !native || is_done(*second.q);
             }),
         receiver{&end});
     auto after =
@@ -64,9 +65,7 @@ TEST_P(transform, in_completion_goes_on_before_mpi_completes_the_next) {
     world.complete_in_progress(first);
     world.complete_in_progress(its);
     EXPECT_TRUE(eventually([&] { return end.values == 2; }));
-    if (std::string(GetParam().engine) == "openmpi") {
-        EXPECT_FALSE(next_is_complete);
-    }
+    EXPECT_EQ(next_is_complete, !native);
 }
 
 TEST_P(transform, passes_the_values_on) {
