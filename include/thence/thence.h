@@ -50,13 +50,18 @@ extern "C" {
  *  With `THENCE_CR_IN_COMPLETION` the program promises more: of MPI the callbacks only start nonblocking point-to-point
  *  operations, attach continuations to them, and cancel. They may then run in the middle of MPI's progress, where it
  *  finds a single point-to-point operation complete, without error, in a test, a wait or thence_progress(): an answer
- *  leaves before MPI copies the next large message, and continuations that were ready before may run later. A callback
- * that waits there may do so for ever: libthence reports blocking calls of MPI as `MPI_ERR_PENDING` to the error
- * handler of MPI_COMM_WORLD, thence_test() and thence_wait() return that for what is not complete, and
- * thence_progress() makes no progress. The promise has no effect together with `THENCE_CR_POLL_ONLY`,
- * `THENCE_CR_NEEDS_START` or a bound on how many run in a test; with an MPI that is not known to bear it (known is Open
- * MPI with its `ob1` layer and MPI_THREAD_MULTIPLE); and while stalls are reported or a timeline is written.
- * thence_cr_query() tells whether the option is in force. */
+ *  leaves before MPI copies the next large message, and continuations that were ready before may run later. Requests
+ *  are released when that progress is over.
+ *
+ *  No other thread makes progress meanwhile, so a callback that waits there, for MPI or for a mutex of a thread that is
+ *  inside MPI, may do so for ever. Where it would, libthence reports blocking calls of MPI as `MPI_ERR_PENDING` to the
+ *  error handler of MPI_COMM_WORLD, thence_test() and thence_wait() return that for what is not complete, and
+ *  thence_progress() makes no progress.
+ *
+ *  The promise has no effect together with `THENCE_CR_POLL_ONLY`, `THENCE_CR_NEEDS_START` or a bound on how many run in
+ *  a test; with an MPI that is not known to bear it (known is Open MPI with its `ob1` layer, whose requests are not
+ *  limited in number, and MPI_THREAD_MULTIPLE); and with `THENCE_STALL`, `THENCE_TRACE` or `THENCE_SLOW_CONTINUATION`.
+ *  thence_cr_query() tells whether the option is in force. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */

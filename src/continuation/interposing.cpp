@@ -160,7 +160,7 @@ bool cr_is_ready(MPI_Request request) noexcept {
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
-    let_mpi_progress();
+    let_mpi_progress(cr->max_poll() < 0);
     run_own(*cr); // no more than its max_poll
     return cr->idle();
 }
@@ -221,10 +221,6 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
     });
 }
 
-namespace {
-
-// The calling callback is in the middle of MPI's progress, and nobody else can make any: the call might wait for ever.
-// That it would depends on the size of a message and on the time, so it is told in any case.
 void report_if_in_completion() noexcept {
     if (this_thread.in_completion()) {
         std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"
@@ -235,11 +231,8 @@ void report_if_in_completion() noexcept {
     }
 }
 
-} // namespace
-
 bool must_test() noexcept {
     if (this_thread.in_callback() || kept_somewhere()) {
-        report_if_in_completion();
         return true;
     }
     if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||

@@ -62,6 +62,8 @@ THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_S
 THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept;
 THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
+// By every blocking call that is not simply passed on: see THENCE_CR_IN_COMPLETION.
+THENCE_INTERNAL void report_if_in_completion() noexcept;
 // True if a blocking call has to be done by testing: something of ours must go on meanwhile, or we are in a callback
 // where that matters.
 THENCE_INTERNAL bool must_test() noexcept;

@@ -61,8 +61,8 @@ void set_empty_results(engine::operation &op, int error) noexcept {
 void continuation_request::reset(const cr_options &options) noexcept {
     flags_ = options.flags;
     max_poll_ = options.max_poll;
-    if (has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START) || max_poll_ >= 0 || observing != nullptr ||
-        !engine::current->runs_in_completion()) {
+    if (has(THENCE_CR_IN_COMPLETION) && (has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START) || max_poll_ >= 0 ||
+                                         observing != nullptr || !engine::current->runs_in_completion())) {
         flags_ &= ~THENCE_CR_IN_COMPLETION;
     }
     failed_.clear();

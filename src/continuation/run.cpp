@@ -251,17 +251,45 @@ void run(continuation &c) noexcept {
     this_thread.counts.completed.add();
 }
 
+// The callback alone. What remains is left to give_back_completed(): a request that is released here may be the last
+// that holds its communicator, and MPI goes on to use that.
 bool run_in_completion(continuation &c) noexcept {
-    if (!this_thread.only_in_progress() || c.control().at() != phase::attached || !engine::is_plain(c.first.request)) {
+    const control_word kind = c.control();
+    if (!this_thread.only_in_progress() || !engine::is_plain(c.first.request) || kind.at() != phase::attached ||
+        !c.change_control(kind, phase::free)) {
         return false;
     }
-    continuation_request *cr = c.cr;
-    running_scope running;
-    run_alone(c, cr);
-    cr->release();
-    this_thread.counts.completed.add();
+    this_thread.current = c.cr;
+    {
+        running_scope running;
+        engine::try_take(c.first.request, c.first.status);
+        if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, MPI_SUCCESS, result);
+        }
+    }
+    c.next = nullptr;
+    (this_thread.completed == nullptr ? this_thread.completed : this_thread.last_completed->next) = &c;
+    this_thread.last_completed = &c;
     return true;
 }
+
+namespace {
+
+__attribute__((noinline)) void give_back_completed() noexcept {
+    const busy_scope giving_back; // what frees a communicator may call functions of the user's
+    continuation *c = this_thread.completed;
+    this_thread.completed = nullptr;
+    for (continuation *next = nullptr; c != nullptr; c = next) {
+        next = c->next;
+        continuation_request *cr = c->cr;
+        engine::release(c->first.request);
+        continuations.give(this_thread.stock, c);
+        cr->release();
+        this_thread.counts.completed.add();
+    }
+}
+
+} // namespace
 
 namespace {
 
@@ -343,10 +371,25 @@ void find() noexcept {
     }
 }
 
-void let_mpi_progress() noexcept {
-    if (!this_thread.in_completion()) [[likely]] {
-        const progress_scope polling;
+void let_mpi_progress(bool may_complete) noexcept {
+    if (this_thread.in_completion()) [[unlikely]] {
+        return;
+    }
+    if (!engine::push_enabled || !may_complete) {
+        const busy_scope polling;
         engine::current->progress();
+        return;
+    }
+    {
+        const progress_scope in_mpi; // and in no lock of the engine's
+        mpi::table.opal_progress();
+    }
+    if (this_thread.completed != nullptr) [[unlikely]] {
+        give_back_completed();
+    }
+    if (!engine::current->quiet()) {
+        const busy_scope polling;
+        engine::current->poll();
     }
 }
 
@@ -400,7 +443,7 @@ test_result test(continuation_request &cr) noexcept {
     if (cr.idle()) [[likely]] {
         return conclude(cr);
     }
-    let_mpi_progress();
+    let_mpi_progress(cr.max_poll() < 0);
     if (free_to_run()) {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
@@ -475,9 +518,8 @@ void run_news() noexcept {
 // Until something may be ready. Whatever stands between two looks at MPI delays every message by half of it.
 void wait_for_news(const continuation_request &cr) noexcept {
     constexpr int looks = 1000;
-    const progress_scope polling;
     for (int i = 0; i < looks && !any_ready() && !cr.idle(); ++i) {
-        engine::current->progress();
+        let_mpi_progress();
     }
 }
 

@@ -30,9 +30,9 @@ int on_progress() noexcept;
 // From a hook that may run nothing: finds completions.
 void find() noexcept;
 
-// Lets MPI progress, once. What a callback in the middle of its progress may have interrupted, nobody knows: there it
-// does nothing.
-void let_mpi_progress() noexcept;
+// Lets MPI progress, once, and finds completions. What a callback in the middle of its progress may have interrupted,
+// nobody knows: there it does nothing. `may_complete`: continuations may run in its completion path.
+void let_mpi_progress(bool may_complete = true) noexcept;
 // Lets MPI progress, then runs what may run outside a test. Returns how many ran, those in its progress included.
 long progress() noexcept;
 

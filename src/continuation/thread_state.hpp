@@ -41,6 +41,9 @@ struct thread_state {
     continuation_request *current;
     long ran;        // continuations that the running loop has run
     long ran_before; // ... before the first of those of `current` in a row
+    // Those whose callbacks have run in MPI's completion path, to be given back; the last one, if there are any.
+    continuation *completed;
+    continuation *last_completed;
     base::magazine<continuation> stock;
     base::magazine<group> group_stock;
     counters counts;

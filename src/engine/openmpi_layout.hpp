@@ -90,9 +90,9 @@ inline bool may_cancel(MPI_Request request, bool) noexcept {
     return request_view(request).type() <= last_cancellable_type;
 }
 
-// True if messages go through the layer `ob1`. Where it completes a request without error it holds no lock, and starts
-// sends of its own; a request that was released meanwhile it leaves alone. The shared memory below lets nobody in
-// twice, if there may be several threads. `component` is what describes the layer: both names are where they belong.
+// True if messages go through the layer `ob1`. Where it completes a request without error it holds no lock that a new
+// operation needs, and starts sends of its own; it goes on to use the communicator. The shared memory below lets nobody
+// in twice, if there may be several threads. `component` is what describes the layer: both names are where they belong.
 inline bool completes_openly(const char *component) noexcept {
     constexpr std::size_t framework = 40;
     constexpr std::size_t name = 84;

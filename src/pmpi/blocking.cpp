@@ -13,7 +13,11 @@ using namespace thence::continuation;
 namespace {
 
 bool by_testing() noexcept {
-    return attention.load(std::memory_order_relaxed) != 0 && must_test();
+    if (attention.load(std::memory_order_relaxed) == 0 || !must_test()) [[likely]] {
+        return false;
+    }
+    report_if_in_completion();
+    return true;
 }
 
 int complete(int code, MPI_Request request, MPI_Status *status) {

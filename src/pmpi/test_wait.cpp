@@ -28,7 +28,7 @@ void set_error(MPI_Status *status, int code) {
 // calls never block would run nothing else where no hook does.
 class turn {
 public:
-    turn() = default;
+    turn() { report_if_in_completion(); }
     ~turn() {
         if (turns_ == 0) {
             catch_up();
@@ -138,9 +138,8 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
 }
 
 // Completes each entry in turn. MPI_ERR_IN_STATUS if any failed.
-int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
+int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statuses[]) {
     int result = MPI_SUCCESS;
-    turn next;
     for (int i = 0; i < count; ++i) {
         MPI_Status *status = slot(statuses, i);
         int flag = 0;
@@ -292,16 +291,16 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
     if (plain(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
     }
+    turn next;
     // What is complete already costs as much as in MPI_Waitall.
     if (mpi_handles != handle_kind::pointer && !any_special(count, requests)) {
         int flag = 0;
         const int code = PMPI_Testall(count, requests, &flag, statuses);
         if (flag != 0 || code != MPI_SUCCESS) {
-            catch_up();
             return code;
         }
     }
-    return wait_for_all(count, requests, statuses);
+    return wait_for_all(next, count, requests, statuses);
 }
 
 } // extern "C"

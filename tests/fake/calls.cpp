@@ -371,9 +371,9 @@ int stream_progress(int) {
 }
 
 // How Open MPI's frameworks describe a component that messages go through.
-const char *described(const char *component) {
+const char *described(const char *framework, const char *component) {
     static char description[256];
-    std::memcpy(description + 40, "pml", 4);
+    std::strncpy(description + 40, framework, 32);
     std::strncpy(description + 84, component, 64);
     return description;
 }
@@ -388,8 +388,9 @@ void install_calls(const features &what) {
     table.opal_progress = what.opal_progress ? &opal_progress : nullptr;
     table.opal_progress_register = what.opal_progress ? &opal_progress_register : nullptr;
     table.opal_progress_unregister = what.opal_progress ? &opal_progress_unregister : nullptr;
-    table.pml_component =
-        what.opal_progress && what.messages_through != nullptr ? described(what.messages_through) : nullptr;
+    table.pml_component = what.opal_progress && what.messages_through != nullptr
+                              ? described(what.describes_layer_as, what.messages_through)
+                              : nullptr;
     table.request_is_complete = what.is_complete ? &request_is_complete : nullptr;
     table.async_start = what.async_start ? &async_start : nullptr;
     table.stream_progress = what.async_start ? &stream_progress : nullptr;

@@ -30,8 +30,9 @@ struct features {
     bool opal_progress = false; // opal_progress_register and the layout behind the native engine
     layout requests = layout::known;
     const char *messages_through = "ob1"; // the layer that Open MPI has chosen; null if it does not tell
-    bool async_start = false;             // MPIX_Async_start and MPIX_Stream_progress
-    bool is_complete = false;             // MPIX_Request_is_complete
+    const char *describes_layer_as = "pml";
+    bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
+    bool is_complete = false; // MPIX_Request_is_complete
     int thread_level = MPI_THREAD_MULTIPLE;
     std::size_t rest = 4096; // see let_rest()
 };

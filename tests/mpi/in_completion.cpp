@@ -175,6 +175,35 @@ TEST_F(in_completion, messages_that_callbacks_send_on_arrive_once_and_whole) {
     }
 }
 
+// The operation may be the last that holds it, and MPI looks at it again after the callback.
+TEST_F(in_completion, a_communicator_may_be_freed_before_its_last_message) {
+    constexpr int many = 20;
+    std::deque<outcome> ends(many);
+    std::vector<std::vector<int>> buffers(many, std::vector<int>(size > 1 ? 5000 : 10));
+    for (int i = 0; i < many && size > 1; ++i) {
+        MPI_Comm own = MPI_COMM_NULL;
+        MPI_Comm_dup(comm, &own);
+        MPI_Request request = MPI_REQUEST_NULL;
+        if (rank == 0) {
+            MPI_Irecv(buffers[static_cast<std::size_t>(i)].data(), 5000, MPI_INT, 1, 0, own, &request);
+            ends[static_cast<std::size_t>(i)].attach(request, promised);
+        }
+        MPI_Barrier(comm);
+        if (rank == 1) {
+            sleep_ms(2); // the other one waits by now
+            MPI_Isend(buffers[static_cast<std::size_t>(i)].data(), 10, MPI_INT, 0, 0, own, &request);
+        }
+        MPI_Comm_free(&own);
+        if (rank == 0) {
+            EXPECT_EQ(MPI_SUCCESS, thence_wait(&promised, MPI_STATUS_IGNORE));
+            EXPECT_EQ(ends[static_cast<std::size_t>(i)].calls, 1);
+        }
+        if (rank == 1) {
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+    }
+}
+
 TEST_F(in_completion, with_threads_that_make_progress_beside_each_other) {
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);

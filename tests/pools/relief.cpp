@@ -128,8 +128,10 @@ TEST_P(looks_after_pools, makes_progress_where_nobody_polls_and_calls_for_somebo
     other.begin_operation();
     world.complete(pending);
     const int calls = host.calls;
-    while (arrived.runs == 0 || host.calls == calls) // it is the only one that can
+    for (int i = 0; i < 20000 && (arrived.runs == 0 || host.calls == calls); ++i) // it is the only one that can
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(arrived.runs, 1);
+    EXPECT_GT(host.calls, calls);
     EXPECT_NE(arrived.thread, std::this_thread::get_id());
     other.end_operation();
 }

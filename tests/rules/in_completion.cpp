@@ -3,6 +3,7 @@
 #include "library.hpp"
 
 #include "continuation/request.hpp"
+#include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 
 #include <cstring>
@@ -43,6 +44,15 @@ protected:
             inside = [&test, small] { test.order_ += small; };
         }
     };
+    // No other call makes progress than the one in `done`.
+    static bool eventually_with(const std::function<bool()> &done) {
+        for (int i = 0; i < 1000; ++i) {
+            if (done()) {
+                return true;
+            }
+        }
+        return false;
+    }
     void let_all_run() {
         for (int i = 0; i < 5; ++i) {
             let_run();
@@ -138,6 +148,118 @@ TEST_P(promised, a_wait_and_a_test_run_them_too) {
         }
         order_.clear();
     }
+}
+
+TEST_P(promised, a_wait_that_lasts_runs_them_too) {
+    cr c(flag);
+    noted a(*this, 'a');
+    noted b(*this, 'b');
+    MPI_Request first = start('A');
+    MPI_Request second = start('B');
+    const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
+    attach(first, a, c);
+    attach(second, b, c);
+    std::atomic<bool> waits{false};
+    const unsigned long long calls = world.progress_calls;
+    std::thread other([&] {
+        while (!waits || world.progress_calls < calls + 100) {
+            std::this_thread::yield();
+        }
+        world.per_progress = 0; // both in one
+        world.complete_in_progress(tickets[0]);
+        world.complete_in_progress(tickets[1]);
+        world.per_progress = SIZE_MAX;
+    });
+    waits = true;
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    other.join();
+    EXPECT_EQ(a.runs + b.runs, 2);
+    if (in_force_) {
+        EXPECT_EQ(order_, "AaBb");
+    }
+}
+
+TEST_P(promised, a_test_of_several_runs_them_too) {
+    cr c(flag);
+    cr other;
+    noted a(*this, 'a');
+    noted b(*this, 'b');
+    MPI_Request first = start('A');
+    MPI_Request second = start('B');
+    const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
+    attach(first, a, c);
+    attach(second, b, c);
+    world.complete_in_progress(tickets[0]);
+    world.complete_in_progress(tickets[1]);
+    int done = 0;
+    MPI_Request both[] = {c, other};
+    EXPECT_TRUE(
+        eventually_with([&] { return MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS && done; }));
+    EXPECT_EQ(a.runs + b.runs, 2);
+    if (in_force_) {
+        EXPECT_EQ(order_, "AaBb");
+    }
+}
+
+TEST_P(promised, the_bound_of_a_test_holds_for_all_that_it_runs) {
+    cr c(flag);
+    cr bounded(0, 1);
+    std::deque<note> notes(4);
+    for (note &n : notes) {
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        attach(r, n, c);
+        world.complete_in_progress(t);
+    }
+    note last;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, last, bounded);
+    const auto runs = [&] {
+        int sum = last.runs;
+        for (const note &n : notes) {
+            sum += n.runs;
+        }
+        return sum;
+    };
+    for (int before = runs(), i = 0; i < 3; ++i, before = runs()) {
+        EXPECT_FALSE(bounded.test());
+        EXPECT_LE(runs() - before, 1);
+    }
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return runs() == 5; }));
+}
+
+TEST_P(promised, a_callback_may_cancel) {
+    cr c(flag);
+    note cancelled;
+    MPI_Request victim = world.start();
+    attach(victim, cancelled, c);
+    note n;
+    n.inside = [&] {
+        MPI_Request handle = c;
+        EXPECT_EQ(thence_cancel(&handle), MPI_SUCCESS);
+    };
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    world.complete_in_progress(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1 && cancelled.runs == 1; }));
+}
+
+TEST_P(promised, the_helper_thread_runs_none_in_its_progress) {
+    cr c(flag);
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    attach(r, n, c);
+    std::thread([&] {
+        const thence::continuation::busy_scope polls; // as the helper does
+        world.complete_in_progress(t);
+        world.progress();
+    }).join();
+    EXPECT_EQ(n.runs, 0);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
 TEST_P(promised, nothing_runs_where_the_program_called_mpi_for_something_else) {
@@ -276,8 +398,6 @@ TEST_P(promised, a_callback_that_breaks_it_is_told) {
     MPI_Request later = world.start();
     const ticket its = world.ticket_of(later);
     attach(later, pending, other);
-    MPI_Request plain = world.start();
-    const ticket of_plain = world.ticket_of(plain);
     note n;
     n.inside = [&] {
         const auto calls = world.progress_calls.load();
@@ -287,12 +407,20 @@ TEST_P(promised, a_callback_that_breaks_it_is_told) {
         EXPECT_EQ(thence_wait(&other, MPI_STATUS_IGNORE), MPI_ERR_PENDING);
         EXPECT_EQ(world.progress_calls, calls) << "MPI is not entered again";
         EXPECT_EQ(reported(), (codes{MPI_ERR_PENDING, MPI_ERR_PENDING}));
-        world.complete(of_plain); // so that this one ends
-        testing::internal::CaptureStderr();
-        MPI_Wait(&plain, MPI_STATUS_IGNORE);
-        const std::string said = testing::internal::GetCapturedStderr();
-        EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
-        EXPECT_NE(said.find("THENCE_CR_IN_COMPLETION"), std::string::npos) << said;
+        const auto told = [](const char *what, const std::function<void(MPI_Request &)> &call) {
+            MPI_Request complete = world.start();
+            world.complete(complete); // so that this one ends
+            testing::internal::CaptureStderr();
+            call(complete);
+            const std::string said = testing::internal::GetCapturedStderr();
+            EXPECT_EQ(reported(), codes{MPI_ERR_PENDING}) << what;
+            EXPECT_NE(said.find("THENCE_CR_IN_COMPLETION"), std::string::npos) << what << ": " << said;
+        };
+        int i = 0;
+        told("Wait", [](MPI_Request &r) { MPI_Wait(&r, MPI_STATUS_IGNORE); });
+        told("Waitall", [](MPI_Request &r) { MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); });
+        told("Waitany", [&](MPI_Request &r) { MPI_Waitany(1, &r, &i, MPI_STATUS_IGNORE); });
+        told("Waitsome", [&](MPI_Request &r) { MPI_Waitsome(1, &r, &i, &done, MPI_STATUSES_IGNORE); });
     };
     MPI_Request r = world.start();
     world.complete_in_progress(r);
@@ -329,6 +457,9 @@ TEST_F(other_open_mpi, bears_it_only_with_the_known_layer_and_several_threads) {
         EXPECT_EQ(flags_with(what), 0U) << layer;
     }
     features what = usual();
+    what.describes_layer_as = "btl";
+    EXPECT_EQ(flags_with(what), 0U) << "the description is another one than known";
+    what = usual();
     what.messages_through = nullptr;
     EXPECT_EQ(flags_with(what), 0U);
     what = usual();
