@@ -4,11 +4,14 @@
  * While a visitor looks at the operations they stay in place: nobody runs the continuation, and nobody else visits it.
  *
  * As in continuation.hpp (for_each_attached) and run.cpp (take_control): the runner exchanges `free` into the word whatever
- * was there, and if that was not `attached` it waits until it is. It runs in `free`, where no visitor looks.
+ * was there, and if that was not `attached` it waits until it is. It runs in `free`, where no visitor looks. Who completes
+ * the operation may run it at once (run_in_completion) with a compare-and-swap from `attached`; else it is queued.
  *
  * Mutations, each of which must be found:
  *   PLAIN_TAKE    the waiting runner takes the word with a load and a store instead of a compare-and-swap
  *   PLAIN_VISIT   a visitor enters with a load and a store instead of a compare-and-swap
+ *   PLAIN_RUN     who completes the operation takes the word with a load and a store
+ *   RUN_AND_QUEUE who completes the operation queues also what it has run
  *   NO_WAIT       the runner runs whatever the exchange gave it
  */
 
@@ -28,13 +31,34 @@ active proctype attacher() {
     atomic { word = attached; attach_done = true }
 }
 
+inline run_it() {
+    in_run = true;
+    assert(attach_done); /* the attacher must not touch it any more */
+    assert(visiting == 0);
+    ran++;
+    in_run = false
+}
+
 /* The operation may complete while it is being attached. */
 active proctype completer() {
-    queued = true
+    if
+    :: queued = true
+    :: word != attached -> queued = true
+#ifndef PLAIN_RUN
+    :: atomic { word == attached -> word = free };
+#else
+    :: word == attached -> word = free;
+#endif
+       run_it();
+#ifdef RUN_AND_QUEUE
+       queued = true
+#endif
+    fi
 }
 
 active proctype runner() {
     mtype seen;
+end_nothing_queued:
     queued;
     atomic { seen = word; word = free };
 #ifndef NO_WAIT
@@ -49,11 +73,7 @@ active proctype runner() {
 #endif
     fi;
 #endif
-    in_run = true;
-    assert(attach_done); /* the attacher must not touch it any more */
-    assert(visiting == 0);
-    ran++;
-    in_run = false
+    run_it()
 }
 
 active [VISITORS] proctype visitor() {
