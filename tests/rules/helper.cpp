@@ -67,6 +67,31 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     world.while_cancelling = nullptr;
 }
 
+// There it holds what thence_cancel() waits for.
+TEST_P(helper, runs_no_callback_in_the_middle_of_mpis_progress) {
+    cr any(THENCE_CR_ANY_THREAD | THENCE_CR_IN_COMPLETION);
+    cr application(THENCE_CR_IN_COMPLETION);
+    note before; // so that the helper has run something already
+    world.complete(pending(before, any));
+    EXPECT_TRUE(soon([&] { return before.runs == 1; }));
+    note a;
+    note b;
+    a.inside = [&] {
+        MPI_Request handle = any;
+        EXPECT_EQ(thence_cancel(&handle), MPI_SUCCESS);
+    };
+    const ticket second = pending(b, application);
+    const ticket first = pending(a, any);
+    world.complete_in_progress(second);
+    world.complete_in_progress(first);
+    EXPECT_TRUE(soon([&] { return a.runs == 1; }));
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(b.runs, 0);
+    let_run();
+    EXPECT_EQ(b.runs, 1);
+    EXPECT_EQ(b.thread, std::this_thread::get_id());
+}
+
 TEST_P(helper, helper_thread_runs_only_any_thread_crs) {
     cr any(THENCE_CR_ANY_THREAD);
     cr application;

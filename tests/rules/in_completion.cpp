@@ -3,7 +3,6 @@
 #include "library.hpp"
 
 #include "continuation/request.hpp"
-#include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 
 #include <cstring>
@@ -245,21 +244,6 @@ TEST_P(promised, a_callback_may_cancel) {
     attach(r, n, c);
     world.complete_in_progress(t);
     EXPECT_TRUE(eventually([&] { return n.runs == 1 && cancelled.runs == 1; }));
-}
-
-TEST_P(promised, the_helper_thread_runs_none_in_its_progress) {
-    cr c(flag);
-    note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
-    std::thread([&] {
-        const thence::continuation::busy_scope polls; // as the helper does
-        world.complete_in_progress(t);
-        world.progress();
-    }).join();
-    EXPECT_EQ(n.runs, 0);
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
 TEST_P(promised, nothing_runs_where_the_program_called_mpi_for_something_else) {
