@@ -32,11 +32,13 @@ std::string verdict(const measure::figure &figure) {
 void print(const measure::figure &figure) {
     std::cout << "  " << figure.name << '\n'
               << "      " << number(figure.found.value) << ' ' << figure.unit << "   " << verdict(figure) << '\n';
-    std::cout << "      against " << figure.against;
-    if (figure.ours && figure.baseline) {
-        std::cout << ": " << number(*figure.ours) << " to " << number(*figure.baseline) << ' ' << figure.side_unit;
+    if (!figure.against.empty()) {
+        std::cout << "      against " << figure.against;
+        if (figure.ours && figure.baseline) {
+            std::cout << ": " << number(*figure.ours) << " to " << number(*figure.baseline) << ' ' << figure.side_unit;
+        }
+        std::cout << '\n';
     }
-    std::cout << '\n';
     if (figure.found.low != figure.found.high) {
         std::cout << "      repeats between " << number(figure.found.low) << " and " << number(figure.found.high)
                   << '\n';
