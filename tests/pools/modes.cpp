@@ -58,6 +58,20 @@ TEST_P(any_mode, many_at_once_all_arrive) {
     EXPECT_EQ(in, out);
 }
 
+// Pools end with nothing outstanding: what may never complete is left by way of a scope.
+TEST_P(any_mode, leaving_a_scope_may_cancel_operations_in_flight) {
+    std::array<int, 8> in{};
+    ex::counting_scope scope;
+    for (int &value : in) {
+        ex::spawn(ex::just(&value, 1, MPI_INT, 0, 77, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv, mode()) |
+                      ex::then([](auto &&...) noexcept { ADD_FAILURE() << "nobody has sent it"; }) |
+                      ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
+                  scope.get_token());
+    }
+    scope.request_stop();
+    pools.sync_wait(scope.join());
+}
+
 TEST_P(any_mode, groups_and_collectives_complete_once) {
     std::array<int, 2> in{};
     std::array<int, 2> out{3, 4};

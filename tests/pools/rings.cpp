@@ -19,6 +19,17 @@ TEST_P(ring_in, ends_at_every_message_size) {
     }
 }
 
+// As many rings in flight as in the paper, whose blocking methods deadlock then.
+TEST_P(ring_in, ends_with_all_rings_in_flight) {
+    if (ranks() == 4)
+        GTEST_SKIP() << "the same with 2 ranks";
+    ring::traffic traffic(131072);
+    ring::by_senders rings(traffic, ring::in_pools{&shared_pools(), GetParam()});
+    rings.run(ring::in_flight + 8);
+    EXPECT_FALSE(traffic.wrong());
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 // High priority changes an order and nothing else here.
 std::vector<thence::mode> modes_of_normal_priority() {
     std::vector<thence::mode> modes = all_modes();

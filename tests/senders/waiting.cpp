@@ -114,7 +114,6 @@ TEST_P(waiting, inside_a_completion_is_refused) {
     thence::sync_wait(completed_by_progress()); // not any more
 }
 
-#if defined(THENCE_EXECUTION_IS_THENCE) || defined(THENCE_EXECUTION_IS_STD)
 // Elsewhere a scope that ended with operations in flight hung.
 TEST_P(waiting, leaving_a_scope_waits_for_operations_in_flight) {
     ex::counting_scope scope;
@@ -138,7 +137,6 @@ TEST_P(waiting, leaving_a_scope_may_cancel_operations_in_flight) {
     thence::sync_wait(scope.join()); // nobody completes them
     EXPECT_EQ(world.cancel_calls, 4U);
 }
-#endif
 
 THENCE_RULES(waiting);
 
