@@ -22,6 +22,7 @@ class Configuration:
     mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
     what: str
     labels: str  # ctest labels, any of which selects a test; empty: all tests
+    folder: str = ""  # a variable of the environment and of CMake, which names a folder with what it needs
 
 
 MATRIX = [
@@ -32,6 +33,10 @@ MATRIX = [
     Configuration("mpich5", "mpich5", "MPICH 5", "core"),
     Configuration("impi", "impi", "Intel MPI", "core"),
     Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
+]
+OTHERS = [
+    Configuration("stdexec", "", "NVIDIA's stdexec in place of thence/exec/", "exec senders pools",
+                  "STDEXEC_INCLUDE_DIR"),
 ]
 SANITIZERS = [
     Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec"),
@@ -106,6 +111,8 @@ def test(configuration, labels, jobs):
     if configuration.mpi:
         arguments = subprocess.check_output(["scripts/mpi_env.sh", "--cmake", configuration.mpi], cwd=ROOT,
                                             text=True).split()
+    if configuration.folder:
+        arguments.append(f"-D{configuration.folder}={os.environ[configuration.folder]}")
     if run("cmake", "--preset", configuration.name, *arguments):
         return broken("does not configure")
     targets = [f"tests_{label}" for label in labels.split()] or ["all"]
@@ -129,15 +136,15 @@ def test(configuration, labels, jobs):
 
 
 def choose(names):
-    known = {c.name: c for c in MATRIX + SANITIZERS}
+    known = {c.name: c for c in MATRIX + OTHERS + SANITIZERS}
     if names:
         return [known[name] for name in names]
-    return [c for c in MATRIX if not is_default(c.name)]
+    return [c for c in MATRIX + OTHERS if not is_default(c.name)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    known = [c.name for c in MATRIX + SANITIZERS]
+    known = [c.name for c in MATRIX + OTHERS + SANITIZERS]
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help=f"run only these: {' '.join(known)} (default: the whole matrix)")
     parser.add_argument("--full", action="store_true", help="all tests on every MPI, not only those labelled core")
@@ -155,7 +162,10 @@ def main():
         say(f"\n=== {configuration.name}: {configuration.what}, {labels or 'all'} tests")
         started = time.monotonic()
         reason = install(configuration.mpi) if configuration.mpi else ""
-        if reason:
+        if configuration.folder and configuration.folder not in os.environ:
+            say(f"skipped: set {configuration.folder} to run it")
+            result = Result(skipped=1, note=f"not there: set {configuration.folder}")
+        elif reason:
             say(reason)
             result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
         else:

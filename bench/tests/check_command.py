@@ -147,6 +147,47 @@ def plot_draws_every_benchmark(program):
     return 0
 
 
+def plot_draws_a_bar_for_every_mode(_):
+    bench = Path(__file__).resolve().parent.parent
+    with_matplotlib = subprocess.run([str(bench.parent / "scripts" / "python_with.sh"), "matplotlib"],
+                                     capture_output=True, text=True, check=False)
+    if with_matplotlib.returncode != 0:
+        print(with_matplotlib.stderr)
+        return SKIPPED
+    names = [f"{size} B, {method}{polls}{issues}{goes_on}{priority}"
+             for size in (64, 131072)
+             for method in ("yield-while", "suspend-resume", "continuation", "new-task", "mpix")
+             for polls in ("", ",mpi-pool")
+             for issues in ("", ",inline-request")
+             for goes_on in ("", ",inline-completion", ",bypass")
+             for priority in ("", ",high-priority")]
+    figures = [{"name": name, "value": 0.5 + i % 7 / 5} for i, name in enumerate(names)]
+    pictures = []
+    with tempfile.TemporaryDirectory() as folder:
+        for measured in (figures, figures[:-1]):
+            told = Path(folder) / "figures.json"
+            told.write_text(json.dumps({
+                "measured_on": {}, "benchmarks": [{"name": "ring_modes", "about": "rings", "figures": measured}]}))
+            done = subprocess.run([with_matplotlib.stdout.strip(), "-c", DRAW_MODES, str(bench), str(told), folder],
+                                  capture_output=True, text=True, check=False)
+            pictures.append(succeed(done).strip())
+    assert pictures[0].startswith("240 bars; no bar is missing"), pictures
+    assert pictures[1].startswith("239 bars; 1 bars are missing"), pictures
+    return 0
+
+
+DRAW_MODES = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import plot
+drawn = []
+plot.plt.close = drawn.append
+plot.draw_modes(json.load(open(sys.argv[2]))["benchmarks"][0], sys.argv[3] + "/modes.png")
+bars = sum(len(panel.patches) for panel in drawn[-1].axes)
+print(bars, "bars;", drawn[-1]._suptitle.get_text().splitlines()[1])
+"""
+
+
 def need_valgrind():
     if shutil.which("valgrind") is None:
         print("no valgrind in PATH")
