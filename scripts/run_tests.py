@@ -4,6 +4,7 @@
 
 import argparse
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -22,7 +23,8 @@ class Configuration:
     mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
     what: str
     labels: str  # ctest labels, any of which selects a test; empty: all tests
-    folder: str = ""  # a variable of the environment and of CMake, which names a folder with what it needs
+    program: str = ""  # without it in PATH the configuration is skipped
+    folder: str = ""  # so it is without this variable of the environment, and of CMake, which names a folder
 
 
 MATRIX = [
@@ -35,8 +37,9 @@ MATRIX = [
     Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
 ]
 OTHERS = [
+    Configuration("clang", "", "thence/exec/ with Clang 19", "exec", program="clang++-19"),
     Configuration("stdexec", "", "NVIDIA's stdexec in place of thence/exec/", "exec senders pools",
-                  "STDEXEC_INCLUDE_DIR"),
+                  folder="STDEXEC_INCLUDE_DIR"),
 ]
 SANITIZERS = [
     Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec"),
@@ -101,6 +104,15 @@ def count(report):
     return result
 
 
+def missing(configuration):
+    """Empty string when there is what it needs besides an MPI, else what to do."""
+    if configuration.program and shutil.which(configuration.program) is None:
+        return f"not there: install {configuration.program}"
+    if configuration.folder and configuration.folder not in os.environ:
+        return f"not there: set {configuration.folder}"
+    return ""
+
+
 def broken(note):
     return Result(failed=1, note=note)
 
@@ -162,9 +174,9 @@ def main():
         say(f"\n=== {configuration.name}: {configuration.what}, {labels or 'all'} tests")
         started = time.monotonic()
         reason = install(configuration.mpi) if configuration.mpi else ""
-        if configuration.folder and configuration.folder not in os.environ:
-            say(f"skipped: set {configuration.folder} to run it")
-            result = Result(skipped=1, note=f"not there: set {configuration.folder}")
+        if absent := missing(configuration):
+            say(absent)
+            result = Result(skipped=1, note=absent)
         elif reason:
             say(reason)
             result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
