@@ -112,7 +112,7 @@ public:
     freed_communicators() {
         MPI_Comm_create_keyval(
             MPI_COMM_NULL_COPY_FN,
-            [](MPI_Comm, int, void *count, void *) {
+            [](MPI_Comm, int, void *count, void *) -> int {
                 ++*static_cast<int *>(count);
                 return MPI_SUCCESS;
             },
