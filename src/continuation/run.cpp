@@ -387,10 +387,7 @@ void let_mpi_progress(bool may_complete) noexcept {
     if (this_thread.completed != nullptr) [[unlikely]] {
         give_back_completed();
     }
-    if (!engine::current->quiet()) {
-        const busy_scope polling;
-        engine::current->poll();
-    }
+    find_more();
 }
 
 long progress() noexcept {

@@ -72,8 +72,8 @@ test_result wait(continuation_request &cr) noexcept;
 
 // Takes the results of all operations; returns the first error.
 int settle(continuation &c, control_word kind) noexcept;
-// Where MPI has just reported that the single operation of `c` is complete: runs it and gives it back, if it may run
-// there. Else nothing has happened.
+// Where MPI has just reported that the single operation of `c` is complete: runs its callback, if it may run there; the
+// rest of it is given back when MPI's progress is over. Else nothing has happened.
 bool run_in_completion(continuation &c) noexcept;
 // Runs one complete continuation from inside attach(), and gives it back.
 void run(continuation &c) noexcept;

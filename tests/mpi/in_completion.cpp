@@ -39,21 +39,14 @@ private:
         token &of;
         static thread_local int depth;
     };
-    static int received(int error, MPI_Status *, void *self) {
+    template <void (token::*next)()> static int complete(int error, MPI_Status *, void *self) {
         token &mine = *static_cast<token *>(self);
         const inside depth(mine);
         mine.wrong_ = mine.wrong_ || error != MPI_SUCCESS;
-        mine.go_on();
+        (mine.*next)();
         return MPI_SUCCESS;
     }
-    static int sent(int error, MPI_Status *, void *self) {
-        token &mine = *static_cast<token *>(self);
-        const inside depth(mine);
-        mine.wrong_ = mine.wrong_ || error != MPI_SUCCESS;
-        mine.after_send();
-        return MPI_SUCCESS;
-    }
-    void go_on() {
+    void after_receive() {
         for (const int each : message_) {
             wrong_ = wrong_ || each != expected_;
         }
@@ -76,12 +69,12 @@ private:
     void post() {
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Irecv(message_.data(), count(), MPI_INT, (rank_ + size_ - 1) % size_, tag_, comm_, &request);
-        attach(request, &received);
+        attach(request, &complete<&token::after_receive>);
     }
     void send() {
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Isend(message_.data(), count(), MPI_INT, (rank_ + 1) % size_, tag_, comm_, &request);
-        attach(request, &sent);
+        attach(request, &complete<&token::after_send>);
     }
     // With ENQUEUE_COMPLETE: a callback in any case, so that no chain of short sends grows the stack.
     void attach(MPI_Request &request, thence_callback *callback) {

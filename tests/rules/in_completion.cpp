@@ -43,6 +43,29 @@ protected:
             inside = [&test, small] { test.order_ += small; };
         }
     };
+    struct two_operations {
+        two_operations(promised &test, MPI_Request c) : a(test, 'a'), b(test, 'b') {
+            MPI_Request first = test.start('A');
+            MPI_Request second = test.start('B');
+            tickets[0] = world.ticket_of(first);
+            tickets[1] = world.ticket_of(second);
+            attach(first, a, c);
+            attach(second, b, c);
+        }
+        void complete_in_progress() const {
+            world.complete_in_progress(tickets[0]);
+            world.complete_in_progress(tickets[1]);
+        }
+        noted a;
+        noted b;
+        ticket tickets[2];
+    };
+    void expect_in_turn(const two_operations &both) const {
+        EXPECT_EQ(both.a.runs + both.b.runs, 2);
+        if (in_force_) {
+            EXPECT_EQ(order_, "AaBb");
+        }
+    }
     // No other call makes progress than the one in `done`.
     static bool eventually_with(const std::function<bool()> &done) {
         for (int i = 0; i < 1000; ++i) {
@@ -127,75 +150,45 @@ TEST_P(promised, its_callbacks_start_operations_that_go_on_at_once) {
 TEST_P(promised, a_wait_and_a_test_run_them_too) {
     for (const bool waits : {true, false}) {
         cr c(flag);
-        noted a(*this, 'a');
-        noted b(*this, 'b');
-        MPI_Request first = start('A');
-        MPI_Request second = start('B');
-        const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
-        attach(first, a, c);
-        attach(second, b, c);
-        world.complete_in_progress(tickets[0]);
-        world.complete_in_progress(tickets[1]);
+        two_operations both(*this, c);
+        both.complete_in_progress();
         if (waits) {
             EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
         } else {
             EXPECT_TRUE(eventually([&] { return c.test(); }));
         }
-        EXPECT_EQ(a.runs + b.runs, 2);
-        if (in_force_) {
-            EXPECT_EQ(order_, "AaBb");
-        }
+        expect_in_turn(both);
         order_.clear();
     }
 }
 
 TEST_P(promised, a_wait_that_lasts_runs_them_too) {
     cr c(flag);
-    noted a(*this, 'a');
-    noted b(*this, 'b');
-    MPI_Request first = start('A');
-    MPI_Request second = start('B');
-    const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
-    attach(first, a, c);
-    attach(second, b, c);
+    two_operations both(*this, c);
     std::atomic<bool> waits{false};
     const unsigned long long calls = world.progress_calls;
     std::thread other([&] {
         while (!waits || world.progress_calls < calls + 100) {
             std::this_thread::yield();
         }
-        world.complete_in_progress(tickets[0]);
-        world.complete_in_progress(tickets[1]);
+        both.complete_in_progress();
     });
     waits = true;
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
     other.join();
-    EXPECT_EQ(a.runs + b.runs, 2);
-    if (in_force_) {
-        EXPECT_EQ(order_, "AaBb");
-    }
+    expect_in_turn(both);
 }
 
 TEST_P(promised, a_test_of_several_runs_them_too) {
     cr c(flag);
     cr other;
-    noted a(*this, 'a');
-    noted b(*this, 'b');
-    MPI_Request first = start('A');
-    MPI_Request second = start('B');
-    const ticket tickets[] = {world.ticket_of(first), world.ticket_of(second)};
-    attach(first, a, c);
-    attach(second, b, c);
-    world.complete_in_progress(tickets[0]);
-    world.complete_in_progress(tickets[1]);
+    two_operations both(*this, c);
+    both.complete_in_progress();
     int done = 0;
-    MPI_Request both[] = {c, other};
+    MPI_Request crs[] = {c, other};
     EXPECT_TRUE(
-        eventually_with([&] { return MPI_Testall(2, both, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS && done; }));
-    EXPECT_EQ(a.runs + b.runs, 2);
-    if (in_force_) {
-        EXPECT_EQ(order_, "AaBb");
-    }
+        eventually_with([&] { return MPI_Testall(2, crs, &done, MPI_STATUSES_IGNORE) == MPI_SUCCESS && done; }));
+    expect_in_turn(both);
 }
 
 TEST_P(promised, the_bound_of_a_test_holds_for_all_that_it_runs) {
