@@ -9,6 +9,7 @@
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
+#include "continuation/wait.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"

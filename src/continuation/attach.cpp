@@ -3,7 +3,7 @@
 
 #include "continuation/interposing.hpp"
 #include "continuation/observe.hpp"
-#include "continuation/run.hpp"
+#include "continuation/run_one.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"

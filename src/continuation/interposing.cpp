@@ -5,6 +5,7 @@
 #include "continuation/library.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
+#include "continuation/wait.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/persistent.hpp"

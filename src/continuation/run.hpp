@@ -10,7 +10,6 @@
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
-#include "mpi/calls.hpp"
 
 #include <climits>
 
@@ -50,34 +49,5 @@ inline long run_own(continuation_request &cr) noexcept {
 
 // Runs at least one and up to `limit` continuations of a queue that is not empty. Only while this thread is not busy.
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept;
-
-// The common end of a wait: one continuation is ready, and it was the last of the CR `*cr`. In any other case returns
-// what `otherwise` returns, which checks `*cr`: nothing runs before unless `*cr` is a live CR.
-int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Request *cr, MPI_Status *status)) noexcept;
-
-struct test_result {
-    bool complete = false;
-    int error = MPI_SUCCESS;
-    bool handled = false; // an error handler has been told of it
-};
-// Tells the error handler, unless one knows. Returns the error.
-inline int report(const test_result &result) noexcept {
-    return result.error == MPI_SUCCESS || result.handled ? result.error : mpi::report(result.error);
-}
-test_result test(continuation_request &cr) noexcept;
-// What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.
-test_result report_complete(continuation_request &cr) noexcept;
-// Blocks until complete, except for MPI_ERR_PENDING inside a callback that nothing else could satisfy.
-test_result wait(continuation_request &cr) noexcept;
-
-// Takes the results of all operations; returns the first error.
-int settle(continuation &c, control_word kind) noexcept;
-// Where MPI has just reported that the single operation of `c` is complete: runs its callback, if it may run there; the
-// rest of it is given back when MPI's progress is over. Else nothing has happened.
-bool run_in_completion(continuation &c) noexcept;
-// Runs one complete continuation from inside attach(), and gives it back.
-void run(continuation &c) noexcept;
-// Gives one back that need not run.
-void discard(continuation &c) noexcept;
 
 } // namespace thence::continuation

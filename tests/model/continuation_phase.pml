@@ -3,7 +3,7 @@
  * The phases of one continuation: its runner, its attacher, and visitors (search, cancel, report) meet in one word.
  * While a visitor looks at the operations they stay in place: nobody runs the continuation, and nobody else visits it.
  *
- * As in continuation.hpp (for_each_attached) and run.cpp (take_control): the runner exchanges `free` into the word whatever
+ * As in continuation.hpp (for_each_attached) and run_one.hpp (run_one): the runner exchanges `free` into the word whatever
  * was there, and if that was not `attached` it waits until it is. It runs in `free`, where no visitor looks. Who completes
  * the operation may run it at once (run_in_completion) with a compare-and-swap from `attached`; else it is queued.
  *
