@@ -6,6 +6,7 @@
 // of callbacks: once per kind of task, and again when one takes twice as long.
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <string_view>
 
@@ -22,24 +23,32 @@ inline timer_time slow_limit(MPI_Request cr) {
     return static_cast<timer_time>(info.slow_ms) * 1000000;
 }
 
+/** What precedes the lambda at `end`, back to where that template argument begins. */
+inline std::string_view scope_of_lambda(std::string_view function, std::size_t end) noexcept {
+    auto begin = end;
+    for (int depth = 0; begin > 0; --begin) {
+        const char c = function[begin - 1];
+        depth += c == ')' || c == '>' ? 1 : c == '(' || c == '<' ? -1 : 0;
+        if (depth < 0 || (depth == 0 && (c == ',' || c == '=')))
+            break;
+    }
+    while (function[begin] == ' ')
+        ++begin;
+    return function.substr(begin, end - begin);
+}
+
 /** Of the compiler's name of run_timed() what tells a reader which task it was: where its first lambda is written (GCC:
- *  in which function; Clang: in which line), or else the beginning of the type. */
+ *  in which function; Clang: in which line), or else the beginning of the type. Lambdas by which stdexec hides the
+ * types of senders tell nobody anything. */
 inline std::string_view place_of(std::string_view function) noexcept {
     constexpr auto none = std::string_view::npos;
-    if (const auto at = function.find("(lambda at "); at != none)
-        return function.substr(at + 1, function.find(')', at) - at - 1);
-    if (const auto end = function.find("::<lambda("); end != none) {
-        auto begin = end;
-        for (int depth = 0; begin > 0; --begin) {
-            const char c = function[begin - 1];
-            depth += c == ')' || c == '>' ? 1 : c == '(' || c == '<' ? -1 : 0;
-            if (depth < 0 || (depth == 0 && (c == ',' || c == '=')))
-                break;
-        }
-        while (function[begin] == ' ')
-            ++begin;
-        return function.substr(begin, end - begin);
-    }
+    for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1))
+        if (const auto place = function.substr(at + 1, function.find(')', at) - at - 1);
+            place.find("/stdexec/") == none)
+            return place;
+    for (auto end = function.find("::<lambda("); end != none; end = function.find("::<lambda(", end + 1))
+        if (const auto place = scope_of_lambda(function, end); !place.ends_with("stdexec"))
+            return place;
     const auto at = function.find("What = ");
     return function.substr(at == none ? 0 : at + 7, 200);
 }
