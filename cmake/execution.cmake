@@ -9,7 +9,7 @@
 set(THENCE_EXECUTION auto CACHE STRING "Senders for the tests: auto, std, stdexec or thence")
 set_property(CACHE THENCE_EXECUTION PROPERTY STRINGS auto std stdexec thence)
 
-find_path(STDEXEC_INCLUDE_DIR stdexec/execution.hpp DOC "Where stdexec/execution.hpp is")
+find_path(STDEXEC_INCLUDE_DIR stdexec/execution.hpp HINTS ENV STDEXEC_INCLUDE_DIR DOC "Where stdexec/execution.hpp is")
 find_package(stdexec CONFIG QUIET)
 if(TARGET STDEXEC::stdexec OR STDEXEC_INCLUDE_DIR)
   add_library(thence_stdexec INTERFACE)
