@@ -42,6 +42,10 @@ bool figure::passed() const {
     return true;
 }
 
+bool figure::doubtful() const {
+    return !passed() && found.low <= bar && bar <= found.high;
+}
+
 bool report::passed() const {
     return failed.empty() && std::all_of(figures.begin(), figures.end(), [](const figure &f) { return f.passed(); });
 }

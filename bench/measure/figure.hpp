@@ -35,6 +35,7 @@ struct figure {
     std::string note = {};    // what else a reader has to know, as what this machine allows
 
     bool passed() const;
+    bool doubtful() const; // not passed, though some repetitions would have: the machine may have been busy
 };
 
 struct report {

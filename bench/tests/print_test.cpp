@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `thence bench` says of a figure.
+#include "command/print.hpp"
+#include "measure/figure.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+namespace {
+
+std::string printed(measure::sample found, measure::bar_kind kind) {
+    testing::internal::CaptureStdout();
+    command::print({.name = "b",
+                    .about = "a benchmark",
+                    .figures = {{.name = "f", .found = found, .unit = "times", .kind = kind, .bar = 1.5}},
+                    .skipped = "",
+                    .failed = ""});
+    return testing::internal::GetCapturedStdout();
+}
+
+bool has(const std::string &text, const char *part) {
+    return text.find(part) != std::string::npos;
+}
+
+constexpr char doubt[] = "measure again where nothing else runs";
+
+TEST(print, a_bar_that_is_met) {
+    const std::string text = printed({1.6, 1.2, 1.9}, measure::bar_kind::at_least);
+    EXPECT_TRUE(has(text, "1.6 times   pass  bar: at least 1.5")) << text;
+    EXPECT_TRUE(has(text, "repeats between 1.2 and 1.9\n")) << text;
+}
+
+TEST(print, a_bar_that_is_not_met_but_by_some_repetitions) {
+    const std::string text = printed({1.3, 0.66, 2.29}, measure::bar_kind::at_least);
+    EXPECT_TRUE(has(text, "1.3 times   FAIL  bar: at least 1.5")) << text;
+    EXPECT_TRUE(has(text, doubt)) << text;
+    EXPECT_TRUE(has(printed({1.6, 1.4, 1.7}, measure::bar_kind::at_most), doubt));
+}
+
+TEST(print, a_bar_that_no_repetition_meets) {
+    const std::string text = printed({1.3, 1.2, 1.4}, measure::bar_kind::at_least);
+    EXPECT_TRUE(has(text, "FAIL")) << text;
+    EXPECT_FALSE(has(text, doubt)) << text;
+    EXPECT_FALSE(has(printed({1.7, 1.6, 1.8}, measure::bar_kind::at_most), doubt));
+}
+
+TEST(print, a_figure_without_a_bar) {
+    const std::string text = printed({1.3, 1.2, 1.6}, measure::bar_kind::none);
+    EXPECT_FALSE(has(text, "bar")) << text;
+    EXPECT_FALSE(has(text, doubt)) << text;
+}
+
+} // namespace
