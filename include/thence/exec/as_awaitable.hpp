@@ -10,6 +10,9 @@
  *  values; it throws the error; when the sender is stopped, the coroutine ends there, through
  *  `promise.unhandled_stopped()`.
  *
+ *  Completion signatures that it takes: set_value_t(Vs...) of exactly one kind; set_error_t(E) of any E;
+ *  set_stopped_t().
+ *
  *  Source: C++26 [exec.as.awaitable].
  * */
 

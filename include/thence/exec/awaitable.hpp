@@ -5,6 +5,8 @@
 /** @file exec/awaitable.hpp
  *  @brief Which types a coroutine can `co_await`, and what it gets: every such type is a sender too.
  *
+ *  Completion signatures of such a sender: see exec/connect_awaitable.hpp.
+ *
  *  Source: C++26 [exec.awaitable].
  * */
 

@@ -8,6 +8,8 @@
  *  `connect(sender, receiver)` calls the member `sender.connect(receiver)`. An awaitable without one runs in a
  * coroutine of its own, whose frame is the only allocation.
  *
+ *  Completion signatures: the sender's in the receiver's environment, and the receiver takes each of them.
+ *
  *  Source: C++26 [exec.connect].
  * */
 

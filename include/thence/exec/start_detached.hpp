@@ -8,6 +8,8 @@
  *  An error ends the program; values and stopped are dropped. The operation state is the only allocation, from
  *  get_allocator of the given environment or of the sender's.
  *
+ *  Completion signatures that it takes: any.
+ *
  *  Source: P2300R10 [exec.start.detached].
  * */
 
