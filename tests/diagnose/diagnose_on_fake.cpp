@@ -3,6 +3,7 @@
 // program that is observed runs as one that is not.
 #include "library.hpp"
 
+#include "continuation/thread_state.hpp"
 #include "diagnose/report.hpp"
 
 #include <cstdio>
@@ -198,6 +199,33 @@ TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
     const std::string timeline = content(name);
     EXPECT_EQ(occurrences(timeline, "\"cat\":\"continuation\""), 2 * (ran + 1));
     EXPECT_EQ(occurrences(timeline, "{\"ph\":\"X\""), ran + 1);
+    std::remove(name.c_str());
+}
+
+// A callback that ran where MPI completes its operation would have no span: the timeline shows when it became ready,
+// when it began and when it ended.
+TEST_P(observed, none_runs_in_the_middle_of_mpis_progress) {
+    constexpr int count = 5;
+    note n;
+    {
+        cr promised(THENCE_CR_IN_COMPLETION | THENCE_CR_ENQUEUE_COMPLETE);
+        thence_cr_info info{};
+        EXPECT_EQ(thence_cr_query(promised, &info), MPI_SUCCESS);
+        EXPECT_EQ(info.flags & THENCE_CR_IN_COMPLETION, 0U);
+        bool in_completion = false;
+        n.inside = [&] { in_completion = in_completion || thence::continuation::this_thread.in_completion(); };
+        for (int i = 0; i < count; ++i) {
+            MPI_Request request = world.start();
+            world.complete_in_progress(request);
+            attach(request, n, promised);
+        }
+        EXPECT_TRUE(eventually([&] { return promised.test(); }));
+        EXPECT_EQ(n.runs, count);
+        EXPECT_FALSE(in_completion);
+    }
+    library_.reset();
+    const std::string name = environment_.file.substr(0, environment_.file.find("%r")) + "0.json";
+    EXPECT_EQ(occurrences(content(name), "{\"ph\":\"X\""), count);
     std::remove(name.c_str());
 }
 
