@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the test suite on the MPIs of the matrix and prints one sum as its last line: N passed, N failed, N skipped."""
+"""Runs the test suite on the MPIs of the matrix, and senders with other compilers and implementations of them too. Prints
+one sum as its last line: N passed, N failed, N skipped."""
 
 import argparse
 import os
@@ -37,7 +38,8 @@ MATRIX = [
     Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
 ]
 OTHERS = [
-    Configuration("clang", "", "thence/exec/ with Clang 19", "exec", program="clang++-19"),
+    Configuration("clang", "", "senders, pools and examples with Clang 19", "exec senders pools example",
+                  program="clang++-19"),
     Configuration("stdexec", "", "NVIDIA's stdexec in place of thence/exec/", "exec senders pools",
                   folder="STDEXEC_INCLUDE_DIR"),
 ]
@@ -158,7 +160,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     known = [c.name for c in MATRIX + OTHERS + SANITIZERS]
     parser.add_argument("names", nargs="*", metavar="NAME",
-                        help=f"run only these: {' '.join(known)} (default: the whole matrix)")
+                        help=f"run only these: {' '.join(known)} (default: all but asan and tsan)")
     parser.add_argument("--full", action="store_true", help="all tests on every MPI, not only those labelled core")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
     options = parser.parse_args()

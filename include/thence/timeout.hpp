@@ -76,7 +76,7 @@ template <class... Sigs> struct timeout_completions<ex::completion_signatures<Si
     using kept = typename outcomes<list>::type;
 };
 
-template <class S, class R> class timeout_operation : timer {
+template <class S, class R> class timeout_operation final : timer {
     using outer_env = ex::env_of_t<R>;
     using outer_token = ex::stop_token_of_t<outer_env>;
     using completions = timeout_completions<ex::completion_signatures_of_t<S, timeout_env<outer_env>>>;
@@ -96,14 +96,15 @@ template <class S, class R> class timeout_operation : timer {
             return {self->source_.get_token(), ex::get_env(self->receiver_)};
         }
     };
-    enum class asker : unsigned char { nobody, deadline, receiver };
+    using asker = unsigned char; // no enumeration: Clang's atomic builtins take none
+    static constexpr asker nobody = 0, deadline = 1, receiver = 2;
 
     struct on_stop {
         timeout_operation *self;
         void operator()() noexcept {
             timeout_operation *const operation = self; // this may go while it runs
             operation->parties_.fetch_add(1, order::relaxed);
-            operation->ask(asker::receiver);
+            operation->ask(timeout_operation::receiver);
         }
     };
     template <class Token> struct listening {
@@ -126,7 +127,7 @@ public:
     void start() &noexcept {
         if (after_ <= 0) {
             parties_.store(2, order::relaxed);
-            ask(asker::deadline);
+            ask(deadline);
         } else if (after_ != timer_queue::never) {
             timers.set(*this, timer_queue::now() + after_);
         }
@@ -137,12 +138,12 @@ public:
 private:
     // Of the timer.
     void begin() noexcept override { parties_.fetch_add(1, order::relaxed); }
-    void run() noexcept override { ask(asker::deadline); }
+    void run() noexcept override { ask(deadline); }
 
     /** By one who is counted in parties_. */
     void ask(asker who) noexcept {
-        asker nobody = asker::nobody;
-        asked_.compare_exchange(nobody, who);
+        asker before = nobody;
+        asked_.compare_exchange(before, who);
         source_.request_stop();
         if (parties_.fetch_sub(1, order::acq_rel) == 1)
             complete_with_kept();
@@ -173,17 +174,17 @@ private:
         std::visit(
             [this]<class Kept>(Kept &kept) {
                 if constexpr (!std::is_same_v<Kept, std::monostate>)
-                    std::apply([this]<class Tag, class... As>(Tag tag,
-                                                              As &...as) { complete(tag, static_cast<As &&>(as)...); },
+                    std::apply([this]<class Tag, class... As>(
+                                   Tag tag, As &...as) { this->complete(tag, static_cast<As &&>(as)...); },
                                kept);
             },
             kept_);
     }
     template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
         if (late_ != nullptr)
-            *late_ = asked_.load(order::acquire) == asker::deadline;
+            *late_ = asked_.load(order::acquire) == deadline;
         if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
-            if (asked_.load(order::acquire) == asker::deadline) {
+            if (asked_.load(order::acquire) == deadline) {
                 ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
                 return;
             }
@@ -212,7 +213,7 @@ private:
     timer_time after_;
     bool *late_;
     atomic<unsigned> parties_{1};
-    atomic<asker> asked_{asker::nobody};
+    atomic<asker> asked_{nobody};
     ex::inplace_stop_source source_;
     [[no_unique_address]] listening<outer_token> listening_;
     typename completions::kept kept_;

@@ -215,10 +215,11 @@ TEST_P(awaiting, values_stay_in_the_sender_until_the_end) {
     auto body = []() -> ex::task<> {
         int moves = 0;
         int moves_before_the_call = -1;
-        const moved got = co_await (ex::just(moved(moves)) | thence::transform_mpi([&](moved &, MPI_Request *r) {
-                                        moves_before_the_call = moves;
-                                        return complete_at_once(r);
-                                    }));
+        [[maybe_unused]] const moved got =
+            co_await (ex::just(moved(moves)) | thence::transform_mpi([&](moved &, MPI_Request *r) {
+                          moves_before_the_call = moves;
+                          return complete_at_once(r);
+                      }));
         EXPECT_EQ(moves_before_the_call, 2) << "into just(), into the sender, and into no operation";
         EXPECT_EQ(moves, 3);
     };
