@@ -114,13 +114,13 @@ private:
 
 inline constinit continuation_requests sender_requests;
 
-/** Whether this thread is inside a completion of a sender. There no continuation runs on it, so to wait there is an
- *  error (see sync_wait). */
-inline constinit thread_local bool completing = false;
+/** In how many completions of senders this thread is: in one that a poll runs there may be others, of continuations
+ *  that MPI's progress runs. In any of them it must not wait (see sync_wait). */
+inline constinit thread_local unsigned completing = 0;
 
 struct completing_scope {
-    completing_scope() noexcept { completing = true; }
-    ~completing_scope() { completing = false; }
+    completing_scope() noexcept { ++completing; }
+    ~completing_scope() { --completing; }
     completing_scope(const completing_scope &) = delete;
     completing_scope &operator=(const completing_scope &) = delete;
 };
