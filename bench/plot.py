@@ -83,7 +83,12 @@ def draw_benchmark(benchmark, path):
     plt.close(fig)
 
 
+METHODS = ("yield-while", "suspend-resume", "continuation", "new-task", "mpix")
 FLAGS = ("mpi-pool", "inline-request", "inline-completion", "bypass", "high-priority")
+# Of the flags but inline-request, in the order of FLAGS.
+COMBINATIONS = [tuple(flag for flag in (pool, goes_on, priority) if flag)
+                for pool in ("", "mpi-pool") for goes_on in ("", "inline-completion", "bypass")
+                for priority in ("", "high-priority")]
 
 
 def draw_modes(benchmark, path):
@@ -99,34 +104,33 @@ def draw_modes(benchmark, path):
     if not modes:
         return
     sizes = list(dict.fromkeys(size for size, _ in modes))
-    combinations = sorted({flags for panel in modes.values() for bars in panel.values() for flags in bars},
-                          key=lambda flags: ("mpi-pool" in flags, flags))
-    missing = sum(flags not in bars for panel in modes.values() for bars in panel.values() for flags in combinations)
-    colours = plt.colormaps["tab20"](range(len(combinations)))
+    missing = 0
+    colours = plt.colormaps["tab20"](range(len(COMBINATIONS)))
     fig, panels = plt.subplots(2, len(sizes), figsize=(7.5 * len(sizes), 8), layout="constrained", squeeze=False)
     for row, inline in enumerate((False, True)):
         for column, size in enumerate(sizes):
             panel = panels[row][column]
-            methods = modes.get((size, inline), {})
-            width = 0.85 / len(combinations)
-            for i, flags in enumerate(combinations):
-                for x, method in enumerate(methods):
-                    figure = methods[method].get(flags)
-                    at = x + (i - len(combinations) / 2) * width
+            bars = modes.get((size, inline), {})
+            width = 0.85 / len(COMBINATIONS)
+            for i, flags in enumerate(COMBINATIONS):
+                for x, method in enumerate(METHODS):
+                    figure = bars.get(method, {}).get(flags)
+                    at = x + (i - len(COMBINATIONS) / 2) * width
                     if figure is None:  # a bar that is missing is explained
+                        missing += 1
                         panel.text(at, 0, "not measured", rotation=90, fontsize=5, va="bottom")
                     else:
-                        label = " ".join(flags) or "none of them" if x == 0 else None
-                        panel.bar(at, figure["value"], width, color=colours[i], label=label)
+                        panel.bar(at, figure["value"], width, color=colours[i])
             panel.axhline(1, color="black", linewidth=0.8)
-            panel.set_xticks(range(len(methods)), list(methods), fontsize=8)
+            panel.set_xticks(range(len(METHODS)), METHODS, fontsize=8)
+            panel.set_xlim(-0.6, len(METHODS) - 0.4)
             panel.set_title(f"{size}, requests {'inline' if inline else 'issued by the polling pool'}", fontsize=9)
             panel.set_ylabel("messages per second, MPI_Testsome = 1", fontsize=8)
-    handles, labels = panels[0][0].get_legend_handles_labels()
-    fig.legend(handles, labels, loc="lower center", ncol=5, fontsize=7, title="other flags", title_fontsize=7)
+    fig.legend([plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours],
+               [" ".join(flags) or "none of them" for flags in COMBINATIONS], loc="lower center", ncol=5, fontsize=7, title="other flags", title_fontsize=7)
     fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\n" + (
-        f"{missing} bars are missing: they were not measured" if missing else
-        "no bar is missing: every mode ends at every message size; bypass stands in the place of inline-completion"),
+        f"bars that are missing: {missing}; they were not measured" if missing else
+        "no bar is missing: every mode ends at these message sizes; bypass stands in the place of inline-completion"),
         fontsize=9)
     fig.get_layout_engine().set(rect=(0, 0.1, 1, 0.9))
     fig.savefig(path, dpi=150)
