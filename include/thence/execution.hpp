@@ -24,6 +24,8 @@
 #elif defined(THENCE_USE_STDEXEC)
 #if !__has_include(<stdexec/execution.hpp>)
 #error "THENCE_USE_STDEXEC is defined, but <stdexec/execution.hpp> is not found: add stdexec's include directory (-I)"
+#elif !__has_include(<exec/split.hpp>)
+#error "THENCE_USE_STDEXEC is defined, but this stdexec is too old: 26.05 or later is needed"
 #endif
 #define THENCE_EXECUTION_IS_STDEXEC 1
 #if __has_include(<stdexec/__detail/__task.hpp>) // since 2026 what runs a task must say where it starts
