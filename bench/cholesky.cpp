@@ -88,6 +88,7 @@ void both(measure::work &work) {
     const std::vector<double> &base =
         measure::median_of(on_tall).value < measure::median_of(on_flat).value ? on_tall : on_flat;
     std::vector<double> ratios;
+    ratios.reserve(base.size());
     for (std::size_t i = 0; i < base.size(); ++i)
         ratios.push_back(base[i] / ours[i]);
     work.result("ratio", measure::median_of(ratios).value);

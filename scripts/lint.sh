@@ -40,11 +40,18 @@ run_format() {
 # clang-tidy's driver wants the compilation database of a configured build; only GCC flags that Clang lacks are dropped.
 # GCC's own headers come last: omp.h is among them, and not every Clang brings one. Its attribute with arguments is news
 # to Clang.
+# The newest clang-tidy: that of Clang 14 does not compile the senders.
+tidy_command() {
+    for command in clang-tidy-{22,21,20,19} clang-tidy; do
+        command -v "$command" && return
+    done
+    echo clang-tidy
+}
 run_tidy() {
     cmake --preset release >build/lint-configure.log 2>&1 || { cat build/lint-configure.log; return 1; }
     sources | grep -E '\.(c|cpp)$' | grep -vE '^tests/package/consumer/' | while read -r file; do
         grep -qF "\"$PWD/$file\"" build/release/compile_commands.json && echo "$file"
-    done | xargs -r -P "$jobs" -n 1 clang-tidy -p build/release --quiet --extra-arg=-Wno-unknown-warning-option \
+    done | xargs -r -P "$jobs" -n 1 "$(tidy_command)" -p build/release --quiet --extra-arg=-Wno-unknown-warning-option \
         '--extra-arg=-D__malloc__(...)=__malloc__' --extra-arg="-idirafter$(gcc -print-file-name=include)" 2> >(
         grep -vE '^[0-9]+ warnings? |^Suppressed |^Use -header-filter' >&2)
 }

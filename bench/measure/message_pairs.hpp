@@ -26,8 +26,8 @@ inline void raw_pairs(work &work) {
         std::array<MPI_Request, std::size_t{2} * batch> requests;
         for (long i = 0; i < iterations; ++i) {
             for (int k = 0; k < batch; ++k) {
-                MPI_Irecv(m.in[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2U * k]);
-                MPI_Isend(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[2U * k + 1]);
+                MPI_Irecv(m.in[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[std::size_t{2} * k]);
+                MPI_Isend(m.out[k].data(), bytes, MPI_BYTE, 0, k, MPI_COMM_SELF, &requests[std::size_t{2} * k + 1]);
             }
             MPI_Waitall(2 * batch, requests.data(), MPI_STATUSES_IGNORE);
         }

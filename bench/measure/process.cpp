@@ -35,7 +35,9 @@ pipe_ends make_pipe() {
                          int failed) {
     setpgid(0, 0);
     const int nothing = open("/dev/null", O_RDONLY);
-    dup2(nothing, STDIN_FILENO);
+    if (nothing >= 0) {
+        dup2(nothing, STDIN_FILENO);
+    }
     dup2(out, STDOUT_FILENO);
     if (err >= 0) {
         dup2(err, STDERR_FILENO);

@@ -159,11 +159,13 @@ struct findings {
 inline findings run_jobs(measure::session &session, const std::vector<std::string> &modes, int bytes, int iterations,
                          int jobs) {
     std::vector<measure::numbers> told;
+    told.reserve(static_cast<std::size_t>(jobs));
     for (int i = 0; i < jobs; ++i)
         told.push_back(session.together(
             ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}}));
     const auto each_of = [&](const std::string &name) {
         std::vector<double> values;
+        values.reserve(told.size());
         for (const measure::numbers &job : told)
             values.push_back(job.at(name));
         return values;

@@ -96,8 +96,8 @@ inline bool may_cancel(MPI_Request request, bool) noexcept {
 inline bool completes_openly(const char *component) noexcept {
     constexpr std::size_t framework = 40;
     constexpr std::size_t name = 84;
-    return component != nullptr && std::strncmp(component + framework, "pml", 32) == 0 &&
-           std::strncmp(component + name, "ob1", 64) == 0;
+    return component != nullptr && std::memcmp(component + framework, "pml", sizeof "pml") == 0 &&
+           std::memcmp(component + name, "ob1", sizeof "ob1") == 0;
 }
 
 // Null if every field behaves as described, else one sentence that says what did not.
