@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The target `programs`: every library, program and man page a user gets, and no test. `make build` and `make demo` build it.
+# The target `programs`: every library, program and man page a user gets, and no test. `make build` and `make demo` build
+# it.
 function(thence_collect_programs directory result)
   get_property(targets DIRECTORY ${directory} PROPERTY BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)

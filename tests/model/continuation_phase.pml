@@ -42,8 +42,7 @@ inline run_it() {
 /* The operation may complete while it is being attached. */
 active proctype completer() {
     if
-    :: queued = true
-    :: word != attached -> queued = true
+    :: queued = true /* whatever the word is */
 #ifndef PLAIN_RUN
     :: atomic { word == attached -> word = free };
 #else

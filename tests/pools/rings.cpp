@@ -19,7 +19,7 @@ TEST_P(ring_in, ends_at_every_message_size) {
     }
 }
 
-// As many rings in flight as in the paper, whose blocking methods deadlock then.
+// As many rings in flight as in the paper, whose blocking methods with inline requests deadlock then.
 TEST_P(ring_in, ends_with_all_rings_in_flight) {
     if (ranks() == 4)
         GTEST_SKIP() << "the same with 2 ranks";

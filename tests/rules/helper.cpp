@@ -67,7 +67,7 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     world.while_cancelling = nullptr;
 }
 
-// There it holds what thence_cancel() waits for.
+// There the helper holds what thence_cancel() waits for.
 TEST_P(helper, runs_no_callback_in_the_middle_of_mpis_progress) {
     cr any(THENCE_CR_ANY_THREAD | THENCE_CR_IN_COMPLETION);
     cr application(THENCE_CR_IN_COMPLETION);
