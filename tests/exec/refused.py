@@ -4,7 +4,8 @@
 
 PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its second
 line. With -DMENDED it must compile, so it is refused for its fault and for nothing else. With a line `// errors: N`
-there may be N errors at most: the message must not drown in what follows from it.
+there may be N errors at most: the message must not drown in what follows from it. Clang may have one more: it goes on with
+the call that a failed assertion inside a constraint has refused.
 """
 
 import re
@@ -38,7 +39,7 @@ def main():
     if not re.search(found.group(1), " ".join(refused.stderr.split())):
         sys.exit(f"{program}: refused, but not with `{found.group(1)}`:\n{refused.stderr}")
     errors = len(re.findall(r"\berror: ", refused.stderr))
-    if most and errors > int(most.group(1)):
+    if most and errors > int(most.group(1)) + ("clang" in compiler):
         sys.exit(f"{program}: refused with {errors} errors:\n{refused.stderr}")
 
 
