@@ -59,8 +59,10 @@ static void create_tasks(int rank, int size, MPI_Request cr) {
 static int count_wrong(int rank, int size) {
     int total = size * local, wrong = 0;
     unsigned *ring[2] = {malloc((size_t)total * sizeof(unsigned)), malloc((size_t)total * sizeof(unsigned))};
-    if (ring[0] == NULL || ring[1] == NULL)
+    if (ring[0] == NULL || ring[1] == NULL) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        return total;
+    }
     for (int i = 0; i < total; ++i)
         ring[0][i] = first_value(i);
     for (int step = 0; step < steps; ++step)

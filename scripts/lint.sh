@@ -40,7 +40,7 @@ run_format() {
 # clang-tidy's driver wants the compilation database of a configured build; only GCC flags that Clang lacks are dropped.
 # GCC's own headers come last: omp.h is among them, and not every Clang brings one. Its attribute with arguments is news
 # to Clang.
-# The newest clang-tidy: that of Clang 14 does not compile the senders.
+# The newest clang-tidy: before 19 it does not compile the senders.
 tidy_command() {
     for command in clang-tidy-{22,21,20,19} clang-tidy; do
         command -v "$command" && return

@@ -20,6 +20,10 @@ has_package() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -
 has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
 has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
 has_clang() { compgen -c clang++ | grep -qxE 'clang\+\+(-[0-9]+)?'; }
+has_clang_tidy() { # 19 or newer
+    compgen -c clang-tidy | grep -qxE 'clang-tidy-(19|2[0-9])' ||
+        { has_command clang-tidy && ! clang-tidy --version | grep -q 'version 1[0-8]\.'; }
+}
 has_clang_openmp() { compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null; }
 has_openblas() { compgen -G '/usr/lib/*/libopenblas.so' >/dev/null || compgen -G '/usr/local/lib*/libopenblas.so' >/dev/null; }
 has_cmake() {
@@ -56,7 +60,7 @@ bench|has_openblas|?libopenblas-dev|kernels of the benchmark cholesky
 bench|has_python numpy|python3-numpy|figures
 bench|has_python matplotlib|python3-matplotlib|figures
 lint|has_command clang-format|clang-format|layout of the sources
-lint|has_command clang-tidy|clang-tidy|static checks
+lint|has_clang_tidy|clang-tidy-19/clang-tidy|static checks
 lint|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 docs|has_python markdown|python3-markdown|turns the guide into HTML
 docs|has_command groff|groff|checks the man pages

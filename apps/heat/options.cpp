@@ -66,9 +66,7 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
                "\nExit status: 0 done, 1 failure, 2 wrong usage or configuration, 3 the field differs.");
     try {
         app.parse(argc, argv);
-        if (!size.empty())
-            o.size = parse_size(size);
-        if (!size.empty() && !o.size)
+        if (!size.empty() && !(o.size = parse_size(size)))
             throw CLI::ValidationError("--size",
                                        "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
     } catch (const CLI::ParseError &e) {

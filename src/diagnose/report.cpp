@@ -207,6 +207,7 @@ std::string describe_running(std::uint64_t now, long &running) {
 
 std::vector<group> oldest_first(const picture &all) {
     std::vector<group> sorted;
+    sorted.reserve(all.groups.size());
     for (const auto &entry : all.groups) {
         sorted.push_back(entry.second);
     }

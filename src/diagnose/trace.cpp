@@ -104,6 +104,7 @@ public:
             texts_.try_emplace({callback(*t.r), false});
         }
         std::vector<address> wanted;
+        wanted.reserve(texts_.size());
         for (const auto &entry : texts_) {
             wanted.push_back({entry.first.first, entry.first.second});
         }

@@ -138,7 +138,7 @@ void both_allreduce(job &mine) {
 void both_big_bcast(job &mine) {
     std::fill(mine.big.begin(), mine.big.end(), static_cast<char>(42));
     MPI_Bcast(mine.big.data(), static_cast<int>(mine.big.size()), MPI_CHAR, 1, mine.comm);
-    mine.got = mine.big.back();
+    mine.got = static_cast<unsigned char>(mine.big.back());
 }
 void both_comm_dup(job &mine) {
     MPI_Comm copy = MPI_COMM_NULL;
@@ -160,7 +160,7 @@ void inside_mrecv(job &mine) {
     MPI_Mrecv(mine.big.data(), static_cast<int>(mine.big.size()), MPI_CHAR, &message, &status);
     EXPECT_EQ(MPI_MESSAGE_NULL, message);
     EXPECT_EQ(inner_tag, status.MPI_TAG);
-    mine.got = mine.big.back();
+    mine.got = static_cast<unsigned char>(mine.big.back());
 }
 void answer_big_recv(job &mine) {
     std::fill(mine.big.begin(), mine.big.end(), static_cast<char>(42));
@@ -175,7 +175,7 @@ void both_sendrecv_replace(job &mine) {
                          inner_tag, mine.comm, &status);
     EXPECT_EQ(1 - rank, status.MPI_SOURCE);
     EXPECT_EQ(rank == 0 ? 42 : 41, mine.big.front());
-    mine.got = mine.big.back();
+    mine.got = static_cast<unsigned char>(mine.big.back());
 }
 void inside_bsend(job &mine) {
     std::vector<char> buffer(mine.big.size() + MPI_BSEND_OVERHEAD);
@@ -262,7 +262,7 @@ void both_files(job &mine) {
     MPI_File file = MPI_FILE_NULL;
     MPI_File_open(mine.comm, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     MPI_File_set_size(file, 8);
-    MPI_File_write_at_all(file, 4 * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_write_at_all(file, MPI_Offset{4} * rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
     MPI_File_sync(file);
     MPI_Barrier(mine.comm);
     MPI_File_read_at_all(file, 4 - 4 * rank, &mine.got, 1, MPI_INT, MPI_STATUS_IGNORE);
