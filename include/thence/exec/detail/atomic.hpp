@@ -16,7 +16,7 @@ enum class order : int {
     acq_rel = __ATOMIC_ACQ_REL,
 };
 
-/** A word that several threads read and write. */
+/** A word that several threads read and write: an integer or a pointer, since Clang's builtins take no enumeration. */
 template <class T> class atomic {
 public:
     constexpr atomic(T value = T()) noexcept : value_(value) {} // NOLINT(google-explicit-constructor)
