@@ -6,6 +6,7 @@
 
 #include <exec/static_thread_pool.hpp>
 
+#include <cstddef>
 #include <cstdlib>
 #include <iostream>
 #include <numeric>
@@ -33,7 +34,7 @@ auto exchange(const ring &where, std::vector<double> &out, std::vector<double> &
 
 // On the pool, in four parts at once.
 auto sum(auto pool, const std::vector<double> &block) {
-    const auto part = [&block, pool](int i) {
+    const auto part = [&block, pool](std::ptrdiff_t i) {
         return ex::schedule(pool) | ex::then([&block, i] {
                    const auto first = block.begin() + i * (elements / 4);
                    return std::accumulate(first, first + elements / 4, 0.0);
@@ -52,6 +53,7 @@ int main(int argc, char **argv) {
     {
         const thence::communicator world = thence::communicator::world().duplicate();
         const int size = world.size();
+        // NOLINTNEXTLINE(clang-analyzer-core.DivideZero): a communicator has a rank
         const ring where{world.get(), (world.rank() + size - 1) % size, (world.rank() + 1) % size};
         exec::static_thread_pool threads(2);
         const auto pool = threads.get_scheduler();
