@@ -146,8 +146,10 @@ TEST_F(places, schedulers_compare_and_tell_where_they_complete) {
 TEST_F(places, a_scheduled_task_that_was_stopped_does_not_run) {
     bool ran = false;
     auto never = ex::schedule(pools.workers()) | ex::then([&] { ran = true; });
-    const auto stops = []() -> ex::task<> { co_await ex::just_stopped(); };
-    EXPECT_FALSE(pools.sync_wait(ex::when_all(stops(), std::move(never))).has_value());
+    ex::inplace_stop_source source;
+    source.request_stop();
+    const auto stopped = ex::prop{ex::get_stop_token, source.get_token()};
+    EXPECT_FALSE(pools.sync_wait(ex::write_env(std::move(never), stopped)).has_value());
     EXPECT_FALSE(ran);
 }
 
