@@ -30,7 +30,7 @@ build: ## build the release preset; the command is build/release/bin/thence
 	scripts/setup.sh build
 	$(build_programs)
 
-test: ## all tests on the MPI in PATH, the core tests on every other MPI, senders with Clang too
+test: ## all tests on the MPI in PATH, the core tests on every other MPI, senders with Clang and on stdexec too
 	scripts/setup.sh test
 	scripts/run_tests.py --jobs $(JOBS)
 

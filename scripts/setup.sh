@@ -21,7 +21,7 @@ has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
 has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
 has_clang() { compgen -c clang++ | grep -qxE 'clang\+\+(-[0-9]+)?'; }
 has_clang_tidy() { # 19 or newer
-    compgen -c clang-tidy | grep -qxE 'clang-tidy-(19|2[0-9])' ||
+    compgen -c clang-tidy | grep -qxE 'clang-tidy-(19|20|21|22)' ||
         { has_command clang-tidy && ! clang-tidy --version | grep -q 'version 1[0-8]\.'; }
 }
 has_clang_openmp() { compgen -G '/usr/lib/llvm-*/lib/libomp.so' >/dev/null; }

@@ -43,7 +43,7 @@ bool figure::passed() const {
 }
 
 bool figure::doubtful() const {
-    return !passed() && found.low <= bar && bar <= found.high;
+    return kind != bar_kind::none && found.low < bar && bar < found.high;
 }
 
 bool report::passed() const {

@@ -35,7 +35,7 @@ struct figure {
     std::string note = {};    // what else a reader has to know, as what this machine allows
 
     bool passed() const;
-    bool doubtful() const; // not passed, though some repetitions would have: the machine may have been busy
+    bool doubtful() const; // some repetitions pass and others do not: the machine may have been busy
 };
 
 struct report {

@@ -96,7 +96,7 @@ template <class S, class R> class timeout_operation final : timer {
             return {self->source_.get_token(), ex::get_env(self->receiver_)};
         }
     };
-    using asker = unsigned char; // in an atomic word, so no enumeration
+    using asker = unsigned char; // no enumeration: Clang has no atomic builtins for those
     static constexpr asker nobody = 0, deadline = 1, receiver = 2;
 
     struct on_stop {

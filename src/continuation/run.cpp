@@ -6,7 +6,6 @@
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
-#include <algorithm>
 #include <climits>
 
 namespace thence::continuation {

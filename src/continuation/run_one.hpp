@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Running one continuation, from its complete operations to its callback, and giving it back. Inline, as all of it
-// stands between a message and its answer.
+// Running one continuation, from its complete operations to its callback, and giving it back. What stands between a
+// message and its answer is inline; all else is in run_one.cpp.
 #pragma once
 
 #include "continuation/interposing.hpp"
@@ -53,7 +53,7 @@ inline int invoke(const continuation &c, signature form, int error) noexcept {
 }
 
 // `error`: of its operations. `result`: of its callback.
-void note_failure(const continuation &c, int error, int result);
+__attribute__((noinline)) void note_failure(const continuation &c, int error, int result);
 
 constexpr control_word pushed_single(signature form) noexcept {
     return {phase::attached, form, control_word::single | control_word::pushed};
@@ -64,7 +64,7 @@ constexpr control_word polled_single(signature form) noexcept {
 }
 
 // Everything but the most common kinds. `kind` is what take_control() found.
-void run_other(continuation &c, control_word kind) noexcept;
+__attribute__((noinline)) void run_other(continuation &c, control_word kind) noexcept;
 
 // Runs one, and gives all of it back but its CR's reference. Its thread is in a running_scope.
 //
@@ -91,8 +91,8 @@ void run_other(continuation &c, control_word kind) noexcept;
     continuations.give_one_of_many(this_thread.stock, &c);
 }
 
-// The same outside of a loop over a queue (run.cpp), but for its CR's reference: held() is zero outside of that and
-// stays so. It is counted as completed after that reference is given back, see thence_stats().
+// The same but for its CR's reference, where no loop runs a queue (see run.cpp): held() is zero there and stays so. It
+// is counted as completed after that reference is given back, see thence_stats().
 [[gnu::always_inline]] inline void run_alone(continuation &c, continuation_request *cr) noexcept {
     this_thread.current = cr;
     run_one(c);
@@ -130,6 +130,6 @@ void discard(continuation &c) noexcept;
 // Else nothing has happened.
 bool run_in_completion(continuation &c) noexcept;
 // What remains to be done of those, when MPI's progress is over.
-void give_back_completed() noexcept;
+__attribute__((noinline)) void give_back_completed() noexcept;
 
 } // namespace thence::continuation

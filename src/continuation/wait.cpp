@@ -5,6 +5,8 @@
 #include "continuation/standstill.hpp"
 #include "mpi/calls.hpp"
 
+#include <climits>
+
 namespace thence::continuation {
 
 namespace {

@@ -165,39 +165,35 @@ TEST(alone, high_priority_goes_first) {
 }
 
 // The poll of yield-while may run callbacks of other operations, by way of MPI's progress: here those of messages from
-// another rank. It stays a place where nothing may wait, and where no task begins.
+// another rank. It stays a place where nothing may wait.
 TEST(alone, a_callback_in_a_poll_leaves_it_a_poll) {
     thence::pools pools({.workers = 0});
     int rank = 0;
     int size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
+    if (size == 1)
+        GTEST_SKIP() << "a message to oneself comes outside of polls";
     const int next = (rank + 1) % size;
     const int before = (rank + size - 1) % size;
     const thence::mode in_callback = thence::parse_mode("continuation,inline-request,inline-completion");
-    for (const char *mode : {"yield-while,inline-request,inline-completion", "yield-while,inline-request,bypass"}) {
-        const bool is_task = thence::parse_mode(mode).bypass;
-        for (int round = 0; round < 100; ++round) {
-            int in = 0;
-            int first = 0;
-            const int out = 7;
-            auto polled = ex::just(&in, 1, MPI_INT, 0, 31, MPI_COMM_SELF) |
-                          pools.transform_mpi(MPI_Irecv, thence::parse_mode(mode), thence::uncancellable) |
-                          ex::then([&](auto &&...) {
-                              EXPECT_EQ(thence::detail::completing, is_task ? 0U : 1U);
-                              if (is_task)
-                                  pools.sync_wait(ex::just());
-                              else
-                                  EXPECT_THROW(pools.sync_wait(ex::just()), std::logic_error);
-                          });
-            auto called = ex::just(&first, 1, MPI_INT, before, 32, MPI_COMM_WORLD) |
-                          pools.transform_mpi(MPI_Irecv, in_callback) |
-                          ex::then([&](auto &&...) { MPI_Send(&out, 1, MPI_INT, 0, 31, MPI_COMM_SELF); });
-            auto sent = ex::just(&out, 1, MPI_INT, next, 32, MPI_COMM_WORLD) | pools.transform_mpi(MPI_Isend) |
-                        ex::then([](auto &&...) {});
-            pools.sync_wait(ex::when_all(std::move(polled), std::move(called), std::move(sent)));
-            EXPECT_EQ(in, out);
-        }
+    const thence::mode in_poll = thence::parse_mode("yield-while,inline-request,inline-completion");
+    for (int round = 0; round < 100; ++round) {
+        int in = 0;
+        int first = 0;
+        const int out = 7;
+        auto polled = ex::just(&in, 1, MPI_INT, 0, 31, MPI_COMM_SELF) |
+                      pools.transform_mpi(MPI_Irecv, in_poll, thence::uncancellable) | ex::then([&](auto &&...) {
+                          EXPECT_EQ(thence::detail::completing, 1U);
+                          EXPECT_THROW(pools.sync_wait(ex::just()), std::logic_error);
+                      });
+        auto called = ex::just(&first, 1, MPI_INT, before, 32, MPI_COMM_WORLD) |
+                      pools.transform_mpi(MPI_Irecv, in_callback) |
+                      ex::then([&](auto &&...) { MPI_Send(&out, 1, MPI_INT, 0, 31, MPI_COMM_SELF); });
+        auto sent = ex::just(&out, 1, MPI_INT, next, 32, MPI_COMM_WORLD) | pools.transform_mpi(MPI_Isend) |
+                    ex::then([](auto &&...) {});
+        pools.sync_wait(ex::when_all(std::move(polled), std::move(called), std::move(sent)));
+        EXPECT_EQ(in, out);
     }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring benchmark ends and its messages are right in every mode at every message size. In pika every blocking method
-// with inline requests deadlocks it at 128 KiB, and at 8 KiB: above the eager limit.
+// The ring benchmark ends and its messages are right in every mode of normal priority, below and above the eager limit.
+// In pika every blocking method with inline requests deadlocks it at 128 KiB, and at 8 KiB.
 #include "all_modes.hpp"
 #include "ring/by_senders.hpp"
 #include "ring/by_testsome.hpp"

@@ -77,7 +77,7 @@ TEST_F(slow_tasks, are_named_for_where_they_are_written) {
     EXPECT_EQ(place_of("f() [with What = a<b>]"), "a<b>]");
     EXPECT_EQ(place_of("f() [with What = a<s<<lambda closure object>stdexec::<lambda()>()>, d()::<lambda()> >]"),
               "d()");
-    EXPECT_EQ(place_of("f() [What = a<s<(lambda at include/stdexec/a.hpp:1:2){}>, (lambda at x.cpp:3:5)>]"),
+    EXPECT_EQ(place_of("f() [What = a<s<(lambda at include/stdexec/__detail/a.hpp:1:2){}>, (lambda at x.cpp:3:5)>]"),
               "lambda at x.cpp:3:5");
 }
 

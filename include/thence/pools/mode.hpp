@@ -126,8 +126,8 @@ inline std::string to_string(const mode &of) {
 }
 
 /** @brief The mode of pools that are made without one: `THENCE_MODE` if it is set, else
- *         `continuation,inline-request`: no mode whose continuations may do anything measured faster by more than runs
- *         differ (see docs/guide/pools.md, and `thence bench ring_default`).
+ *         `continuation,inline-request`: no other mode whose continuations may do anything measured clearly
+ *         faster (see docs/guide/pools.md, and `thence bench ring_default`).
  *  @throws std::invalid_argument if `THENCE_MODE` is no mode. */
 inline mode default_mode() {
     const char *wanted = std::getenv("THENCE_MODE");

@@ -44,10 +44,11 @@ inline std::string_view place_of(std::string_view function) noexcept {
     constexpr auto none = std::string_view::npos;
     for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1))
         if (const auto place = function.substr(at + 1, function.find(')', at) - at - 1);
-            place.find("/stdexec/") == none)
+            place.find("/stdexec/__detail/") == none)
             return place;
     for (auto end = function.find("::<lambda("); end != none; end = function.find("::<lambda(", end + 1))
-        if (const auto place = scope_of_lambda(function, end); !place.ends_with("stdexec"))
+        if (const auto place = scope_of_lambda(function, end);
+            !place.ends_with("stdexec") && !place.starts_with("stdexec::"))
             return place;
     const auto at = function.find("What = ");
     return function.substr(at == none ? 0 : at + 7, 200);

@@ -114,8 +114,8 @@ private:
 
 inline constinit continuation_requests sender_requests;
 
-/** In how many completions of senders this thread is: in one that a poll runs there may be others, of continuations
- *  that MPI's progress runs. In any of them it must not wait (see sync_wait). */
+/** In how many completions of senders this thread is. They nest: a poll may let MPI's progress run callbacks of others.
+ *  In any of them it must not wait (see sync_wait). */
 inline constinit thread_local unsigned completing = 0;
 
 struct completing_scope {
