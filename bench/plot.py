@@ -127,7 +127,8 @@ def draw_modes(benchmark, path):
             panel.set_title(f"{size}, requests {'inline' if inline else 'issued by the polling pool'}", fontsize=9)
             panel.set_ylabel("messages per second, MPI_Testsome = 1", fontsize=8)
     fig.legend([plt.Rectangle((0, 0), 1, 1, color=colour) for colour in colours],
-               [" ".join(flags) or "none of them" for flags in COMBINATIONS], loc="lower center", ncol=5, fontsize=7, title="other flags", title_fontsize=7)
+               [" ".join(flags) or "none of them" for flags in COMBINATIONS], loc="lower center", ncol=5,
+               fontsize=7, title="other flags", title_fontsize=7)
     fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\n" + (
         f"bars that are missing: {missing}; they were not measured" if missing else
         "no bar is missing: every mode ends at these message sizes; bypass stands in the place of inline-completion"),

@@ -11,6 +11,10 @@
 #
 #   thence_command_test(name COMMAND ... [LABELS ...] [TIMEOUT s])   any other command as a test.
 #
+#   thence_refused_tests(label [MPI] [INCLUDES folder ...])
+#     One test per program in refused/ beside the caller: it must not compile (see tests/exec/refused.py). MPI: it sees MPI's
+#     header; INCLUDES: folders besides.
+#
 # SOURCES default to name.cpp. A test that exits with 77 counts as skipped. Label `core` marks the tests that every MPI
 # of the matrix runs; the build target tests_LABEL builds exactly the programs that `ctest -L LABEL` needs.
 
@@ -110,4 +114,30 @@ function(thence_command_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "COMMAND;LABELS")
   add_test(NAME ${name} COMMAND ${arg_COMMAND})
   thence_test_properties(${name} "${arg_TIMEOUT}" ${arg_LABELS})
+endfunction()
+
+function(thence_refused_tests label)
+  if(NOT THENCE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MPI" "" "INCLUDES")
+  find_package(Python3 COMPONENTS Interpreter)
+  set(flags ${arg_INCLUDES})
+  if(arg_MPI)
+    list(PREPEND flags ${MPI_C_INCLUDE_DIRS})
+  endif()
+  list(REMOVE_ITEM flags ${CMAKE_CXX_IMPLICIT_INCLUDE_DIRECTORIES})
+  list(TRANSFORM flags PREPEND "-isystem")
+  if(arg_MPI)
+    foreach(definition IN LISTS THENCE_MPI_DEFINITIONS)
+      list(APPEND flags -D${definition})
+    endforeach()
+  endif()
+  file(GLOB refused CONFIGURE_DEPENDS refused/*.cpp)
+  foreach(file IN LISTS refused)
+    cmake_path(GET file STEM name)
+    thence_command_test(${label}_refused_${name} LABELS ${label} TIMEOUT 120 COMMAND ${Python3_EXECUTABLE} -B
+                        ${PROJECT_SOURCE_DIR}/tests/exec/refused.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/include
+                        ${file} ${flags})
+  endforeach()
 endfunction()
