@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The commands of this project; `make help` lists them. Each installs what it needs first (scripts/setup.sh).
+# The commands of this project; `make help` lists them. `deps`, and those that call it, install packages through apt;
+# `build` installs nothing.
 .DEFAULT_GOAL := help
-.PHONY: help demo build test test-matrix test-sanitize lint docs bench clean
+.PHONY: help demo deps build test test-matrix test-sanitize lint docs bench clean
 
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
@@ -16,42 +17,48 @@ endif
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
+# What `make deps` installs packages for: any of build, demo, test, lint, docs, bench.
+FOR ?= build
+
 define build_programs
 	cmake --preset release
 	cmake --build --preset release --target programs --parallel $(JOBS)
 endef
 
 demo: ## build, run the demonstration, leave its figures and report in build/demo
-	scripts/setup.sh build demo
+	$(MAKE) deps FOR="build demo"
 	$(build_programs)
 	scripts/demo.sh build/release build/demo
 
-build: ## build the release preset; the command is build/release/bin/thence
-	scripts/setup.sh build
+deps: ## install what is missing for FOR="build" (or demo, test, lint, docs, bench) through apt
+	scripts/setup.sh $(FOR)
+
+build: ## build the release preset; the command is build/release/bin/thence; installs nothing
+	scripts/setup.sh --check build
 	$(build_programs)
 
 test: ## all tests on the MPI in PATH, the core tests on every other MPI, senders with Clang and on stdexec too
-	scripts/setup.sh test
+	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS)
 
 test-matrix: ## all tests on every MPI
-	scripts/setup.sh test
+	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) --full
 
 test-sanitize: ## tests on the fake MPI with address, undefined-behaviour and thread sanitizers
-	scripts/setup.sh test
+	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) asan tsan
 
 lint: ## layout, static checks, include directions, public headers alone
-	scripts/setup.sh build lint
+	$(MAKE) deps FOR="build lint"
 	scripts/lint.sh
 
 docs: ## man pages and API reference in build/docs
-	scripts/setup.sh docs
+	$(MAKE) deps FOR=docs
 	"$$(scripts/python_with.sh markdown)" scripts/make_docs.py --output build/docs
 
 bench: ## benchmarks with their figures in build/bench
-	scripts/setup.sh bench
+	$(MAKE) deps FOR=bench
 	$(build_programs)
 	mkdir -p build/bench
 	env $$(grep '^[A-Z]' cmake/test_environment.txt) \

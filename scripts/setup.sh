@@ -10,14 +10,23 @@ usage() {
 usage: scripts/setup.sh [--check] [build] [demo] [test] [lint] [docs] [bench]
 
 Makes sure that the packages for the named purposes (default: build) are installed. Installs through apt, with sudo
-unless root. --check only reports, and exits with 1 if anything is missing.
+unless root. --check installs nothing: it lists what is missing and exits with 1 if a required package is.
 EOF
 }
 
 # Each probe says whether the thing is there, however it was installed.
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_package() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
-has_header() { [ -e "/usr/include/$1" ] || [ -e "/usr/local/include/$1" ]; }
+has_header() { # where the compiler and CMake look
+    local folder
+    local -a folders prefixes
+    IFS=: read -r -a folders <<<"${CPATH-}:${CPLUS_INCLUDE_PATH-}"
+    IFS=':;' read -r -a prefixes <<<"${CMAKE_PREFIX_PATH-}"
+    for folder in /usr/include /usr/local/include ${folders[@]+"${folders[@]}"} ${prefixes[@]+"${prefixes[@]/%//include}"}; do
+        [ -z "$folder" ] || [ ! -e "$folder/$1" ] || return 0
+    done
+    return 1
+}
 has_python() { scripts/python_with.sh "$1" >/dev/null 2>&1; }
 has_clang() { compgen -c clang++ | grep -qxE 'clang\+\+(-[0-9]+)?'; }
 has_clang_tidy() { # 19 or newer
@@ -30,7 +39,8 @@ has_cmake() {
     has_command cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9.]*//gp')" | sort -V | head -n 1)" = 3.25 ]
 }
 
-# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: without it some tests are skipped, or a benchmark is left out, that is all.
+# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: optional: without it tests are skipped, or
+# the programs that need it are left out.
 table() {
     cat <<'EOF'
 build|has_command g++|g++|the library is C++20
@@ -39,8 +49,8 @@ build|has_cmake|cmake|build system, 3.25 or newer
 build|has_command mpicc|libopenmpi-dev openmpi-bin|an MPI: Open MPI 4.1, unless an mpicc is in PATH already
 build|has_header CLI/CLI.hpp|libcli11-dev|command line of the programs
 build|has_header nlohmann/json.hpp|nlohmann-json3-dev|figures of the benchmarks as JSON
-build|has_header tbb/version.h|libtbb-dev|oneTBB adapter
-build|has_header boost/fiber/all.hpp|libboost-fiber-dev libboost-context-dev|fiber adapter
+build|has_header tbb/version.h|?libtbb-dev|oneTBB adapter, pools of senders
+build|has_header boost/fiber/all.hpp|?libboost-fiber-dev ?libboost-context-dev|fiber adapter
 demo|has_python numpy|python3-numpy|checks and plots of the demo
 demo|has_python matplotlib|python3-matplotlib|plots of the demo
 test|has_package libgtest-dev|libgtest-dev|GoogleTest
@@ -78,6 +88,7 @@ for argument; do
     esac
 done
 purposes=${purposes:-build}
+purposes=${purposes# }
 case $purposes in *demo* | *test* | *bench*) purposes="build $purposes" ;; esac
 
 missing=()
@@ -86,9 +97,11 @@ while IFS='|' read -r purpose probe packages why; do
     if ! $probe; then
         for package in $packages; do
             case " ${missing[*]-} " in *" $package "*) continue ;; esac
-            has_package "$package" && continue
+            has_package "${package#\?}" && continue
             missing+=("$package")
-            printf 'setup: missing %-20s %s\n' "${package#\?}" "$why"
+            optional=
+            case $package in \?*) optional=' (optional)' ;; esac
+            printf 'setup: missing %-20s %s%s\n' "${package#\?}" "$why" "$optional"
         done
     fi
 done < <(table)
@@ -96,13 +109,17 @@ done < <(table)
 if [ ${#missing[@]} -eq 0 ]; then
     exit 0
 fi
-if [ -n "$check_only" ]; then
-    exit 1
-fi
 required=()
 for package in "${missing[@]}"; do
     case $package in \?*) ;; *) required+=("$package") ;; esac
 done
+if [ -n "$check_only" ]; then
+    [ ${#required[@]} -gt 0 ] || exit 0
+    for_these=
+    [ "$purposes" = build ] || for_these=" FOR=\"$purposes\""
+    echo "setup: required packages are missing; this command installs them: make deps$for_these" >&2
+    exit 1
+fi
 # Nothing stops for what can be done without; its tests say that they were skipped.
 give_up() {
     echo "setup: $1" >&2
