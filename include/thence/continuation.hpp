@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_CONTINUATION_HPP
 #define THENCE_CONTINUATION_HPP
+#if __cplusplus < 202002L
+#error "thence/continuation.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file continuation.hpp
  *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and
@@ -131,4 +134,5 @@ template <class Condition> void progress_until(Condition &&condition) {
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_ERROR_HPP
 #define THENCE_ERROR_HPP
+#if __cplusplus < 202002L
+#error "thence/error.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file error.hpp
  *  @brief The exception that an MPI error becomes in C++. */
@@ -106,4 +109,5 @@ inline int first_error(int reported, std::span<const MPI_Status> statuses) noexc
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXECUTION_HPP
 #define THENCE_EXECUTION_HPP
+#if __cplusplus < 202002L
+#error "thence/execution.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file execution.hpp
  *  @brief The senders that a program uses, whoever implements them, as `thence::ex`.
@@ -78,4 +81,5 @@ namespace ex = exec;
 
 #endif
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_HPP
 #define THENCE_POOLS_HPP
+#if __cplusplus < 202002L
+#error "thence/pools.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file pools.hpp
  *  @brief Pools of oneTBB for senders over MPI: workers that run what follows an operation, and a thread that polls.
@@ -148,4 +151,5 @@ private:
 
 } // namespace thence
 
+#endif // C++20
 #endif

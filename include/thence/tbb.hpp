@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_TBB_HPP
 #define THENCE_TBB_HPP
+#if __cplusplus < 202002L
+#error "thence/tbb.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file tbb.hpp
  *  @brief oneTBB: suspend a task until MPI operations are complete, and a task group that counts them. C++20.
@@ -353,4 +356,5 @@ private:
 
 } // namespace thence::onetbb
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_TIMERS_HPP
 #define THENCE_TIMERS_HPP
+#if __cplusplus < 202002L
+#error "thence/timers.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file timers.hpp
  *  @brief Who looks at the clock for thence::timeout(): whoever makes progress, by calling thence::run_timers().
@@ -168,4 +171,5 @@ inline bool run_timers() noexcept {
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_headers.py gcc|clang INCLUDE_DIR MPI_INCLUDE_DIR...
 
-Every public header compiles alone, without a warning: .h as C11 and as C++20, .hpp as C++20, with GCC or the newest
-Clang. Twice included is once included. Exits with 77 where that compiler, or its OpenMP runtime, is not there.
+Every public header compiles alone, without a warning: .h as C11, C++17 and C++20, .hpp as C++20, with GCC or the newest
+Clang. Twice included is once included. As C++17, an .hpp gives one error, which names the header and C++20. Exits with
+77 where that compiler, or its OpenMP runtime, is not there.
 """
 
 import os
@@ -42,10 +43,21 @@ def compile_alone(compiler, standard, header, include_dir, system_dirs):
         command = [compiler, f"-std={standard}", "-x", language, *FLAGS, *extra, f"-I{include_dir}"]
         command += [argument for d in system_dirs for argument in ("-isystem", d)] + [str(source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if standard == "c++17" and header.suffix == ".hpp":
+        return refusal(compiler, header, done.stderr)
     if done.returncode and "omp.h" in done.stderr and "not found" in done.stderr and extra:
         return f"skipped: {compiler} has no OpenMP runtime for {header} (Debian: libomp-dev)", True
     first = next((line for line in done.stderr.splitlines() if "error" in line), done.stderr.strip())
     return (f"{compiler} -std={standard}: {header}: {first}", False) if done.returncode else ("", True)
+
+
+def refusal(compiler, header, errors):
+    """What a C++17 compiler says of a C++ header: one error, with the cure."""
+    found = [line for line in errors.splitlines() if "error: " in line]
+    expected = f"{header} needs C++20: compile with -std=c++20"
+    if len(found) == 1 and expected in found[0]:
+        return "", True
+    return f"{compiler} -std=c++17: {header}: expected `#error \"{expected}\"` and no other error, got {found}", False
 
 
 def main():
@@ -60,7 +72,8 @@ def main():
         for header in headers:
             if header.suffix == ".h":
                 jobs.append((c, "c11", header, include_dir, system_dirs))
-            jobs.append((cxx, "c++20", header, include_dir, system_dirs))
+            for standard in ("c++17", "c++20"):
+                jobs.append((cxx, standard, header, include_dir, system_dirs))
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         results = list(pool.map(lambda job: compile_alone(*job), jobs))
     for message in filter(None, (message for message, _ in results)):

@@ -98,11 +98,11 @@ class Files(unittest.TestCase):
 
 
 class Headers(unittest.TestCase):
-    def faults(self, text):
+    def faults(self, text, name="x.h", standard="c11"):
         with tempfile.TemporaryDirectory() as folder:
-            (Path(folder) / "x.h").write_text(text)
-            results = [check_headers.compile_alone(c, "c11", Path("x.h"), Path(folder), [])
-                       for c, _ in check_headers.compilers()]
+            (Path(folder) / name).write_text(text)
+            results = [check_headers.compile_alone(c if standard == "c11" else cxx, standard, Path(name), Path(folder), [])
+                       for c, cxx in check_headers.compilers()]
         self.assertTrue(results)
         return [message for message, good in results if not good]
 
@@ -112,6 +112,14 @@ class Headers(unittest.TestCase):
 
     def test_a_header_without_a_guard_is_caught(self):
         self.assertTrue(self.faults("struct s { int a; };\n"))
+
+    def test_a_cpp_header_that_does_not_ask_for_cpp20_first_is_caught(self):
+        asks = '#pragma once\n#if __cplusplus < 202002L\n#error "x.hpp needs C++20: compile with -std=c++20"\n#else\n'
+        self.assertEqual(self.faults(asks + "concept = 1;\n#endif\n", "x.hpp", "c++17"), [])
+        self.assertTrue(self.faults("int a;\n", "x.hpp", "c++17"))
+        self.assertTrue(self.faults("concept = 1;\n", "x.hpp", "c++17"))
+        self.assertTrue(self.faults(asks.replace("x.hpp", "y.hpp") + "#endif\n", "x.hpp", "c++17"))
+        self.assertTrue(self.faults(asks + "#endif\nconcept = 1;\n", "x.hpp", "c++17"))
 
     def test_a_warning_is_caught(self):
         self.assertTrue(self.faults("#pragma once\nstatic inline int f(int a, int b) { return a; }\n"))

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_DETAIL_PAUSE_HPP
 #define THENCE_DETAIL_PAUSE_HPP
+#if __cplusplus < 202002L
+#error "thence/detail/pause.hpp needs C++20: compile with -std=c++20"
+#else
 
 // How long to pause between polls that found nothing: first only yields, then sleeps of up to 64 microseconds, so that
 // a waiting thread leaves the core to those that compute. POSIX's calls: <chrono> and <thread> take longer to compile
@@ -36,4 +39,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_ANY_SENDER_HPP
 #define THENCE_EXEC_ANY_SENDER_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/any_sender.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/any_sender.hpp
  *  @brief A sender of any type, known only by how it completes: `any_sender<set_value_t(int), set_stopped_t()>`.
@@ -222,4 +225,5 @@ private:
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_AS_AWAITABLE_HPP
 #define THENCE_EXEC_AS_AWAITABLE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/as_awaitable.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/as_awaitable.hpp
  *  @brief What a coroutine awaits when it says `co_await sender`: the operation lives in its frame, nothing is
@@ -165,4 +168,5 @@ inline constexpr as_awaitable_t as_awaitable{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_AWAITABLE_HPP
 #define THENCE_EXEC_AWAITABLE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/awaitable.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/awaitable.hpp
  *  @brief Which types a coroutine can `co_await`, and what it gets: every such type is a sender too.
@@ -59,4 +62,5 @@ template <class Env> struct env_promise {
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

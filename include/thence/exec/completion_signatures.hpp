@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_COMPLETION_SIGNATURES_HPP
 #define THENCE_EXEC_COMPLETION_SIGNATURES_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/completion_signatures.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/completion_signatures.hpp
  *  @brief The ways in which a sender may complete, as a type: `completion_signatures<set_value_t(int),
@@ -107,4 +110,5 @@ template <class R, class Tag, class... As> void deliver(R &&receiver, std::tuple
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

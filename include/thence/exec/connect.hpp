@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_CONNECT_HPP
 #define THENCE_EXEC_CONNECT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/connect.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/connect.hpp
  *  @brief Joins a sender and a receiver into an operation state, which start() starts.
@@ -75,4 +78,5 @@ template <class Env> struct archetype_for<Env> { using type = receiver_archetype
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

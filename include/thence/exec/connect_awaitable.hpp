@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_CONNECT_AWAITABLE_HPP
 #define THENCE_EXEC_CONNECT_AWAITABLE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/connect_awaitable.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/connect_awaitable.hpp
  *  @brief An awaitable as an operation: a coroutine that awaits it and completes the receiver with the outcome.
@@ -101,4 +104,5 @@ template <class A, class R> auto connect_awaitable(A &&awaitable, R &&receiver) 
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

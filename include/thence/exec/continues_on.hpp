@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_CONTINUES_ON_HPP
 #define THENCE_EXEC_CONTINUES_ON_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/continues_on.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/continues_on.hpp
  *  @brief Moves what follows a sender to a scheduler: its outcome, of whichever kind, is sent from there.
@@ -132,4 +135,5 @@ inline constexpr continues_on_t continues_on{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

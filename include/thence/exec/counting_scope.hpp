@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_COUNTING_SCOPE_HPP
 #define THENCE_EXEC_COUNTING_SCOPE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/counting_scope.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/counting_scope.hpp
  *  @brief Scopes that count the work in them: `join()` is a sender that completes when there is none left.
@@ -233,4 +236,5 @@ private:
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

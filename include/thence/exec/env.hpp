@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_ENV_HPP
 #define THENCE_EXEC_ENV_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/env.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/env.hpp
  *  @brief Environments: objects that answer queries, `environment.query(question)`.
@@ -109,4 +112,5 @@ template <class T> using forwarded_env_of_t = decltype(forward_env(std::declval<
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_INLINE_SCHEDULER_HPP
 #define THENCE_EXEC_INLINE_SCHEDULER_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/inline_scheduler.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/inline_scheduler.hpp
  *  @brief The scheduler that goes on at once, on the calling thread.
@@ -45,4 +48,5 @@ public:
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

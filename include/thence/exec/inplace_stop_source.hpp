@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_INPLACE_STOP_SOURCE_HPP
 #define THENCE_EXEC_INPLACE_STOP_SOURCE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/inplace_stop_source.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/inplace_stop_source.hpp
  *  @brief A stop source that allocates nothing: source, token and callback, linked by their addresses.
@@ -221,4 +224,5 @@ inline void detail::stop_callback_base::remove() noexcept {
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_INTO_VARIANT_HPP
 #define THENCE_EXEC_INTO_VARIANT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/into_variant.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/into_variant.hpp
  *  @brief Makes of several ways to complete with values one: a std::variant of tuples.
@@ -89,4 +92,5 @@ inline constexpr into_variant_t into_variant{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

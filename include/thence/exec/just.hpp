@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_JUST_HPP
 #define THENCE_EXEC_JUST_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/just.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/just.hpp
  *  @brief Senders that complete at once with what they hold.
@@ -79,4 +82,5 @@ inline constexpr just_stopped_t just_stopped{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

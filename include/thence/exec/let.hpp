@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_LET_HPP
 #define THENCE_EXEC_LET_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/let.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/let.hpp
  *  @brief `let_value`, `let_error`, `let_stopped`: a function takes one kind of completion and returns the sender that
@@ -209,4 +212,5 @@ inline constexpr let_stopped_t let_stopped{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_OPERATION_STATE_HPP
 #define THENCE_EXEC_OPERATION_STATE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/operation_state.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/operation_state.hpp
  *  @brief Operation states: an operation that is ready to start, in a place where it stays until it completes.
@@ -40,4 +43,5 @@ concept operation_state = requires {
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_QUERIES_HPP
 #define THENCE_EXEC_QUERIES_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/queries.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/queries.hpp
  *  @brief The questions that the algorithms ask environments. Each is a function object; adaptors pass all of them on.
@@ -57,4 +60,5 @@ template <class Tag> inline constexpr get_completion_scheduler_t<Tag> get_comple
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

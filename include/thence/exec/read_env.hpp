@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_READ_ENV_HPP
 #define THENCE_EXEC_READ_ENV_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/read_env.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/read_env.hpp
  *  @brief A sender of what the receiver's environment answers: `read_env(get_stop_token)`.
@@ -69,4 +72,5 @@ inline constexpr read_env_t read_env{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_RECEIVERS_HPP
 #define THENCE_EXEC_RECEIVERS_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/receivers.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/receivers.hpp
  *  @brief Receivers: callbacks with three channels. An operation calls exactly one of `set_value`, `set_error` and
@@ -108,4 +111,5 @@ concept receiver_of = receiver<R> && detail::accepts_all<std::remove_cvref_t<R>,
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

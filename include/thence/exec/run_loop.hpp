@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_RUN_LOOP_HPP
 #define THENCE_EXEC_RUN_LOOP_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/run_loop.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/run_loop.hpp
  *  @brief A queue of work that the threads in run() do, in order, until finish() is called and the queue is empty.
@@ -139,4 +142,5 @@ inline run_loop::scheduler_type run_loop::get_scheduler() noexcept {
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SCHEDULERS_HPP
 #define THENCE_EXEC_SCHEDULERS_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/schedulers.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/schedulers.hpp
  *  @brief Schedulers: handles to a place where work runs. `schedule(scheduler)` is a sender that completes there.
@@ -44,4 +47,5 @@ template <class Scheduler> using schedule_result_t = decltype(schedule(std::decl
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SCOPE_HPP
 #define THENCE_EXEC_SCOPE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/scope.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/scope.hpp
  *  @brief What an async scope offers to those who start work in it: tokens, which give associations. A scope is not
@@ -148,4 +151,5 @@ inline constexpr associate_t associate{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SENDER_ADAPTOR_CLOSURE_HPP
 #define THENCE_EXEC_SENDER_ADAPTOR_CLOSURE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/sender_adaptor_closure.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/sender_adaptor_closure.hpp
  *  @brief `sender | adaptor`: an adaptor whose other arguments are given waits for its sender. Closures compose, and
@@ -66,4 +69,5 @@ template <detail::closure First, detail::closure Second> constexpr auto operator
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SPAWN_HPP
 #define THENCE_EXEC_SPAWN_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/spawn.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/spawn.hpp
  *  @brief Starts a sender in a scope, at once and for nobody in particular: who joins the scope waits for it.
@@ -82,4 +85,5 @@ inline constexpr spawn_t spawn{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SPAWN_FUTURE_HPP
 #define THENCE_EXEC_SPAWN_FUTURE_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/spawn_future.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/spawn_future.hpp
  *  @brief Starts a sender in a scope at once and gives a sender of its outcome. Who drops that asks the work to stop.
@@ -194,4 +197,5 @@ inline constexpr spawn_future_t spawn_future{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

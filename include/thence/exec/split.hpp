@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SPLIT_HPP
 #define THENCE_EXEC_SPLIT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/split.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/split.hpp
  *  @brief A sender whose outcome many may take: the copies of `split(sender)` run it once, when the first is started,
@@ -188,4 +191,5 @@ inline constexpr split_t split{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

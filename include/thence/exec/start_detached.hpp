@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_START_DETACHED_HPP
 #define THENCE_EXEC_START_DETACHED_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/start_detached.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/start_detached.hpp
  *  @brief Starts a sender that nobody waits for. Prefer a counting_scope, which can: see thence/exec/spawn.hpp.
@@ -56,4 +59,5 @@ inline constexpr start_detached_t start_detached{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_STARTS_ON_HPP
 #define THENCE_EXEC_STARTS_ON_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/starts_on.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/starts_on.hpp
  *  @brief Starts a sender on a scheduler, which is get_scheduler in its environment.
@@ -37,4 +40,5 @@ inline constexpr starts_on_t starts_on{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_STOP_TOKEN_HPP
 #define THENCE_EXEC_STOP_TOKEN_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/stop_token.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/stop_token.hpp
  *  @brief What a stop token is, and the token whose stop never comes.
@@ -49,4 +52,5 @@ public:
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

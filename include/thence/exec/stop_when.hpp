@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_STOP_WHEN_HPP
 #define THENCE_EXEC_STOP_WHEN_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/stop_when.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/stop_when.hpp
  *  @brief A sender that is asked to stop by a token as well as by its receiver: `stop_when(sender, token)`.
@@ -124,4 +127,5 @@ inline constexpr stop_when_t stop_when{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_SYNC_WAIT_HPP
 #define THENCE_EXEC_SYNC_WAIT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/sync_wait.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/sync_wait.hpp
  *  @brief Runs a sender and waits for it: the way from ordinary code into senders and back.
@@ -98,4 +101,5 @@ inline constexpr sync_wait_t sync_wait{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_THEN_HPP
 #define THENCE_EXEC_THEN_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/then.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/then.hpp
  *  @brief `then`, `upon_error`, `upon_stopped`: a function takes one kind of completion and returns the value that is
@@ -120,4 +123,5 @@ inline constexpr upon_stopped_t upon_stopped{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_WHEN_ALL_HPP
 #define THENCE_EXEC_WHEN_ALL_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/when_all.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/when_all.hpp
  *  @brief Runs several senders at once and sends all their values, in the order of the senders. The first that fails or
@@ -232,4 +235,5 @@ inline constexpr when_all_t when_all{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_WITH_AWAITABLE_SENDERS_HPP
 #define THENCE_EXEC_WITH_AWAITABLE_SENDERS_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/with_awaitable_senders.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/with_awaitable_senders.hpp
  *  @brief Base of the promise of your own coroutine type: its coroutines can `co_await` senders, and being stopped ends
@@ -45,4 +48,5 @@ private:
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_WRITE_ENV_HPP
 #define THENCE_EXEC_WRITE_ENV_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/write_env.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file exec/write_env.hpp
  *  @brief Answers queries of a sender: `write_env(sender, prop{get_stop_token, token})`. What the given environment
@@ -78,4 +81,5 @@ inline constexpr unstoppable_t unstoppable{};
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_MODE_HPP
 #define THENCE_POOLS_MODE_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/mode.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file pools/mode.hpp
  *  @brief Where an operation is issued and where its continuation runs: the handler method and the flags of a
@@ -136,4 +139,5 @@ inline mode default_mode() {
 
 } // namespace thence
 
+#endif // C++20
 #endif

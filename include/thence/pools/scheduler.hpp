@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_SCHEDULER_HPP
 #define THENCE_POOLS_SCHEDULER_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/scheduler.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file pools/scheduler.hpp
  *  @brief The scheduler of `thence::pools`, which must outlive it: a small value that says which pool and how.
@@ -87,4 +90,5 @@ private:
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_BUFFER_HPP
 #define THENCE_SENDERS_BUFFER_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/buffer.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/buffer.hpp
  *  @brief What can be sent and received:
@@ -178,4 +181,5 @@ template <class B> auto layout_of(B &buffer) noexcept {
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_CALLABLE_HPP
 #define THENCE_SENDERS_CALLABLE_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/callable.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/callable.hpp
  *  @brief What transform_mpi() calls: a function of the predecessor's values whose last parameter takes the requests
@@ -103,4 +106,5 @@ template <class F, class... Vs> struct callable_for {
 
 } // namespace thence
 
+#endif // C++20
 #endif

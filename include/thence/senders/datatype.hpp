@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DATATYPE_HPP
 #define THENCE_SENDERS_DATATYPE_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/datatype.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/datatype.hpp
  *  @brief Which MPI datatype a C++ type is, and which operation a function object.
@@ -161,4 +164,5 @@ template <class Op> MPI_Op operator_of(const Op &op) noexcept {
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_ELEMENT_HPP
 #define THENCE_SENDERS_ELEMENT_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/element.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/element.hpp
  *  @brief Which types can be elements of a message: those that mean the same on another process.
@@ -120,4 +123,5 @@ template <class T> consteval bool travels() {
 
 } // namespace thence
 
+#endif // C++20
 #endif

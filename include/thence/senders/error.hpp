@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_ERROR_HPP
 #define THENCE_SENDERS_ERROR_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/error.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/error.hpp
  *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error, and when a
@@ -67,4 +70,5 @@ inline std::exception_ptr make_partly_stopped(std::span<const MPI_Status> status
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_LAYOUT_HPP
 #define THENCE_SENDERS_LAYOUT_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/layout.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/layout.hpp
  *  @brief Where the elements of a buffer lie, and the MPI datatype for that.
@@ -183,4 +186,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_MESSAGE_STATUS_HPP
 #define THENCE_SENDERS_MESSAGE_STATUS_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/message_status.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/message_status.hpp
  *  @brief What a receive has got: from whom, with which tag, how much. */
@@ -44,4 +47,5 @@ private:
 
 } // namespace thence
 
+#endif // C++20
 #endif

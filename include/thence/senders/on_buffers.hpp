@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_ON_BUFFERS_HPP
 #define THENCE_SENDERS_ON_BUFFERS_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/on_buffers.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/on_buffers.hpp
  *  @brief The senders of operations on one or two buffers: owning rvalues move in and are sent back, of others it is
@@ -140,4 +143,5 @@ template <parts_of Side, class S, class R, class Call> auto exchange_parts(S &&i
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_PARTS_HPP
 #define THENCE_SENDERS_PARTS_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/parts.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/parts.hpp
  *  @brief How a buffer is divided among the processes of a collective operation whose parts differ in size. */
@@ -52,4 +55,5 @@ private:
 
 } // namespace thence
 
+#endif // C++20
 #endif

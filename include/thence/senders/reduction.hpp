@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_REDUCTION_HPP
 #define THENCE_SENDERS_REDUCTION_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/reduction.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/reduction.hpp
  *  @brief The senders of reductions. MPI's operations take no datatype that was made for strided elements, so these are
@@ -135,4 +138,5 @@ auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = fa
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

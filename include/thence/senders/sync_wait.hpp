@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_SYNC_WAIT_HPP
 #define THENCE_SENDERS_SYNC_WAIT_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/sync_wait.hpp needs C++20: compile with -std=c++20"
+#else
 
 /** @file senders/sync_wait.hpp
  *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile,
@@ -296,4 +299,5 @@ inline constexpr sync_wait_t sync_wait{};
 
 } // namespace thence
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
 #define THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/as_exception.hpp needs C++20: compile with -std=c++20"
+#else
 
 // An error as an exception, where a sender meets code that throws: sync_wait, co_await. A std::exception_ptr is the
 // exception itself; anything else is thrown as it is. thence/exec/error_code.hpp adds std::error_code, whose header is
@@ -40,4 +43,5 @@ template <class E> std::exception_ptr as_exception(E &&error) noexcept {
 
 } // namespace thence::exec
 
+#endif // C++20
 #endif

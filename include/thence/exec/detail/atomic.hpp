@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_ATOMIC_HPP
 #define THENCE_EXEC_DETAIL_ATOMIC_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/atomic.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Atomic words and a spin lock over the compilers' builtins: with GCC 12 <atomic> takes longer to compile than all of
 // thence/exec. The lock is for sections of a few instructions that call nothing.
@@ -93,4 +96,5 @@ private:
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_FRAME_MEMORY_HPP
 #define THENCE_EXEC_DETAIL_FRAME_MEMORY_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/frame_memory.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Memory of coroutine frames. A thread keeps the last few that it gave up, by size: a coroutine that is made over and
 // over again allocates once.
@@ -113,4 +116,5 @@ struct kept_frame {
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_KEPT_OUTCOME_HPP
 #define THENCE_EXEC_DETAIL_KEPT_OUTCOME_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/kept_outcome.hpp needs C++20: compile with -std=c++20"
+#else
 
 // How a sender completed, kept for later: where it is delivered on another scheduler (continues_on), to several
 // (split), or to who asks (spawn_future). If keeping it throws, that exception is the outcome.
@@ -36,4 +39,5 @@ template <class Tag, class Outcome, class... As> void keep(Outcome &outcome, As 
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

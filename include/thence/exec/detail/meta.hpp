@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_META_HPP
 #define THENCE_EXEC_DETAIL_META_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/meta.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Lists of types and the few concepts that all senders share. Nothing here exists at run time but invoke().
 
@@ -83,4 +86,5 @@ constexpr decltype(auto) invoke(F &&f, As &&...as) noexcept(std::is_nothrow_invo
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

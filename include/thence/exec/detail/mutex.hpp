@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_MUTEX_HPP
 #define THENCE_EXEC_DETAIL_MUTEX_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/mutex.hpp needs C++20: compile with -std=c++20"
+#else
 
 // A mutex and a condition that a thread sleeps on: POSIX's, since <mutex> and <condition_variable> take longer to
 // compile than all of thence/exec.
@@ -44,4 +47,5 @@ private:
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

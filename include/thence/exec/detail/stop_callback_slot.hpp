@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_STOP_CALLBACK_SLOT_HPP
 #define THENCE_EXEC_DETAIL_STOP_CALLBACK_SLOT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/stop_callback_slot.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Where an operation keeps its stop callback between start and completion, and how an operation that knows only
 // inplace_stop_token listens to another kind of token. Neither takes room for a token that never stops.
@@ -62,4 +65,5 @@ public:
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_EXEC_DETAIL_VARIANT_HPP
 #define THENCE_EXEC_DETAIL_VARIANT_HPP
+#if __cplusplus < 202002L
+#error "thence/exec/detail/variant.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Room for one object of several types, or none: results that wait to be delivered, and operation states that follow
 // one another. Unlike std::variant it may be empty and constructs immovable objects in place.
@@ -66,4 +69,5 @@ private:
 
 } // namespace thence::exec::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_HOSTS_HPP
 #define THENCE_POOLS_DETAIL_HOSTS_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/hosts.hpp needs C++20: compile with -std=c++20"
+#else
 
 // The threads that work for the two queues of `thence::pools`: the workers of an arena of oneTBB, and one thread of our
 // own, in an arena of its own so that no task of the workers gets there.
@@ -178,4 +181,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

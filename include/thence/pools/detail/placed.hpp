@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_PLACED_HPP
 #define THENCE_POOLS_DETAIL_PLACED_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/placed.hpp needs C++20: compile with -std=c++20"
+#else
 
 // The way of one operation of transform_mpi through the pools, as its mode says:
 //
@@ -206,4 +209,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_RELIEF_HPP
 #define THENCE_POOLS_DETAIL_RELIEF_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/relief.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Looks every few milliseconds whether the pools got on since the last look while operations are outstanding or a
 // thread waits in them, and makes progress in their place if they did not: when a continuation keeps the polling thread
@@ -130,4 +133,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_SLOW_TASK_HPP
 #define THENCE_POOLS_DETAIL_SLOW_TASK_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/slow_task.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Tells of tasks that keep a polling thread of the pools for longer than THENCE_SLOW_CONTINUATION, as the library does
 // of callbacks: once per kind of task, and again when one takes twice as long.
@@ -79,4 +82,5 @@ template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexce
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

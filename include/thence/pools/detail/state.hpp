@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_STATE_HPP
 #define THENCE_POOLS_DETAIL_STATE_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/state.hpp needs C++20: compile with -std=c++20"
+#else
 
 // What `thence::pools` consists of, and how a task gets to its place.
 
@@ -107,4 +110,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_TASK_LIST_HPP
 #define THENCE_POOLS_DETAIL_TASK_LIST_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/task_list.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Tasks of the pools, lists of them, and the lock of their queues.
 
@@ -60,4 +63,5 @@ enum class urgency : bool { normal, high };
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_WAITING_HPP
 #define THENCE_POOLS_DETAIL_WAITING_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/waiting.hpp needs C++20: compile with -std=c++20"
+#else
 
 // sync_wait of pools: the thread that waits works for the pools. Its last access to the state by others is the store to
 // `done`.
@@ -77,4 +80,5 @@ template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

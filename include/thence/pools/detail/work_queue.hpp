@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_POOLS_DETAIL_WORK_QUEUE_HPP
 #define THENCE_POOLS_DETAIL_WORK_QUEUE_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/detail/work_queue.hpp needs C++20: compile with -std=c++20"
+#else
 
 // The tasks of one pool, in the order of their arrival, and the operations it polls for. Knows neither MPI nor oneTBB:
 // the pool lends it threads. A thread that works for it is a drainer: it *looks* for a task, runs it, looks again, and
@@ -431,4 +434,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

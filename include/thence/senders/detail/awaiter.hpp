@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_AWAITER_HPP
 #define THENCE_SENDERS_DETAIL_AWAITER_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/awaiter.hpp needs C++20: compile with -std=c++20"
+#else
 
 // What `co_await (just(values...) | transform_mpi(f))` is in a task of thence::exec: the operation itself, which
 // resumes the coroutine where MPI completes it. No receiver lies between, and values and callable stay in the sender,
@@ -103,4 +106,5 @@ private:
 
 #endif
 
+#endif // C++20
 #endif

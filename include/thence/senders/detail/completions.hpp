@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
 #define THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/completions.hpp needs C++20: compile with -std=c++20"
+#else
 
 // How a sender over MPI completes, computed from how its predecessor does, with nothing but what every implementation
 // of senders has.
@@ -100,4 +103,5 @@ template <class R> void complete_scheduled(R &receiver) noexcept {
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

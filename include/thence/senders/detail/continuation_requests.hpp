@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
 #define THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/continuation_requests.hpp needs C++20: compile with -std=c++20"
+#else
 
 // The continuation requests of the senders: one for all operations of the process that nobody can stop, one for those
 // of them that may end in MPI's own completion, and one for each that somebody can stop, since a stop request cancels
@@ -127,4 +130,5 @@ struct completing_scope {
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

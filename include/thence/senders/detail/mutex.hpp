@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_MUTEX_HPP
 #define THENCE_SENDERS_DETAIL_MUTEX_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/mutex.hpp needs C++20: compile with -std=c++20"
+#else
 
 // A mutex for objects that live as long as the program, and its guard. It has no destructor, so it can be used until
 // the very end. POSIX's: with GCC 12 <mutex> takes longer to compile than all of the senders.
@@ -30,4 +33,5 @@ using exec::detail::order;
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_OPERATION_HPP
 #define THENCE_SENDERS_DETAIL_OPERATION_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/operation.hpp needs C++20: compile with -std=c++20"
+#else
 
 // One operation of MPI between its start and its completion: the requests that a call has made are given to one
 // continuation, which completes the operation. Nothing here is allocated, and nothing known of senders.
@@ -412,4 +415,5 @@ private:
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

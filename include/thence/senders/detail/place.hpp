@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_PLACE_HPP
 #define THENCE_SENDERS_DETAIL_PLACE_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/place.hpp needs C++20: compile with -std=c++20"
+#else
 
 // Where an operation of transform_mpi is issued and where its receiver is completed. A place is a value that the sender
 // keeps; its part of an operation decides when `begin_here()` and `send_values()`, `send_error()` or `send_stopped()`
@@ -33,4 +36,5 @@ using in_place = here<false>;
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif

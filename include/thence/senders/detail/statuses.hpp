@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef THENCE_SENDERS_DETAIL_STATUSES_HPP
 #define THENCE_SENDERS_DETAIL_STATUSES_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/statuses.hpp needs C++20: compile with -std=c++20"
+#else
 
 // The statuses of an operation of N requests, if anybody wants them, and which of the requests were cancelled.
 
@@ -36,4 +39,5 @@ template <std::size_t N> struct status_store<N, false> {
 
 } // namespace thence::detail
 
+#endif // C++20
 #endif
