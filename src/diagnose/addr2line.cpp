@@ -20,8 +20,8 @@ namespace thence::diagnose {
 
 namespace {
 
-constexpr std::size_t most_per_process = 256; // keeps the argument list short
-constexpr long patience_ms = 10000;
+constexpr std::size_t max_addresses_per_process = 256; // bounds the length of the argument list
+constexpr long timeout_ms = 10000;
 
 std::string hex(std::uintptr_t value) {
     char text[2 + 2 * sizeof value + 1];
@@ -35,8 +35,9 @@ long elapsed_ms(const timespec &since) noexcept {
     return (now.tv_sec - since.tv_sec) * 1000 + (now.tv_nsec - since.tv_nsec) / 1000000;
 }
 
-// A tool that is preloaded into this program has no business in addr2line, and no report waits for a download.
-std::vector<char *> plain_environment() {
+// The environment without LD_PRELOAD, so that a tool that is preloaded into this program is not loaded into addr2line,
+// and without DEBUGINFOD_URLS, so that a report does not wait for a download.
+std::vector<char *> child_environment() {
     std::vector<char *> kept;
     for (char **variable = environ; variable != nullptr && *variable != nullptr; ++variable) {
         const std::string_view text(*variable);
@@ -48,7 +49,7 @@ std::vector<char *> plain_environment() {
     return kept;
 }
 
-// Starts it with its standard output in `output`. Negative if it is not installed.
+// Starts addr2line with `output` as its standard output. Returns the process id, or -1 if it is not installed.
 pid_t start(std::vector<char *> &arguments, int output) {
     posix_spawn_file_actions_t files;
     posix_spawn_file_actions_init(&files);
@@ -56,9 +57,9 @@ pid_t start(std::vector<char *> &arguments, int output) {
     posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
     posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #if defined(__GLIBC__) && (__GLIBC__ > 2 || (__GLIBC__ == 2 && __GLIBC_MINOR__ >= 34))
-    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1); // MPI's sockets and files are ours alone
+    posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1); // the child must not inherit MPI's sockets
 #endif
-    // The watching thread blocks all signals; its child must not inherit that.
+    // The stall detector thread blocks all signals; the child must not inherit that mask.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
@@ -66,7 +67,7 @@ pid_t start(std::vector<char *> &arguments, int output) {
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
 
-    std::vector<char *> environment = plain_environment();
+    std::vector<char *> environment = child_environment();
     pid_t child = -1;
     for (const char *program : {"addr2line", "llvm-addr2line"}) {
         if (posix_spawnp(&child, program, &files, &attributes, arguments.data(), environment.data()) == 0) {
@@ -79,7 +80,7 @@ pid_t start(std::vector<char *> &arguments, int output) {
     return child;
 }
 
-// Everything the child writes, until it ends or the patience does; then it is gone.
+// Returns what the child writes until it closes its output or the timeout expires. The child has ended on return.
 std::string collect(pid_t child, int input) {
     timespec begin{};
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -88,7 +89,7 @@ std::string collect(pid_t child, int input) {
     bool open = true;
     while (open) {
         pollfd ready{input, POLLIN, 0};
-        const long left = patience_ms - elapsed_ms(begin);
+        const long left = timeout_ms - elapsed_ms(begin);
         const int n = left > 0 ? poll(&ready, 1, static_cast<int>(left)) : 0;
         if (n == 0) {
             kill(child, SIGKILL);
@@ -101,7 +102,7 @@ std::string collect(pid_t child, int input) {
             open = false;
         }
     }
-    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) { // the program may have reaped it for us: fine
+    while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) { // ECHILD is fine: the program may have reaped it
     }
     return text;
 }
@@ -136,7 +137,7 @@ std::string_view next_line(std::string_view &text) {
     return line;
 }
 
-// `file:line`, perhaps with ` (discriminator 3)` behind it; `??:?` when unknown.
+// Parses `file:line`, which may be followed by ` (discriminator 3)`. An unknown position is `??:?`.
 void read_position(std::string_view text, source_frame &frame) {
     text = text.substr(0, text.find(" (discriminator"));
     const std::size_t colon = text.rfind(':');
@@ -148,10 +149,11 @@ void read_position(std::string_view text, source_frame &frame) {
     frame.line = text.substr(colon + 1);
 }
 
-// One block per address: the address, then a line with the function and a line with the position for each frame.
+// Parses the output of addr2line. It has one block per address: a line with the address, then for each frame a line
+// with the function and a line with the position.
 void read_blocks(std::string_view text, std::vector<std::vector<source_frame>> &result, std::size_t first,
                  std::size_t count) {
-    std::size_t block = 0; // 1 while the first address is read
+    std::size_t block = 0; // 1 while the block of the first address is read
     while (!text.empty()) {
         const std::string_view line = next_line(text);
         if (line.starts_with("0x")) {
@@ -170,8 +172,8 @@ void read_blocks(std::string_view text, std::vector<std::vector<source_frame>> &
 std::vector<std::vector<source_frame>> addr2line(const std::string &object,
                                                  const std::vector<std::uintptr_t> &addresses) {
     std::vector<std::vector<source_frame>> result(addresses.size());
-    for (std::size_t first = 0; first < addresses.size(); first += most_per_process) {
-        const std::size_t count = std::min(most_per_process, addresses.size() - first);
+    for (std::size_t first = 0; first < addresses.size(); first += max_addresses_per_process) {
+        const std::size_t count = std::min(max_addresses_per_process, addresses.size() - first);
         const std::string text = run(object, addresses.data() + first, count);
         if (text.empty()) {
             break; // not installed, or not an object file

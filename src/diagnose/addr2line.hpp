@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// File and line of code addresses, asked of the program addr2line (or llvm-addr2line) in a process of its own. It is
-// started without a shell and gets a few seconds: a report never hangs on it.
+// Asks the program addr2line (or llvm-addr2line) for function, file and line of code addresses. It runs as a child
+// process without a shell and is killed after ten seconds, so a report cannot hang on it.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ struct source_frame {
     std::string line;
 };
 
-// For each address the frames it lies in, the innermost inlined function first. Empty where nothing could be found out.
-// `object`: an ELF file; `addresses`: as its symbol table counts them.
+// Returns for each address the frames that contain it, the innermost inlined function first; no frames if they are
+// unknown. `object`: an ELF file; `addresses`: relative to the file, as in its symbol table.
 std::vector<std::vector<source_frame>> addr2line(const std::string &object,
                                                  const std::vector<std::uintptr_t> &addresses);
 

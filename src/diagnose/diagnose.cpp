@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Joins this folder to the core: fills in the hooks that the core leaves for whoever observes. The core does not know
-// that this folder exists.
+// Connects this folder to the core: sets the hooks that the core has for observers. The core does not depend on this
+// folder.
 #include "continuation/library.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/request.hpp"
 #include "diagnose/observers.hpp"
+#include "diagnose/process_identity.hpp"
 #include "diagnose/report.hpp"
-#include "diagnose/self.hpp"
 #include "diagnose/settings.hpp"
-#include "diagnose/slow.hpp"
+#include "diagnose/slow_callbacks.hpp"
+#include "diagnose/stall_detector.hpp"
 #include "diagnose/trace.hpp"
-#include "diagnose/watch.hpp"
 
 #include <cstdlib>
 
@@ -19,36 +19,36 @@ namespace thence::diagnose {
 namespace {
 
 void set_up() {
-    learn_identity();
-    const settings wanted = read_settings(self().rank);
-    const bool tracing = !wanted.trace.empty() && open_trace(wanted.trace, wanted.trace_limit);
+    read_process_identity();
+    const settings chosen = read_settings(process_identity().rank);
+    const bool tracing = !chosen.trace.empty() && open_trace(chosen.trace, chosen.trace_limit);
     if (tracing) {
         continuation::observing = &trace_observer;
-        static const int registered = std::atexit(&write_trace); // for a program that never gets to MPI_Finalize
+        static const int registered = std::atexit(&write_trace); // for a program that exits without MPI_Finalize
         (void)registered;
-    } else if (wanted.stall.count() != 0 || wanted.slow.count() != 0) {
+    } else if (chosen.stall.count() != 0 || chosen.slow.count() != 0) {
         continuation::observing = &stall_observer;
     }
-    tell_of_callbacks_longer_than(wanted.slow);
-    if (wanted.stall.count() != 0) {
-        start_watching(wanted.stall);
+    set_slow_callback_limit(chosen.slow);
+    if (chosen.stall.count() != 0) {
+        start_stall_detector(chosen.stall);
     }
 }
 
 void tear_down() {
-    stop_watching();
+    stop_stall_detector();
     write_trace();
     continuation::observing = nullptr;
 }
 
 void report_outstanding(const char *when) {
     const long outstanding = continuation::continuation_request::registered_in_all();
-    say(std::string(when) + ": " + std::to_string(outstanding) +
-        (outstanding == 1 ? " continuation is" : " continuations are") + " outstanding and will not run\n" +
-        describe_outstanding());
+    print_to_stderr(std::string(when) + ": " + std::to_string(outstanding) +
+                    (outstanding == 1 ? " continuation is" : " continuations are") + " outstanding and will not run\n" +
+                    describe_outstanding());
 }
 
-const bool joined = [] {
+const bool hooks_set = [] {
     continuation::observer_set_up = &set_up;
     continuation::observer_tear_down = &tear_down;
     continuation::report_outstanding = &report_outstanding;

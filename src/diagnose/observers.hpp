@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The two observers: one for the stall report, which keeps only when a continuation was attached and which callback
-// each thread is in, and one for the timeline, which keeps a record per continuation as well.
+// The two observers. That of the stall report stores when each continuation was attached, and which callback each
+// thread runs. That of the timeline also keeps a record per continuation.
 //
-// `continuation::observed` is 0, or a time (odd: nanoseconds times two plus one), or the address of a record (even).
+// `group::observed` of a continuation is 0 (not observed), an odd number (the time of attaching: twice the nanoseconds,
+// plus one), or an even one (the address of its record).
 #pragma once
 
 #include "continuation/observe.hpp"
@@ -15,13 +16,13 @@ namespace thence::diagnose {
 extern const continuation::observer stall_observer;
 extern const continuation::observer trace_observer;
 
-// Most records that the timeline may take from now on.
-void allow_records(std::size_t limit) noexcept;
+// Sets how many more records the timeline may take.
+void set_record_limit(std::size_t limit) noexcept;
 
-// When the continuation was attached; 0 if nobody observed it.
+// When the continuation was attached; 0 if it was not observed.
 std::uint64_t attached_at(const continuation::continuation &c) noexcept;
 
-// The number of a CR: small, stable while it lives, reused afterwards.
+// A small number for the CR. It does not change while the CR exists, and is reused afterwards.
 std::uint32_t cr_number(const continuation::continuation_request *cr) noexcept;
 
 } // namespace thence::diagnose

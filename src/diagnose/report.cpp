@@ -2,10 +2,10 @@
 #include "diagnose/report.hpp"
 
 #include "continuation/request.hpp"
-#include "diagnose/lane.hpp"
 #include "diagnose/observers.hpp"
-#include "diagnose/place.hpp"
-#include "diagnose/self.hpp"
+#include "diagnose/process_identity.hpp"
+#include "diagnose/symbolize.hpp"
+#include "diagnose/thread_log.hpp"
 #include "engine/engine.hpp"
 #include "progress/progress.hpp"
 
@@ -20,11 +20,11 @@ namespace {
 using continuation::continuation_request;
 using continuation::control_word;
 using engine::tending;
-using subject = continuation::continuation;
+using continuation_object = continuation::continuation;
 
-constexpr std::size_t most_groups = 20;
+constexpr std::size_t max_groups_shown = 20;
 
-// Continuations that were attached at one place and registered with one CR.
+// Continuations that were attached by the same call and registered with the same CR.
 struct group {
     const void *where = nullptr;
     std::uint32_t cr = 0;
@@ -34,20 +34,20 @@ struct group {
     long registered = 0;
 
     long continuations = 0;
-    long ready = 0;           // all operations complete, not run yet
-    std::uint64_t oldest = 0; // when attached; 0: unknown
+    long ready = 0;           // all operations are complete, but the callback has not run
+    std::uint64_t oldest = 0; // when the oldest was attached; 0: unknown
     std::uint64_t newest = 0;
-    long operations = 0; // of those that are not ready
-    long complete = 0, pushed = 0, polled = 0, kept = 0, crs = 0;
-    std::uint32_t awaited_cr = 0; // one of the CRs waited for
-    long awaited_registered = 0;
+    long operations = 0; // of the continuations that are not ready
+    long complete = 0, pushed = 0, polled = 0, persistent = 0, crs = 0;
+    std::uint32_t awaited_cr = 0; // one of the CRs that it waits for
+    long awaited_registered = 0;  // continuations registered with that CR
 
     bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 
-struct picture {
-    std::map<std::pair<const void *, std::uint32_t>, group> groups;
-    long seen = 0;
+struct snapshot {
+    std::map<std::pair<const void *, std::uint32_t>, group> groups; // by attaching call and CR
+    long continuations = 0;                                         // in all groups
 };
 
 bool is_complete(const engine::operation &op) noexcept {
@@ -71,7 +71,7 @@ void count_operation(group &g, const engine::operation &op) {
         ++g.polled;
         break;
     case tending::kept:
-        ++g.kept;
+        ++g.persistent;
         break;
     case tending::waiting:
         ++g.crs;
@@ -79,18 +79,18 @@ void count_operation(group &g, const engine::operation &op) {
         g.awaited_registered = continuation::object_of(op.request)->registered();
         break;
     case tending::done:
-        ++g.complete; // since we looked
+        ++g.complete; // became complete after is_complete() was asked
         break;
     }
 }
 
-bool is_ready(subject &c, control_word kind) noexcept {
+bool is_ready(continuation_object &c, control_word kind) noexcept {
     return kind.is(control_word::single) ? is_complete(c.first)
                                          : c.of_group().remaining.load(std::memory_order_acquire) == 0;
 }
 
-void add(picture &all, subject &c, control_word kind) {
-    ++all.seen;
+void add(snapshot &all, continuation_object &c, control_word kind) {
+    ++all.continuations;
     const continuation_request &cr = *c.cr;
     group &g = all.groups[{c.where, cr_number(&cr)}];
     g.where = c.where;
@@ -153,8 +153,8 @@ std::string options(const group &g) {
     return text.empty() ? "" : " (" + text + ")";
 }
 
-// What would have to happen for those that are ready to run.
-std::string needed(const group &g) {
+// What has to happen before the ready continuations of the group run.
+std::string condition_to_run(const group &g) {
     const std::string cr = "CR " + std::to_string(g.cr);
     if (g.has(THENCE_CR_NEEDS_START) && !g.active) {
         return "run after " + cr + " is started";
@@ -162,18 +162,18 @@ std::string needed(const group &g) {
     if (g.has(THENCE_CR_POLL_ONLY) && !g.freed) {
         return "run when " + cr + " is tested or waited for";
     }
-    return g.has(THENCE_CR_ANY_THREAD) ? "run when the helper or any thread in MPI gets to it"
-                                       : "run when a thread of the program enters MPI or tests a CR";
+    return g.has(THENCE_CR_ANY_THREAD) ? "run when the helper thread, or a thread inside MPI, is free to run it"
+                                       : "run when a thread of the program calls MPI or tests a CR";
 }
 
-std::string describe(const group &g, const place &where, std::uint64_t now) {
+std::string describe(const group &g, const code_location &where, std::uint64_t now) {
     std::string text = "  " + number(g.continuations, "continuation") + age(g, now) + ", attached at " + where.text() +
                        ", registered with CR " + std::to_string(g.cr) + options(g) + "\n";
     if (g.ready != g.continuations) {
         std::string kinds;
         join(kinds, g.pushed, "pushed by MPI");
         join(kinds, g.polled, "polled");
-        join(kinds, g.kept, "persistent, polled");
+        join(kinds, g.persistent, "persistent, polled");
         join(kinds, g.crs, g.crs == 1 ? "CR" : "CRs");
         if (g.crs != 0) {
             kinds +=
@@ -183,29 +183,30 @@ std::string describe(const group &g, const place &where, std::uint64_t now) {
                 number(g.operations, "operation") + (kinds.empty() ? "" : ": " + kinds) + "\n";
     }
     if (g.ready != 0) {
-        text += "    " + std::to_string(g.ready) + " complete, not run: will " + needed(g) + "\n";
+        text +=
+            "    " + std::to_string(g.ready) + " complete, callback not run yet: will " + condition_to_run(g) + "\n";
     }
     return text;
 }
 
 std::string describe_running(std::uint64_t now, long &running) {
     std::string text;
-    for_each_lane([&](const lane &l) {
-        const std::uint64_t since = l.since.load(std::memory_order_acquire);
+    for_each_thread_log([&](const thread_log &log) {
+        const std::uint64_t since = log.since.load(std::memory_order_acquire);
         if (since == 0) {
             return;
         }
         ++running;
-        const auto places = find_places(
-            {{l.callback.load(std::memory_order_relaxed), false}, {l.where.load(std::memory_order_relaxed), true}});
+        const auto locations = symbolize(
+            {{log.callback.load(std::memory_order_relaxed), false}, {log.where.load(std::memory_order_relaxed), true}});
         text += "  1 callback running for " + seconds(now > since ? now - since : 0) + " on thread " +
-                std::to_string(l.thread) + " (" + l.name + "): " + places[0].text() + ", attached at " +
-                places[1].text() + "\n";
+                std::to_string(log.thread) + " (" + log.name + "): " + locations[0].text() + ", attached at " +
+                locations[1].text() + "\n";
     });
     return text;
 }
 
-std::vector<group> oldest_first(const picture &all) {
+std::vector<group> oldest_first(const snapshot &all) {
     std::vector<group> sorted;
     sorted.reserve(all.groups.size());
     for (const auto &entry : all.groups) {
@@ -219,38 +220,38 @@ std::vector<group> oldest_first(const picture &all) {
 
 std::string describe_outstanding() {
     const long registered = continuation_request::registered_in_all();
-    picture all;
-    continuation::for_each_attached([&](subject &c, control_word kind) { add(all, c, kind); });
+    snapshot all;
+    continuation::for_each_attached([&](continuation_object &c, control_word kind) { add(all, c, kind); });
     const std::uint64_t now = now_ns();
 
     std::vector<group> groups = oldest_first(all);
-    long left_out = 0;
-    for (std::size_t i = most_groups; i < groups.size(); ++i) {
-        left_out += groups[i].continuations;
+    long continuations_left_out = 0;
+    for (std::size_t i = max_groups_shown; i < groups.size(); ++i) {
+        continuations_left_out += groups[i].continuations;
     }
-    const std::size_t places_left_out = groups.size() - std::min(groups.size(), most_groups);
-    groups.resize(std::min(groups.size(), most_groups));
-    std::vector<address> addresses;
+    const std::size_t groups_left_out = groups.size() - std::min(groups.size(), max_groups_shown);
+    groups.resize(std::min(groups.size(), max_groups_shown));
+    std::vector<code_address> addresses;
     addresses.reserve(groups.size());
     for (const group &g : groups) {
         addresses.push_back({g.where, true});
     }
-    const std::vector<place> places = find_places(addresses);
+    const std::vector<code_location> locations = symbolize(addresses);
 
-    std::string text = "  pid " + std::to_string(self().pid) + " on " + self().host + ", engine " +
-                       engine::current->name() + ", hook " + progress::hook_name() + "\n";
+    std::string text = "  pid " + std::to_string(process_identity().pid) + " on " + process_identity().host +
+                       ", engine " + engine::current->name() + ", hook " + progress::hook_name() + "\n";
     for (std::size_t i = 0; i < groups.size(); ++i) {
-        text += describe(groups[i], places[i], now);
+        text += describe(groups[i], locations[i], now);
     }
-    if (left_out != 0) {
-        text += "  and " + number(left_out, "continuation") + " in " +
-                number(static_cast<long>(places_left_out), "younger group") + "\n";
+    if (continuations_left_out != 0) {
+        text += "  and " + number(continuations_left_out, "continuation") + " in " +
+                number(static_cast<long>(groups_left_out), "younger group") + "\n";
     }
     long running = 0;
     text += describe_running(now, running);
-    if (registered > all.seen + running) {
-        text += "  and " + std::to_string(registered - all.seen - running) +
-                " being attached, running, or over but not yet counted\n";
+    if (registered > all.continuations + running) {
+        text += "  and " + std::to_string(registered - all.continuations - running) +
+                " that are being attached, are running, or have just ended\n";
     }
     return text;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "diagnose/settings.hpp"
 
-#include "diagnose/self.hpp"
+#include "diagnose/process_identity.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -17,24 +17,24 @@ constexpr double longest_ms = 7 * 24 * 3600 * 1000.0;
 constexpr std::size_t default_trace_limit = 250000;
 
 // Null when the variable is unset, empty, `0` or `off`.
-const char *wanted(const char *name) noexcept {
+const char *value_of(const char *name) noexcept {
     const char *value = std::getenv(name);
     const bool off =
         value == nullptr || *value == '\0' || std::strcmp(value, "off") == 0 || std::strcmp(value, "0") == 0;
     return off ? nullptr : value;
 }
 
-// `consequence`: what a value that makes no sense means.
+// `consequence`: the sentence that tells the user what happens when the value cannot be parsed.
 milliseconds read_duration(const char *name, int shortest_ms, const char *example, const char *consequence) {
-    const char *value = wanted(name);
+    const char *value = value_of(name);
     if (value == nullptr) {
         return milliseconds{0};
     }
     const auto duration = parse_duration(value, shortest_ms);
     if (!duration) {
-        say(std::string(name) + "=" + value + ": no duration from " + std::to_string(shortest_ms) +
-            "ms to one week. Write a number with ms, s or min, as in " + name + "=" + example + ". " + consequence +
-            "\n");
+        print_to_stderr(std::string(name) + "=" + value + ": not a duration between " + std::to_string(shortest_ms) +
+                        "ms and one week. Write a number with ms, s or min, as in " + name + "=" + example + ". " +
+                        consequence + "\n");
         return milliseconds{0};
     }
     return *duration;
@@ -49,8 +49,8 @@ std::size_t read_trace_limit() {
     const char *end = value + std::strlen(value);
     const auto [stop, fault] = std::from_chars(value, end, limit);
     if (fault != std::errc{} || stop != end || limit == 0) {
-        say(std::string("THENCE_TRACE_LIMIT=") + value + ": no positive number of continuations. The limit stays at " +
-            std::to_string(default_trace_limit) + ".\n");
+        print_to_stderr(std::string("THENCE_TRACE_LIMIT=") + value + ": not a positive number. The limit stays at " +
+                        std::to_string(default_trace_limit) + " continuations.\n");
         return default_trace_limit;
     }
     return limit;
@@ -72,7 +72,7 @@ std::optional<milliseconds> parse_duration(std::string_view text, double shortes
     } else if (unit != "ms") {
         return std::nullopt;
     }
-    if (!(number >= shortest_ms && number <= longest_ms)) { // not a number fails too
+    if (!(number >= shortest_ms && number <= longest_ms)) { // false for NaN, too
         return std::nullopt;
     }
     return milliseconds{static_cast<milliseconds::rep>(number)};
@@ -81,21 +81,22 @@ std::optional<milliseconds> parse_duration(std::string_view text, double shortes
 std::string trace_file_name(std::string_view pattern, int rank) {
     const std::string number = std::to_string(rank);
     std::string name(pattern);
-    bool placed = false;
-    for (const std::string_view mark : {std::string_view("%r"), std::string_view("{rank}")}) {
-        for (std::size_t at = name.find(mark); at != std::string::npos; at = name.find(mark, at + number.size())) {
-            name.replace(at, mark.size(), number);
-            placed = true;
+    bool replaced = false;
+    for (const std::string_view placeholder : {std::string_view("%r"), std::string_view("{rank}")}) {
+        for (std::size_t at = name.find(placeholder); at != std::string::npos;
+             at = name.find(placeholder, at + number.size())) {
+            name.replace(at, placeholder.size(), number);
+            replaced = true;
         }
     }
-    return placed ? name : name + "." + number + ".json";
+    return replaced ? name : name + "." + number + ".json";
 }
 
 settings read_settings(int rank) {
     settings result;
-    result.stall = read_duration("THENCE_STALL", 10, "10s", "There will be no stall report.");
-    result.slow = read_duration("THENCE_SLOW_CONTINUATION", 1, "5ms", "Slow continuations will not be told of.");
-    if (const char *pattern = wanted("THENCE_TRACE")) {
+    result.stall = read_duration("THENCE_STALL", 10, "10s", "Stalls will not be reported.");
+    result.slow = read_duration("THENCE_SLOW_CONTINUATION", 1, "5ms", "Slow continuations will not be reported.");
+    if (const char *pattern = value_of("THENCE_TRACE")) {
         result.trace = trace_file_name(pattern, rank);
         result.trace_limit = read_trace_limit();
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "diagnose/trace.hpp"
 
-#include "diagnose/lane.hpp"
 #include "diagnose/observers.hpp"
-#include "diagnose/place.hpp"
-#include "diagnose/self.hpp"
+#include "diagnose/process_identity.hpp"
+#include "diagnose/symbolize.hpp"
+#include "diagnose/thread_log.hpp"
 #include "engine/engine.hpp"
 #include "progress/progress.hpp"
 
@@ -24,10 +24,10 @@ namespace thence::diagnose {
 
 namespace {
 
-std::mutex mutex; // guards what follows: MPI_Finalize and exit() may both want to write
+std::mutex mutex; // guards the variables below: MPI_Finalize and exit() may write the file at the same time
 std::FILE *file = nullptr;
 std::string *file_name = nullptr;
-std::uint64_t opened = 0; // what was attached before belongs to an earlier file
+std::uint64_t opened_at = 0; // records of earlier continuations are not written to this file
 
 std::string quoted(const std::string &text) {
     std::string result = "\"";
@@ -44,12 +44,12 @@ std::string quoted(const std::string &text) {
     return result + "\"";
 }
 
-// One array of events. Times become microseconds.
+// Writes the array of events. Converts times to microseconds.
 class event_writer {
 public:
-    explicit event_writer(std::FILE *out) noexcept : out_(out), process_(self().rank + 1) {}
+    explicit event_writer(std::FILE *out) noexcept : out_(out), process_(process_identity().rank + 1) {}
 
-    // `rest`: further members, each with a comma before it.
+    // `rest`: further members of the JSON object, each with a leading comma.
     void event(const char *phase, const std::string &name, int thread, std::uint64_t ns, const std::string &rest) {
         std::fprintf(out_, "%s\n{\"ph\":\"%s\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03u%s}",
                      first_ ? "" : ",", phase, quoted(name).c_str(), process_, thread, ns / 1000,
@@ -62,7 +62,7 @@ public:
 
 private:
     std::FILE *out_;
-    int process_; // Perfetto keeps process 0 for the idle task
+    int process_; // not 0, which Perfetto takes for the idle task
     bool first_ = true;
 };
 
@@ -72,43 +72,44 @@ std::string microseconds(std::uint64_t ns) {
     return text;
 }
 
-struct taken {
+struct traced_continuation {
     const record *r;
-    int thread; // that attached it
+    int thread; // the thread that attached it
 };
 
-std::vector<taken> take_records(std::uint64_t &dropped) {
-    std::vector<taken> all;
-    for_each_lane([&](const lane &l) {
-        dropped += l.dropped.load(std::memory_order_relaxed);
-        for (const chunk *c = l.records.load(std::memory_order_acquire); c != nullptr; c = c->older) {
+std::vector<traced_continuation> collect_records(std::uint64_t &dropped) {
+    std::vector<traced_continuation> all;
+    for_each_thread_log([&](const thread_log &log) {
+        dropped += log.dropped.load(std::memory_order_relaxed);
+        for (const record_chunk *c = log.records.load(std::memory_order_acquire); c != nullptr; c = c->older) {
             const std::uint32_t used = c->used.load(std::memory_order_acquire);
             for (std::uint32_t i = 0; i < used; ++i) {
                 const record &r = c->records[i];
-                if (r.attached >= opened && !r.withdrawn.load(std::memory_order_relaxed)) {
-                    all.push_back({&r, l.thread});
+                if (r.attached >= opened_at && !r.withdrawn.load(std::memory_order_relaxed)) {
+                    all.push_back({&r, log.thread});
                 }
             }
         }
     });
-    std::sort(all.begin(), all.end(), [](const taken &a, const taken &b) { return a.r->attached < b.r->attached; });
+    std::sort(all.begin(), all.end(),
+              [](const traced_continuation &a, const traced_continuation &b) { return a.r->attached < b.r->attached; });
     return all;
 }
 
-// The places of everything that was attached or called, looked up together.
-class directory {
+// The source locations of all attaching calls and callbacks. All of them are translated in one call.
+class location_names {
 public:
-    explicit directory(const std::vector<taken> &all) {
-        for (const taken &t : all) {
+    explicit location_names(const std::vector<traced_continuation> &all) {
+        for (const traced_continuation &t : all) {
             texts_.try_emplace({t.r->where, true});
             texts_.try_emplace({callback(*t.r), false});
         }
-        std::vector<address> wanted;
-        wanted.reserve(texts_.size());
+        std::vector<code_address> addresses;
+        addresses.reserve(texts_.size());
         for (const auto &entry : texts_) {
-            wanted.push_back({entry.first.first, entry.first.second});
+            addresses.push_back({entry.first.first, entry.first.second});
         }
-        const std::vector<place> found = find_places(wanted);
+        const std::vector<code_location> found = symbolize(addresses);
         std::size_t i = 0;
         for (auto &entry : texts_) {
             entry.second = found[i++].text();
@@ -126,8 +127,8 @@ std::string member(const char *name, const std::string &value) {
     return std::string(",\"") + name + "\":" + value;
 }
 
-void write_continuation(event_writer &out, const taken &t, std::uint64_t number, const directory &places,
-                        std::uint64_t now) {
+void write_continuation(event_writer &out, const traced_continuation &t, std::uint64_t number,
+                        const location_names &locations, std::uint64_t now) {
     const record &r = *t.r;
     const std::uint64_t end = r.end.load(std::memory_order_acquire);
     const std::uint64_t begin = end != 0 ? r.begin.load(std::memory_order_relaxed) : 0;
@@ -135,36 +136,37 @@ void write_continuation(event_writer &out, const taken &t, std::uint64_t number,
     const int run_by = end != 0 ? r.run_by.load(std::memory_order_relaxed) : t.thread;
     const std::uint64_t started = begin != 0 ? begin : end != 0 ? end : now;
 
-    // Unique among all ranks, so that files can be joined.
+    // The id is unique among all ranks, so that their files can be joined.
     char id[32];
-    std::snprintf(id, sizeof id, "\"0x%" PRIx64 "\"", (static_cast<std::uint64_t>(self().rank) << 40) | number);
+    std::snprintf(id, sizeof id, "\"0x%" PRIx64 "\"",
+                  (static_cast<std::uint64_t>(process_identity().rank) << 40) | number);
     const std::string span = std::string(",\"cat\":\"continuation\",\"id\":") + id;
     const std::string queued = std::string(",\"cat\":\"ready\",\"id\":") + id;
-    const char *fate = ready == 0 ? "incomplete" : end == 0 ? "not run" : "kept as failed";
+    const char *state = ready == 0 ? "incomplete" : end == 0 ? "not run" : "kept as failed";
 
-    out.event("b", places.where(r), t.thread, r.attached,
+    out.event("b", locations.where(r), t.thread, r.attached,
               span + ",\"args\":{\"CR\":" + std::to_string(r.cr) + member("operations", std::to_string(r.operations)) +
-                  (begin != 0 ? "" : member("fate", quoted(fate))) + "}");
-    out.event("e", places.where(r), t.thread, ready != 0 ? ready : now, span);
+                  (begin != 0 ? "" : member("state", quoted(state))) + "}");
+    out.event("e", locations.where(r), t.thread, ready != 0 ? ready : now, span);
     if (ready != 0 && started > ready) {
-        out.event("b", "ready: " + places.where(r), run_by, ready, queued);
-        out.event("e", "ready: " + places.where(r), run_by, started, queued);
+        out.event("b", "ready: " + locations.where(r), run_by, ready, queued);
+        out.event("e", "ready: " + locations.where(r), run_by, started, queued);
     }
     if (begin != 0) {
-        out.event("X", places.called(r), run_by, begin,
+        out.event("X", locations.called(r), run_by, begin,
                   ",\"cat\":\"callback\"" + member("dur", microseconds(end - begin)) + ",\"args\":{\"id\":" + id +
-                      member("attached", quoted(places.where(r))) +
+                      member("attached", quoted(locations.where(r))) +
                       member("waited_us", microseconds(ready - r.attached)) +
                       member("ready_us", microseconds(started - ready)) +
                       member("result", std::to_string(r.result.load(std::memory_order_relaxed))) + "}");
     }
 }
 
-// How many are outstanding over time; at most about `most` samples, each the value at that moment.
-void write_counter(event_writer &out, const std::vector<taken> &all, int thread) {
-    constexpr std::size_t most = 20000;
+// Writes the number of outstanding continuations over time as at most about `max_samples` exact samples.
+void write_counter(event_writer &out, const std::vector<traced_continuation> &all, int thread) {
+    constexpr std::size_t max_samples = 20000;
     std::vector<std::pair<std::uint64_t, int>> changes;
-    for (const taken &t : all) {
+    for (const traced_continuation &t : all) {
         changes.emplace_back(t.r->attached, 1);
         if (const std::uint64_t end = t.r->end.load(std::memory_order_acquire)) {
             changes.emplace_back(end, -1);
@@ -174,7 +176,7 @@ void write_counter(event_writer &out, const std::vector<taken> &all, int thread)
     if (changes.empty()) {
         return;
     }
-    const std::uint64_t step = (changes.back().first - changes.front().first) / most;
+    const std::uint64_t step = (changes.back().first - changes.front().first) / max_samples;
     std::uint64_t due = 0;
     long outstanding = 0;
     for (std::size_t i = 0; i < changes.size(); ++i) {
@@ -198,34 +200,36 @@ std::string wall_clock_offset_us() {
 
 void write_all(std::FILE *out) {
     std::uint64_t dropped = 0;
-    const std::vector<taken> all = take_records(dropped);
-    const directory places(all);
+    const std::vector<traced_continuation> all = collect_records(dropped);
+    const location_names locations(all);
     const std::uint64_t now = now_ns();
 
     std::fputs("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[", out);
     event_writer events(out);
-    events.name("process_name", self().pid,
-                "rank " + std::to_string(self().rank) + ", pid " + std::to_string(self().pid) + " on " + self().host);
-    for_each_lane([&](const lane &l) { events.name("thread_name", l.thread, l.name); });
+    events.name("process_name", process_identity().pid,
+                "rank " + std::to_string(process_identity().rank) + ", pid " + std::to_string(process_identity().pid) +
+                    " on " + process_identity().host);
+    for_each_thread_log([&](const thread_log &log) { events.name("thread_name", log.thread, log.name); });
     std::uint64_t number = 0;
-    for (const taken &t : all) {
-        write_continuation(events, t, ++number, places, now);
+    for (const traced_continuation &t : all) {
+        write_continuation(events, t, ++number, locations, now);
     }
-    write_counter(events, all, self().pid);
+    write_counter(events, all, process_identity().pid);
     std::fprintf(out,
                  "\n],\n\"otherData\":{\"rank\":%d,\"host\":%s,\"engine\":%s,\"hook\":%s,\"continuations\":%zu,"
                  "\"dropped\":%" PRIu64 ",\"wall_clock_minus_ts_us\":%s}}\n",
-                 self().rank, quoted(self().host).c_str(), quoted(engine::current->name()).c_str(),
-                 quoted(progress::hook_name()).c_str(), all.size(), dropped, wall_clock_offset_us().c_str());
+                 process_identity().rank, quoted(process_identity().host).c_str(),
+                 quoted(engine::current->name()).c_str(), quoted(progress::hook_name()).c_str(), all.size(), dropped,
+                 wall_clock_offset_us().c_str());
     if (dropped != 0) {
-        say("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " + std::to_string(dropped) +
-            " later continuations are not in " + *file_name + "\n");
+        print_to_stderr("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " + std::to_string(dropped) +
+                        " later continuations are not in " + *file_name + "\n");
     }
 }
 
-void complain(const char *what) {
-    say(std::string("THENCE_TRACE: cannot ") + what + " " + *file_name + ": " + std::strerror(errno) +
-        ". There is no timeline of this rank.\n");
+void report_file_error(const char *what) {
+    print_to_stderr(std::string("THENCE_TRACE: cannot ") + what + " " + *file_name + ": " + std::strerror(errno) +
+                    ". This rank has no timeline.\n");
 }
 
 } // namespace
@@ -233,16 +237,16 @@ void complain(const char *what) {
 bool open_trace(const std::string &name, std::size_t limit) {
     std::scoped_lock guard(mutex);
     if (file_name == nullptr) {
-        file_name = new std::string; // never destroyed: exit() may write
+        file_name = new std::string; // never destroyed, since write_trace() may run during exit()
     }
     *file_name = name;
     file = std::fopen(name.c_str(), "we");
     if (file == nullptr) {
-        complain("write");
+        report_file_error("write");
         return false;
     }
-    opened = now_ns();
-    allow_records(limit);
+    opened_at = now_ns();
+    set_record_limit(limit);
     return true;
 }
 
@@ -252,16 +256,16 @@ void write_trace() noexcept {
     if (out == nullptr) {
         return;
     }
-    bool whole = true;
+    bool complete = true;
     try {
         write_all(out);
     } catch (const std::bad_alloc &) {
         errno = ENOMEM;
-        whole = false;
+        complete = false;
     }
-    whole = std::ferror(out) == 0 && whole;
-    if (std::fclose(out) != 0 || !whole) {
-        complain("write all of");
+    complete = std::ferror(out) == 0 && complete;
+    if (std::fclose(out) != 0 || !complete) {
+        report_file_error("write all of");
     }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timeline of THENCE_TRACE: one file per rank in Chrome's trace format, which Perfetto opens.
 //
-//  - per continuation an asynchronous span from attaching to the completion of its operations, and one named `ready`
-//    from there to its callback, if that is later; both carry the continuation's number as id;
-//  - per callback a slice in the lane of the thread that ran it;
-//  - a counter of what is outstanding.
-// Everything is written at the end, from the records of all threads: while the program runs nothing is formatted.
+//  - For each continuation: an asynchronous span from attaching to the completion of its operations and, if its
+//    callback began later than that, a span `ready` up to the callback. The id of both is the continuation's number.
+//  - For each callback: a slice in the track of the thread that ran it.
+//  - A counter of the outstanding continuations.
+// The file is written at the end of the program from the records of all threads. Nothing is formatted before that.
 #pragma once
 
 #include <cstddef>
@@ -13,10 +13,11 @@
 
 namespace thence::diagnose {
 
-// Creates the file, so that a bad name is known at once. False, after a complaint, if that fails.
+// Creates the file, so that a bad name is reported at the start of the program. Returns false, after it has reported
+// the error, if that fails. `limit`: at most so many continuations are recorded.
 bool open_trace(const std::string &name, std::size_t limit);
 
-// Writes the file. Does nothing if none is open.
+// Writes and closes the file. Does nothing if no file is open.
 void write_trace() noexcept;
 
 } // namespace thence::diagnose

@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_trace.py FILE...
 
-Checks that each file is a timeline in Chrome's trace format as Perfetto reads it: every span is closed, after it
-began; callbacks of one thread do not overlap; the counter ends at the number of spans whose callback never ran.
-Prints how many spans and callbacks each file has.
+Checks that each file is a timeline in Chrome's trace format as Perfetto reads it: each span has one begin and one end,
+which is not before the begin; callbacks of one thread do not overlap; the last value of the counter is the number of
+continuations whose callback never ran. Prints how many spans and callbacks each file has.
 """
 
 import json
 import sys
 from collections import defaultdict
 
-SLACK = 0.002  # microseconds: times are decimal numbers with three places
+SLACK = 0.002  # microseconds: times have three decimal places
 
 
 def by_phase(events):
@@ -22,7 +22,7 @@ def by_phase(events):
 
 
 def spans(phases, category):
-    """{id: (begin event, end event)} of one category; each id begins once and ends once, not before it began."""
+    """{id: (begin event, end event)} of one category. Asserts one begin and one end for each id, in this order."""
     begins = [e for e in phases["b"] if e["cat"] == category]
     ends = {e["id"]: e for e in phases["e"] if e["cat"] == category}
     result = {e["id"]: (e, ends[e["id"]]) for e in begins}
@@ -33,15 +33,15 @@ def spans(phases, category):
     return result
 
 
-def check_lanes(slices):
-    lanes = defaultdict(list)
+def check_tracks(slices):
+    tracks = defaultdict(list)
     for event in slices:
         assert event["dur"] >= 0, event
-        lanes[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
-    for lane, times in lanes.items():
+        tracks[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"]))
+    for track, times in tracks.items():
         times.sort()
         for (_, end), (begin, _) in zip(times, times[1:]):
-            assert end <= begin + SLACK, f"callbacks overlap on {lane}: one ends at {end}, the next begins at {begin}"
+            assert end <= begin + SLACK, f"callbacks overlap on {track}: one ends at {end}, the next begins at {begin}"
 
 
 def check(path):
@@ -56,14 +56,14 @@ def check(path):
     for number, call in calls.items():
         assert waiting[number][1]["ts"] <= call["ts"] + SLACK, f"callback before completion: {call}"
         assert call["name"] and waiting[number][0]["name"], call
-    check_lanes(phases["X"])
+    check_tracks(phases["X"])
     named = {(e["pid"], e["tid"]) for e in phases["M"] if e["name"] == "thread_name"}
-    assert {(e["pid"], e["tid"]) for e in phases["X"]} <= named, "a lane without a name"
+    assert {(e["pid"], e["tid"]) for e in phases["X"]} <= named, "a track without a name"
 
     counter = sorted(phases["C"], key=lambda e: e["ts"])
     values = [e["args"]["continuations"] for e in counter]
     assert all(value >= 0 for value in values), values
-    open_spans = [b for b, _ in waiting.values() if b["args"].get("fate") in ("incomplete", "not run")]
+    open_spans = [b for b, _ in waiting.values() if b["args"].get("state") in ("incomplete", "not run")]
     if waiting:
         assert values[-1] == len(open_spans), f"counter ends at {values[-1]}, {len(open_spans)} never ran"
     other = trace["otherData"]

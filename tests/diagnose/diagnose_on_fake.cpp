@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The report and the timeline for every way in which an MPI can tell of completions, and while many threads work: a
-// program that is observed runs as one that is not.
+// The stall report and the timeline with every engine, and with many threads. A program that is observed must behave as
+// one that is not.
 #include "library.hpp"
 
 #include "continuation/thread_state.hpp"
@@ -18,7 +18,7 @@ namespace {
 using namespace thence::fake;
 using thence::diagnose::describe_outstanding;
 
-// The settings stand before the library is set up and go after it was taken down.
+// Sets the variables before the library is initialized, and removes them after it was torn down.
 struct environment {
     environment() {
         setenv("THENCE_STALL", "10ms", 1);
@@ -72,11 +72,11 @@ TEST_P(report, counts_continuations_and_operations) {
         EXPECT_EQ(thence_attach(1, &request, &note::run, &three, 0, MPI_STATUS_IGNORE, all, &flag), MPI_SUCCESS);
     }
     std::string text = describe_outstanding();
-    EXPECT_TRUE(has(text, "  1 continuation, attached at ")) << text; // nobody observed, so no age
+    EXPECT_TRUE(has(text, "  1 continuation, attached at ")) << text; // no observer is active, so there is no age
     EXPECT_TRUE(has(text, "    waiting for 2 of 2 operations: 2 ")) << text;
     EXPECT_TRUE(has(text, "  3 continuations, attached at ")) << text;
     EXPECT_TRUE(has(text, "    waiting for 3 of 3 operations: 3 ")) << text;
-    EXPECT_FALSE(has(text, "not run")) << text;
+    EXPECT_FALSE(has(text, "callback not run yet")) << text;
 
     world.complete(first);
     let_run();
@@ -93,7 +93,7 @@ TEST_P(report, counts_continuations_and_operations) {
     EXPECT_EQ(pair.runs + three.runs, 4);
 }
 
-TEST_P(report, tells_what_those_that_are_complete_wait_for) {
+TEST_P(report, names_what_complete_continuations_wait_for) {
     cr polled(THENCE_CR_POLL_ONLY);
     cr unstarted(THENCE_CR_NEEDS_START);
     note a;
@@ -107,7 +107,7 @@ TEST_P(report, tells_what_those_that_are_complete_wait_for) {
     world.complete(tickets[1]);
     let_run();
     const std::string text = describe_outstanding();
-    EXPECT_EQ(occurrences(text, "1 complete, not run: will run "), 2) << text;
+    EXPECT_EQ(occurrences(text, "1 complete, callback not run yet: will run "), 2) << text;
     EXPECT_TRUE(has(text, "is tested or waited for\n")) << text;
     EXPECT_TRUE(has(text, "is started\n")) << text;
     EXPECT_FALSE(has(text, "waiting for")) << text;
@@ -141,7 +141,7 @@ protected:
 };
 THENCE_RULES(observed);
 
-// Four threads attach and complete while the watching thread reports whenever nothing happened for 10 ms.
+// Four threads attach and complete while the stall detector reports whenever nothing has completed for 10 ms.
 TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
     constexpr int threads = 4;
     constexpr int rounds = 300;
@@ -183,17 +183,17 @@ TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
             worker.join();
         }
         EXPECT_TRUE(eventually([&] { return shared.test(); }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(60)); // the watching thread has its say
+        std::this_thread::sleep_for(std::chrono::milliseconds(60)); // time for the stall detector to report
         world.complete(last);
         EXPECT_TRUE(eventually([&] { return waits.test(); }));
         EXPECT_EQ(late.runs, 1);
     }
     EXPECT_EQ(ran + at_once, threads * rounds);
     library_.reset(); // writes the timeline
-    const std::string said = ::testing::internal::GetCapturedStderr();
-    EXPECT_TRUE(has(said, "stall: no continuation has completed for ")) << said;
-    EXPECT_TRUE(has(said, "  1 continuation for ")) << said;
-    EXPECT_FALSE(has(said, "MPI_Finalize")) << said;
+    const std::string reports = ::testing::internal::GetCapturedStderr();
+    EXPECT_TRUE(has(reports, "stall: no continuation has completed for ")) << reports;
+    EXPECT_TRUE(has(reports, "  1 continuation for ")) << reports;
+    EXPECT_FALSE(has(reports, "MPI_Finalize")) << reports;
 
     const std::string name = environment_.file.substr(0, environment_.file.find("%r")) + "0.json";
     const std::string timeline = content(name);
@@ -202,9 +202,9 @@ TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
     std::remove(name.c_str());
 }
 
-// A callback that ran where MPI completes its operation would have no span: the timeline shows when it became ready,
-// when it began and when it ended.
-TEST_P(observed, none_runs_in_the_middle_of_mpis_progress) {
+// THENCE_CR_IN_COMPLETION is switched off while an observer is active: a callback that MPI's completion path runs would
+// not appear in the timeline, which needs the times when it became ready, began and ended.
+TEST_P(observed, no_callback_runs_in_mpis_completion_path) {
     constexpr int count = 5;
     note n;
     {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: drive.py SUBJECT SOURCE CASE LAUNCHER...
+"""usage: drive.py PROGRAM SOURCE CASE LAUNCHER...
 
-Runs the program SUBJECT, compiled from SOURCE with debug information, under LAUNCHER (up to the flag before the number
-of ranks) and checks what the library writes about it. CASE is one of the functions below.
+Runs PROGRAM, which was compiled from SOURCE with debug information, and checks the reports that the library writes.
+LAUNCHER is the command line of the MPI launcher up to the flag before the number of ranks. CASE is the name of one of
+the functions below.
 """
 
 import os
@@ -21,35 +22,39 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from check_trace import check as check_trace  # noqa: E402
 
 SKIPPED = 77
-subject, source, case, *launcher = sys.argv[1:] if len(sys.argv) > 4 else [None] * 4
+program, source, case, *launcher = sys.argv[1:] if len(sys.argv) > 4 else [None] * 4
 
 
 def line(mark):
-    """Number of the source line with this mark."""
+    """Number of the source line that has the comment MARK `mark`."""
     found = [i for i, text in enumerate(Path(source).read_text().splitlines(), 1) if f"/* MARK {mark} */" in text]
     assert len(found) == 1, (mark, found)
     return found[0]
 
 
-def place(function, mark):
+def location(function, mark):
+    """Pattern of a source location as the reports write it."""
     return rf"{function} \(\S*{re.escape(Path(source).name)}:{line(mark)}\)"
 
 
 def run_all(words, ranks=1, settings=None, options=(), prefix=(), until=None):
-    """Output, standard error and exit code of a run. With `until`, ends the processes that reported once that was written."""
-    command = [launcher[0], *options, *launcher[1:], str(ranks), *prefix, subject, *words]
+    """Runs the program and returns its output, standard error and exit code.
+
+    If standard error matches the pattern `until`, the processes that have written a report are killed.
+    """
+    command = [launcher[0], *options, *launcher[1:], str(ranks), *prefix, program, *words]
     environment = {k: v for k, v in os.environ.items() if not k.startswith("THENCE_")}
     process = subprocess.Popen(command, env={**environment, **(settings or {})}, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
-    errors, ended = [], []
+    errors, killed = [], []
 
     def follow():
         for text in process.stderr:
             errors.append(text)
             so_far = "".join(errors)
-            if until and not ended and re.search(until, so_far):
-                ended.extend(int(pid) for pid in set(re.findall(r"  pid (\d+) on ", so_far)))
-                for pid in ended:
+            if until and not killed and re.search(until, so_far):
+                killed.extend(int(pid) for pid in set(re.findall(r"  pid (\d+) on ", so_far)))
+                for pid in killed:
                     os.kill(pid, signal.SIGKILL)
 
     follower = threading.Thread(target=follow)
@@ -66,7 +71,7 @@ def run_all(words, ranks=1, settings=None, options=(), prefix=(), until=None):
 
 
 def run(words, until=None, good=True, **more):
-    """Output and standard error as of run_all(), of a run that ends well unless it is ended."""
+    """As run_all(), without the exit code, which must be 0 unless `until` is given or `good` is false."""
     output, text, code = run_all(words, until=until, **more)
     assert until or not good or code == 0, f"exit code {code}"
     return output, text
@@ -82,75 +87,76 @@ def attached(output):
     return sum(int(n) for n in re.findall(r"attached (\d+)", output))
 
 
-def stall_names_places_counts_and_age():
+def stall_report_has_call_sites_counts_and_age():
     _, text = run(["late"], settings={"THENCE_STALL": "300ms"})
     first = text.split("thence[0]: stall: ")[1]
     expect(first, r"no continuation has completed for 0\.\d s, 6 outstanding")
     expect(first, r"pid \d+ on \S+, engine \S+, hook \S+")
     age = r"for (?:0\.\d s to )?(0\.\d) s, attached at "
-    ages = expect(first, rf"3 continuations {age}" + place("receive_from", "receive") + ", registered with CR 0\n")
+    ages = expect(first, rf"3 continuations {age}" + location("receive_from", "receive") + ", registered with CR 0\n")
     assert 0.2 <= float(ages[0]) <= 0.9, ages
     expect(first, r"waiting for 3 of 3 operations: 3 (pushed by MPI|polled)\n")
-    expect(first, rf"1 continuation {age}" + place("late", "pair"))
+    expect(first, rf"1 continuation {age}" + location("late", "pair"))
     expect(first, r"waiting for 1 of 2 operations: 1 (pushed by MPI|polled)\n")
-    expect(first, rf"1 continuation {age}" + place("late", "kept"))
+    expect(first, rf"1 continuation {age}" + location("late", "kept"))
     expect(first, r"waiting for 1 of 1 operation: 1 persistent, polled\n")
-    expect(first, rf"1 continuation {age}" + place("late", "outer") + r", registered with CR 1 \(poll-only\)\n")
+    expect(first, rf"1 continuation {age}" + location("late", "outer") + r", registered with CR 1 \(poll-only\)\n")
     expect(first, r"waiting for 1 of 1 operation: 1 CR \(CR 0: 5 registered\)\n")
 
 
-def stall_backs_off_and_ends():
+def stall_reports_become_rarer_and_end():
     _, text = run(["late"], settings={"THENCE_STALL": "300ms"})
     times = [float(t) for t in expect(text, r"stall: no continuation has completed for ([\d.]+) s")]
-    assert 1 <= len(times) <= 2 and times[0] >= 0.3, times  # at 0.3 s and 0.6 s; 1.2 s does not come
+    assert 1 <= len(times) <= 2 and times[0] >= 0.3, times  # at 0.3 s and 0.6 s; the stall ends before 1.2 s
     assert len(times) == 1 or times[1] >= 0.6, times
     expect(text, r"stall over: continuations complete again after [\d.]+ s", times=1)
     assert text.rindex("stall over") > text.rindex("attached at"), "a report after the stall"
     expect(text, "MPI_Finalize", times=0)
 
 
-def stall_tells_complete_from_pending():
+def stall_report_separates_complete_from_pending():
     _, text = run(["untested"], settings={"THENCE_STALL": "0.3s"})
-    expect(text, place("receive_from", "receive") + r".* \(poll-only\)\n.*"
-           "1 complete, not run: will run when CR 0 is tested or waited for")
-    expect(text, place("untested", "unstarted") + r".* \(not started\)\n.*"
-           "1 complete, not run: will run after CR 1 is started")
+    expect(text, location("receive_from", "receive") + r".* \(poll-only\)\n.*"
+           "1 complete, callback not run yet: will run when CR 0 is tested or waited for")
+    expect(text, location("untested", "unstarted") + r".* \(not started\)\n.*"
+           "1 complete, callback not run yet: will run after CR 1 is started")
 
 
-def stall_names_the_callback_that_does_not_return():
+def stall_report_names_the_callback_that_does_not_return():
     _, text = run(["slow_callback"], settings={"THENCE_STALL": "300ms"})
     callback = rf"sleeps_in_callback \(\S+:{line('callback') - 1}\)"
     expect(text, rf"1 callback running for 0\.\d s on thread \d+ .*: {callback}, attached at "
-           + place("slow_callback", "slow"))
+           + location("slow_callback", "slow"))
 
 
-def slow_callbacks_are_told_once_per_place():
+def slow_callback_is_reported_once_per_call_site():
     _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms"})
     callback = rf"sleeps_in_callback \(\S+:{line('callback') - 1}\)"
     expect(text, rf"thence\[0\]: slow continuation: {callback} ran for \d+\.\d ms on thread \d+ \(\S+\), attached at "
-           + place("slow_callback", "slow"), times=1)
+           + location("slow_callback", "slow"), times=1)
     _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "30s"})
     expect(text, "slow continuation", times=0)
-    with tempfile.TemporaryDirectory() as folder:  # the timeline observes too
+    with tempfile.TemporaryDirectory() as folder:  # the observer of the timeline reports them too
         _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms", "THENCE_TRACE": f"{folder}/t"})
         expect(text, "slow continuation: ", times=1)
     _, text = run(["traffic", "10"], settings={"THENCE_PROGRESS": "Thread"})
     expect(text, r"THENCE_PROGRESS=Thread: no such way\. Write thread .* or off ", 1)
     _, text = run(["traffic", "10"], settings={"THENCE_SLOW_CONTINUATION": "soon"})
-    expect(text, r"THENCE_SLOW_CONTINUATION=soon: no duration from 1ms .* as in THENCE_SLOW_CONTINUATION=5ms\. Slow", 1)
+    expect(text, r"THENCE_SLOW_CONTINUATION=soon: not a duration .* as in THENCE_SLOW_CONTINUATION=5ms\. Slow", 1)
 
 
-def stall_without_addr2line_names_symbols():
+def stall_report_without_addr2line_names_symbols():
     with tempfile.TemporaryDirectory() as empty:
         _, text = run(["late"], settings={"THENCE_STALL": "300ms"}, prefix=["/usr/bin/env", f"PATH={empty}"])
-    expect(text, rf"3 continuations for .*, attached at (\S+ in )?{Path(subject).name}\+0x[0-9a-f]+, registered")
+    expect(text, rf"3 continuations for .*, attached at (\S+ in )?{Path(program).name}\+0x[0-9a-f]+, registered")
     expect(text, Path(source).name + ":", times=0)
 
 
 def outliving():
-    """Settings of run() under which a job goes on when one of its ranks is killed."""
+    """Arguments of run() with which the launcher keeps a job running when one of its ranks is killed."""
     version = subprocess.run([launcher[0], "--version"], capture_output=True, text=True).stdout
-    if "HYDRA" in version or "Intel" in version:  # some ignore the option for a signal: hide the signal from it
+    if "HYDRA" in version or "Intel" in version:
+        # Some versions ignore the option if a rank dies of a signal, so the shell hides the signal from them.
         return {"options": ["-disable-auto-cleanup"], "prefix": ["/bin/sh", "-c", '"$@"; true', "sh"]}
     return {"options": ["--enable-recovery"]}
 
@@ -158,14 +164,14 @@ def outliving():
 LOST = r"waiting for 1 of 1 operation: 1 (pushed by MPI|polled)\n"
 
 
-def killed_peer_is_reported_by_the_survivor():
+def killed_peer_is_reported_by_the_other_rank():
     _, text = run(["killed"], ranks=2, settings={"THENCE_STALL": "1s"}, until=LOST, **outliving())
     expect(text, r"thence\[0\]: stall: no continuation has completed for 1\.\d s, 1 outstanding")
-    expect(text, r"thence\[0\]:   1 continuation for .*" + place("receive_from", "receive"))
+    expect(text, r"thence\[0\]:   1 continuation for .*" + location("receive_from", "receive"))
 
 
 def alive(pid):
-    """Whether that process runs; one that is over but not yet waited for does not."""
+    """True if the process runs. A zombie counts as ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -173,11 +179,14 @@ def alive(pid):
 
 
 def ends_soon(words, ranks, settings=None):
-    """Runs a job of which one rank kills itself, in MPI's default mode: the job fails, and soon, and takes all along."""
+    """Runs a job in which one rank kills itself; the launcher has its default options.
+
+    The job must fail within 20 s, and none of its processes may be left 5 s later.
+    """
     started = time.monotonic()
     output, _, code = run_all(words, ranks=ranks, settings=settings)
     took = time.monotonic() - started
-    assert code != 0, "a job that lost a rank says that all is well"
+    assert code != 0, "exit code 0 although a rank was killed"
     assert took < 20, f"ended after {took:.0f} s"
     pids = [int(pid) for pid in expect(output, r"process (\d+)\n", times=ranks)]
     while any(alive(pid) for pid in pids) and time.monotonic() < started + took + 5:
@@ -185,7 +194,7 @@ def ends_soon(words, ranks, settings=None):
     left = [pid for pid in pids if alive(pid)]
     for pid in left:
         os.kill(pid, signal.SIGKILL)
-    assert not left, f"{len(left)} of {ranks} processes outlive the job"
+    assert not left, f"{len(left)} of {ranks} processes are left after the job"
 
 
 def killed_peer_ends_the_job():
@@ -198,40 +207,41 @@ def killed_peer_ends_the_job_under_traffic():
     ends_soon(["killed_in_traffic"], ranks=3, settings={"THENCE_PROGRESS": "thread"})
 
 
-def silent_peer_is_reported_by_the_survivor():
+def silent_peer_is_reported_by_the_other_rank():
     _, text = run(["silent"], ranks=2, settings={"THENCE_STALL": "1s"}, until=LOST)
-    expect(text, r"thence\[0\]:   1 continuation for .*" + place("receive_from", "receive"))
+    expect(text, r"thence\[0\]:   1 continuation for .*" + location("receive_from", "receive"))
 
 
 def finalize_reports_what_is_outstanding():
     _, text = run(["unfinished"])
     expect(text, r"MPI_Finalize: 3 continuations are outstanding and will not run", times=1)
-    # Nobody observed, so no age.
-    expect(text, r"  2 continuations, attached at " + place("receive_from", "receive"))
-    expect(text, r"  1 continuation, attached at " + place("unfinished", "forum") + r", registered with CR 1 \(not st")
+    # No observer was active, so there is no age.
+    expect(text, r"  2 continuations, attached at " + location("receive_from", "receive"))
+    expect(text, r"  1 continuation, attached at " + location("unfinished", "forum")
+           + r", registered with CR 1 \(not st")
 
 
-def nothing_is_said_when_nothing_is_wrong():
+def no_output_when_nothing_is_wrong():
     _, text = run(["traffic", "100"])
     expect(text, "thence", times=0)
     _, text = run(["traffic", "100"], settings={"THENCE_STALL": "20s"})
     expect(text, "thence", times=0)
 
 
-def bad_settings_are_explained_and_do_no_harm():
+def bad_settings_are_reported_and_ignored():
     for value in ("soon", "-3s", "5 hours", "nan", "1e99s", "3sec"):
         output, text = run(["traffic", "10"], settings={"THENCE_STALL": value})
-        expect(text, rf"THENCE_STALL={re.escape(value)}: no duration .* as in THENCE_STALL=10s\. There will be no", 1)
+        expect(text, rf"THENCE_STALL={re.escape(value)}: not a duration .* as in THENCE_STALL=10s\. Stalls will not", 1)
         assert attached(output) > 0
     for value in ("0", "off", ""):
         _, text = run(["traffic", "10"], settings={"THENCE_STALL": value})
         expect(text, "thence", times=0)
     output, text = run(["traffic", "10"], settings={"THENCE_TRACE": "/nowhere/at/all"})
-    expect(text, r"THENCE_TRACE: cannot write /nowhere/at/all\.0\.json: No such file or directory\. There is no", 1)
+    expect(text, r"THENCE_TRACE: cannot write /nowhere/at/all\.0\.json: No such file or directory\. This rank", 1)
     assert attached(output) > 0
     with tempfile.TemporaryDirectory() as folder:
         _, text = run(["traffic", "10"], settings={"THENCE_TRACE": f"{folder}/t", "THENCE_TRACE_LIMIT": "many"})
-        expect(text, r"THENCE_TRACE_LIMIT=many: no positive number of continuations. The limit stays at 250000", 1)
+        expect(text, r"THENCE_TRACE_LIMIT=many: not a positive number. The limit stays at 250000", 1)
     if Path("/dev/full").exists():  # every write to it fails
         with tempfile.TemporaryDirectory() as folder:
             os.symlink("/dev/full", f"{folder}/t.0.json")
@@ -246,11 +256,11 @@ def timeline_has_a_span_per_continuation():
         found = check_trace(f"{folder}/t.0.json")
     assert found["spans"] == found["callbacks"] == attached(output) >= 200, found
     assert found["open"] == found["dropped"] == 0, found
-    assert any(re.fullmatch(place("traffic", "traffic"), name) for name in found["names"]), found["names"]
+    assert any(re.fullmatch(location("traffic", "traffic"), name) for name in found["names"]), found["names"]
     assert all(name.startswith("count_it (") for name in found["calls"]), found["calls"]
 
 
-def timeline_shows_what_never_ran():
+def timeline_shows_continuations_that_never_ran():
     with tempfile.TemporaryDirectory() as folder:
         output, text = run(["traffic_kept", "20"], settings={"THENCE_TRACE": f"{folder}/t"})
         expect(text, r"MPI_Finalize: 1 continuation is outstanding and will not run", times=1)
@@ -259,18 +269,18 @@ def timeline_shows_what_never_ran():
     assert found["spans"] == attached(output) == found["callbacks"] + 1 and found["open"] == 1, found
 
 
-def timeline_is_bounded():
+def timeline_stops_at_its_limit():
     with tempfile.TemporaryDirectory() as folder:
         settings = {"THENCE_TRACE": f"{folder}/t", "THENCE_TRACE_LIMIT": "300"}
         output, text = run(["traffic", "1000"], settings=settings)
         found = check_trace(f"{folder}/t.0.json")
-    # Continuations complete at once take part in the limit, though they are no spans.
+    # Continuations that were complete when they were attached count towards the limit, but have no span.
     assert 0 < found["spans"] <= 300 and found["dropped"] > 0, found
     assert found["spans"] + found["dropped"] >= attached(output), found
     expect(text, rf"THENCE_TRACE_LIMIT was reached, so {found['dropped']} later continuations are not in", times=1)
 
 
-def timeline_has_room_for_many_threads():
+def timeline_holds_the_records_of_many_threads():
     with tempfile.TemporaryDirectory() as folder:
         settings = {"THENCE_TRACE": f"{folder}/t", "THENCE_TRACE_LIMIT": "2000"}
         output, text = run(["short_threads", "200"], settings=settings)
@@ -295,8 +305,8 @@ def timeline_survives_exit_without_finalize():
     assert found["spans"] == attached(output) > 0, found
 
 
-def exit_without_finalize_is_no_crash_with_threads_of_the_library():
-    # Launchers call an end without MPI_Finalize an error; the program's own end is what counts.
+def exit_without_finalize_does_not_crash_with_library_threads():
+    # A launcher reports an exit without MPI_Finalize as an error, so the shell prints the exit code of the program.
     _, text = run(["no_finalize", "20"], settings={"THENCE_STALL": "10s", "THENCE_PROGRESS": "thread"}, good=False,
                   prefix=["/bin/sh", "-c", '"$@"; echo "ended with $?" >&2', "sh"])
     expect(text, r"ended with 0\n", times=1)
@@ -306,13 +316,14 @@ def timeline_and_stall_report_together():
     with tempfile.TemporaryDirectory() as folder:
         _, text = run(["late"], settings={"THENCE_STALL": "300ms", "THENCE_TRACE": f"{folder}/t"})
         found = check_trace(f"{folder}/t.0.json")
-    expect(text, r"3 continuations for .*" + place("receive_from", "receive"))
+    expect(text, r"3 continuations for .*" + location("receive_from", "receive"))
     assert found["spans"] == found["callbacks"] == 6, found
 
 
 CASES = {name: thing for name, thing in list(globals().items())
          if callable(thing) and getattr(thing, "__module__", "") == "__main__"
-         and name not in ("line", "place", "run", "run_all", "expect", "attached", "outliving", "alive", "ends_soon")}
+         and name not in ("line", "location", "run", "run_all", "expect", "attached", "outliving", "alive",
+                          "ends_soon")}
 
 
 def main():

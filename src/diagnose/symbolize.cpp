@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "diagnose/place.hpp"
+#include "diagnose/symbolize.hpp"
 
 #include "diagnose/addr2line.hpp"
 
@@ -20,22 +20,22 @@ namespace thence::diagnose {
 namespace {
 
 struct by_code {
-    bool operator()(const address &a, const address &b) const noexcept {
+    bool operator()(const code_address &a, const code_address &b) const noexcept {
         return a.code != b.code ? std::less<>()(a.code, b.code) : a.is_return < b.is_return;
     }
 };
 
-// What has been found before. Never destroyed: a thread may report while the process exits.
-struct memory {
+// All results so far. Never destroyed: a thread may report while the process exits.
+struct symbol_cache {
     std::mutex mutex;
-    std::map<address, place, by_code> places;
+    std::map<code_address, code_location, by_code> locations;
 };
-memory &remembered() {
-    static auto *found = new memory;
-    return *found;
+symbol_cache &global_cache() {
+    static auto *cache = new symbol_cache;
+    return *cache;
 }
 
-struct location {
+struct object_offset {
     std::string object; // the ELF file; empty if unknown
     std::uintptr_t offset = 0;
 };
@@ -63,26 +63,27 @@ std::string own_program() {
     return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
 }
 
-// As a person would name it: relative to where the program runs, if it lies below.
+// Relative to the working directory if the file is below it, else unchanged.
 std::string short_path(const std::string &file) {
-    char here[4096];
-    if (getcwd(here, sizeof here) != nullptr) {
-        const std::string head = std::string(here) + "/";
-        if (head.size() > 1 && file.starts_with(head)) {
-            return file.substr(head.size());
+    char directory[4096];
+    if (getcwd(directory, sizeof directory) != nullptr) {
+        const std::string prefix = std::string(directory) + "/";
+        if (prefix.size() > 1 && file.starts_with(prefix)) {
+            return file.substr(prefix.size());
         }
     }
     return file;
 }
 
-// The call lies before its return address, and may be the last thing in its line.
-std::uintptr_t code_of(const address &which) noexcept {
+// The instruction to look up. A call ends just before its return address; the return address itself may belong to the
+// next source line.
+std::uintptr_t code_of(const code_address &which) noexcept {
     return reinterpret_cast<std::uintptr_t>(which.code) - (which.is_return ? 1 : 0);
 }
 
-// What the dynamic linker knows: the object file, and a symbol if it is exported.
-location look_up(const address &which, place &found) {
-    location where;
+// Asks the dynamic linker for the object file, and for the symbol if it is exported.
+object_offset look_up(const code_address &which, code_location &found) {
+    object_offset where;
     Dl_info info{};
     link_map *map = nullptr;
     const std::uintptr_t code = code_of(which);
@@ -105,24 +106,25 @@ location look_up(const address &which, place &found) {
     return where;
 }
 
-// Neither this library's headers nor those of C++: an adapter that was inlined is not what the user wrote.
-bool is_of_user(const source_frame &frame) noexcept {
+// True if the user wrote the frame: its file is neither a header of this library (an inlined adapter) nor one of the
+// C++ standard library.
+bool is_user_code(const source_frame &frame) noexcept {
     return !frame.file.empty() && frame.file.find("include/thence/") == std::string::npos &&
            frame.file.find("/include/c++/") == std::string::npos;
 }
 
-// Of the frames at one address, innermost first, the one to name. Of a call the innermost one that the user wrote. A
-// function is the outermost one; what stands at its first instruction may be something inlined.
-const source_frame *to_name(const std::vector<source_frame> &frames, bool is_return) noexcept {
+// Selects the frame to show from those at one address (innermost first). For a call: the innermost frame of user code.
+// For a function: the outermost frame, since its first instruction may belong to an inlined function.
+const source_frame *frame_to_show(const std::vector<source_frame> &frames, bool is_return) noexcept {
     if (frames.empty()) {
         return nullptr;
     }
-    const auto found = std::find_if(frames.begin(), frames.end(), is_of_user);
+    const auto found = std::find_if(frames.begin(), frames.end(), is_user_code);
     return !is_return ? &frames.back() : found != frames.end() ? &*found : &frames.front();
 }
 
-void add_source(place &found, const std::vector<source_frame> &frames, bool is_return) {
-    const source_frame *frame = to_name(frames, is_return);
+void add_source(code_location &found, const std::vector<source_frame> &frames, bool is_return) {
+    const source_frame *frame = frame_to_show(frames, is_return);
     if (frame == nullptr) {
         return;
     }
@@ -136,7 +138,7 @@ void add_source(place &found, const std::vector<source_frame> &frames, bool is_r
 
 } // namespace
 
-std::string place::text() const {
+std::string code_location::text() const {
     constexpr std::size_t longest = 160;
     std::string result = function.size() > longest ? function.substr(0, longest) + "..." : function;
     if (!line.empty()) {
@@ -145,35 +147,35 @@ std::string place::text() const {
     return result.empty() ? module : result + " in " + module;
 }
 
-std::vector<place> find_places(const std::vector<address> &wanted) {
-    memory &known = remembered();
-    std::scoped_lock guard(known.mutex);
-    struct question {
+std::vector<code_location> symbolize(const std::vector<code_address> &addresses) {
+    symbol_cache &cache = global_cache();
+    std::scoped_lock guard(cache.mutex);
+    struct batch { // the new addresses of one object file
         std::vector<std::uintptr_t> offsets;
-        std::vector<std::pair<const address, place> *> answers;
+        std::vector<std::pair<const code_address, code_location> *> entries;
     };
-    std::map<std::string, question> open;
-    for (const address &which : wanted) {
-        auto [entry, fresh] = known.places.try_emplace(which);
-        if (fresh) {
-            const location where = look_up(which, entry->second);
+    std::map<std::string, batch> batches;
+    for (const code_address &which : addresses) {
+        auto [entry, is_new] = cache.locations.try_emplace(which);
+        if (is_new) {
+            const object_offset where = look_up(which, entry->second);
             if (!where.object.empty()) {
-                open[where.object].offsets.push_back(where.offset);
-                open[where.object].answers.push_back(&*entry);
+                batches[where.object].offsets.push_back(where.offset);
+                batches[where.object].entries.push_back(&*entry);
             }
         }
     }
-    for (auto &[object, asked] : open) {
-        const auto frames = addr2line(object, asked.offsets);
+    for (auto &[object, pending] : batches) {
+        const auto frames = addr2line(object, pending.offsets);
         for (std::size_t i = 0; i < frames.size(); ++i) {
-            auto &[which, found] = *asked.answers[i];
+            auto &[which, found] = *pending.entries[i];
             add_source(found, frames[i], which.is_return);
         }
     }
-    std::vector<place> result;
-    result.reserve(wanted.size());
-    for (const address &which : wanted) {
-        result.push_back(known.places.at(which));
+    std::vector<code_location> result;
+    result.reserve(addresses.size());
+    for (const code_address &which : addresses) {
+        result.push_back(cache.locations.at(which));
     }
     return result;
 }

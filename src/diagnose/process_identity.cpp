@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "diagnose/self.hpp"
+#include "diagnose/process_identity.hpp"
 
 #include "mpi/calls.hpp"
 
@@ -12,9 +12,9 @@ namespace thence::diagnose {
 namespace {
 
 // Never destroyed: a thread may report while the process exits.
-identity &own() noexcept {
-    static auto *known = new identity;
-    return *known;
+identity &stored() noexcept {
+    static auto *object = new identity;
+    return *object;
 }
 
 std::uint64_t read_clock(clockid_t clock) noexcept {
@@ -25,24 +25,24 @@ std::uint64_t read_clock(clockid_t clock) noexcept {
 
 } // namespace
 
-void learn_identity() {
-    identity &known = own();
-    mpi::table.Comm_rank(MPI_COMM_WORLD, &known.rank);
-    known.pid = static_cast<int>(getpid());
+void read_process_identity() {
+    identity &result = stored();
+    mpi::table.Comm_rank(MPI_COMM_WORLD, &result.rank);
+    result.pid = static_cast<int>(getpid());
     char name[256] = "";
-    known.host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+    result.host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
-const identity &self() noexcept {
-    return own();
+const identity &process_identity() noexcept {
+    return stored();
 }
 
-void say(std::string_view text) noexcept {
-    const std::string head = "thence[" + std::to_string(own().rank) + "]: ";
+void print_to_stderr(std::string_view text) noexcept {
+    const std::string prefix = "thence[" + std::to_string(stored().rank) + "]: ";
     std::string all;
     while (!text.empty()) {
         const std::size_t length = text.find('\n') == text.npos ? text.size() : text.find('\n');
-        all.append(head).append(text.substr(0, length)).append(1, '\n');
+        all.append(prefix).append(text.substr(0, length)).append(1, '\n');
         text.remove_prefix(length == text.size() ? length : length + 1);
     }
     for (std::size_t done = 0; done < all.size();) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* The program that the tests of this folder observe: each case leaves something for a report or a timeline to tell. The
- * driver (drive.py) finds the lines with a mark in this source and expects them in the report. */
+/* The program that the tests of this folder run: each case produces a situation that a report or a timeline must show.
+ * The driver (drive.py) looks up the lines with a MARK comment in this source and expects their numbers in the report.
+ */
 #define _POSIX_C_SOURCE 200809L
 #include <thence/mpix_continue_forum.h>
 #include <thence/thence.h>
@@ -27,7 +28,7 @@ static void nap(double seconds) {
     nanosleep(&t, NULL);
 }
 
-/* Inlined: the first instruction of its caller is one of its own, but not the function to name. */
+/* Inlined, so that the first instruction of count_it() belongs to this function. The report must name count_it(). */
 static inline __attribute__((always_inline)) void count_one(void) {
     ++done;
 }
@@ -55,7 +56,7 @@ static MPI_Request new_cr(unsigned flags) {
     return cr;
 }
 
-/* Tests `cr` for some seconds or until it is complete. */
+/* Tests `cr` until it is complete or the time is over. */
 static int test_for(MPI_Request *cr, double seconds) {
     int flag = 0;
     for (const double end = now() + seconds; flag == 0 && now() < end; nap(0.001)) {
@@ -73,7 +74,7 @@ static void receive_from(int source, int tag, MPI_Request cr) {
     thence_attach(1, &request, count_it, NULL, 0, MPI_STATUS_IGNORE, cr, &flag); /* MARK receive */
 }
 
-/* Three receives wait for what comes late. */
+/* Receives whose messages are sent only after one second. */
 static int late(void) {
     MPI_Request cr = new_cr(0);
     for (int tag = 0; tag < 3; ++tag) {
@@ -98,14 +99,14 @@ static int late(void) {
         }
     }
     const int complete = test_for(&cr, 10) && test_for(&outer, 10);
-    nap(0.2); /* the watching thread sees that things go on */
+    nap(0.2); /* time for the stall detector to report the end of the stall */
     MPI_Request_free(&persistent);
     thence_free(&cr);
     thence_free(&outer);
     return complete && done == 6 ? 0 : 1;
 }
 
-/* Complete, but nobody tests the poll-only CR; and one whose CR was not started. */
+/* Two complete operations: the poll-only CR of one is not tested, the CR of the other is not started. */
 static int untested(void) {
     MPI_Request cr = new_cr(THENCE_CR_POLL_ONLY), idle = new_cr(THENCE_CR_NEEDS_START), request;
     int flag, value = 7;
@@ -125,7 +126,7 @@ static int untested(void) {
     return complete && before == 0 && done == 2 ? 0 : 1;
 }
 
-/* A callback that takes its time. */
+/* A callback that runs for one second. */
 static int slow_callback(void) {
     MPI_Request cr = new_cr(0), request;
     int flag, value = 7;
@@ -137,7 +138,7 @@ static int slow_callback(void) {
     return complete && done == 1 ? 0 : 1;
 }
 
-/* MPI_Finalize comes too early. */
+/* MPI_Finalize is called while continuations are outstanding. */
 static int unfinished(void) {
     MPI_Request cr = new_cr(0), forum, request;
     receive_from(rank, 0, cr);
@@ -148,18 +149,18 @@ static int unfinished(void) {
     return 0;
 }
 
-static void tell_pid(void) {
+static void print_pid(void) {
     printf("process %ld\n", (long)getpid());
     fflush(stdout);
 }
 
-/* Messages round the ring, all of them continued, until the last rank kills itself while some are under way. */
+/* Messages go round the ring, each with a continuation, until the last rank kills itself while some are in flight. */
 static int killed_in_traffic(void) {
     enum { window = 16 };
     MPI_Request cr = new_cr(0), requests[2 * window];
     static int in[window], out[window];
     int flag;
-    tell_pid();
+    print_pid();
     MPI_Barrier(MPI_COMM_WORLD);
     for (const double start = now(); now() < start + 60;) {
         for (int i = 0; i < window; ++i) {
@@ -177,10 +178,10 @@ static int killed_in_traffic(void) {
     return 1;
 }
 
-/* The last rank is gone before it sends; the others wait for it. It goes by the given signal. */
+/* The last rank raises the signal before it sends. The others wait for its message. */
 static int lost_peer(int signal_number) {
-    tell_pid();
-    signal(SIGUSR1, SIG_IGN); /* how Hydra tells of a failure */
+    print_pid();
+    signal(SIGUSR1, SIG_IGN); /* Hydra sends it to report a failure */
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == size - 1) {
         nap(0.2);
@@ -188,11 +189,11 @@ static int lost_peer(int signal_number) {
     }
     MPI_Request cr = new_cr(0);
     receive_from(size - 1, 0, cr);
-    thence_wait(&cr, MPI_STATUS_IGNORE); /* the driver ends it */
+    thence_wait(&cr, MPI_STATUS_IGNORE); /* the driver kills this process */
     return 1;
 }
 
-/* `rounds` pairs of messages to self, all of them continued, some of them complete at once. */
+/* `rounds` pairs of messages to self, each with a continuation. Some are complete when they are attached. */
 static int traffic(int rounds, int keep_one) {
     enum { window = 16 };
     MPI_Request cr = new_cr(0), requests[2 * window];
@@ -222,7 +223,7 @@ static int traffic(int rounds, int keep_one) {
     return right ? 0 : 1;
 }
 
-/* A few messages to self. */
+/* Receives a few messages from itself. */
 static void *short_thread(void *data) {
     enum { few = 4 };
     MPI_Request cr = new_cr(THENCE_CR_ENQUEUE_COMPLETE), request;
@@ -237,7 +238,7 @@ static void *short_thread(void *data) {
     return data;
 }
 
-/* One after the other. */
+/* Runs `count` threads, one after the other. */
 static int short_threads(int count) {
     for (int i = 0; i < count; ++i) {
         pthread_t thread;
@@ -251,7 +252,7 @@ static int short_threads(int count) {
 
 int main(int argc, char **argv) {
     if (argc < 2 || strcmp(argv[1], "--help") == 0) {
-        puts("usage: subject CASE    late, untested, slow_callback, unfinished, killed, killed_in_traffic, silent,\n"
+        puts("usage: program CASE    late, untested, slow_callback, unfinished, killed, killed_in_traffic, silent,\n"
              "                       traffic [ROUNDS], traffic_kept [ROUNDS], no_finalize [ROUNDS],\n"
              "                       short_threads [COUNT]");
         return argc < 2 ? 2 : 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "diagnose/lane.hpp"
+#include "diagnose/thread_log.hpp"
 
 #include <pthread.h>
 #include <sys/syscall.h>
@@ -9,11 +9,11 @@ namespace thence::diagnose {
 
 namespace {
 
-thread_local constinit lane *mine = nullptr;
-std::atomic<lane *> newest{nullptr};
+thread_local constinit thread_log *mine = nullptr;
+std::atomic<thread_log *> newest{nullptr};
 
-__attribute__((noinline)) lane &enter() noexcept {
-    mine = new lane;
+__attribute__((noinline)) thread_log &create_log() noexcept {
+    mine = new thread_log;
     mine->thread = static_cast<int>(syscall(SYS_gettid));
     pthread_getname_np(pthread_self(), mine->name, sizeof mine->name);
     mine->next = newest.load(std::memory_order_relaxed);
@@ -24,11 +24,11 @@ __attribute__((noinline)) lane &enter() noexcept {
 
 } // namespace
 
-lane &this_lane() noexcept {
-    return mine != nullptr ? *mine : enter();
+thread_log &this_thread_log() noexcept {
+    return mine != nullptr ? *mine : create_log();
 }
 
-lane *all_lanes() noexcept {
+thread_log *all_thread_logs() noexcept {
     return newest.load(std::memory_order_acquire);
 }
 

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What identifies this process in a report (rank, pid, host), the output function that prefixes each line with the
+// rank, and the clocks of the reports. Only read_process_identity() calls MPI, so any thread may use the rest at any
+// time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace thence::diagnose {
+
+struct identity {
+    int rank = -1; // in MPI_COMM_WORLD
+    int pid = 0;
+    std::string host;
+};
+
+// Asks MPI for the rank. Called once, before the other functions.
+void read_process_identity();
+const identity &process_identity() noexcept;
+
+// Writes text of one or more lines to standard error, each line with the prefix `thence[RANK]: `. All lines go out in
+// one write(), so that reports of several threads or ranks do not mix.
+void print_to_stderr(std::string_view text) noexcept;
+
+// Nanoseconds since boot (CLOCK_MONOTONIC).
+std::uint64_t now_ns() noexcept;
+// The same clock as of the last tick of the kernel: costs a few loads, lags by a few milliseconds.
+std::uint64_t coarse_now_ns() noexcept;
+
+} // namespace thence::diagnose
