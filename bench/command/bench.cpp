@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `thence bench`: runs benchmarks, each a program of its own beside the command, and shows what they found.
+// Runs benchmarks, each a program of its own beside this one, and shows what they found.
 #include "command/bench.hpp"
 
 #include "command/print.hpp"
@@ -33,7 +33,7 @@ std::vector<std::string> known_names() {
 }
 
 std::string folder() {
-    return measure::own_folder() + "/../libexec/thence";
+    return measure::own_folder();
 }
 
 nlohmann::json description_of(const std::string &name) {
@@ -84,9 +84,14 @@ measure::report run(const std::string &name, const bench_options &chosen) {
 
 // What the figures were measured on; an empty object where `thence info` fails.
 nlohmann::json environment() {
-    const outcome result =
-        run_program({measure::own_folder() + "/thence", "info", "--json"}, {}, std::chrono::seconds(60));
-    return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();
+    for (const char *to_bin : {THENCE_BIN_FROM_LIBEXEC, "../../bin"}) { // in an installed tree, in a build tree
+        const std::string command = folder() + "/" + to_bin + "/thence";
+        if (std::filesystem::exists(command)) {
+            const outcome result = run_program({command, "info", "--json"}, {}, std::chrono::seconds(60));
+            return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();
+        }
+    }
+    return nlohmann::json::object();
 }
 
 bool write_json(const std::string &file, const std::vector<measure::report> &reports, bool quick) {

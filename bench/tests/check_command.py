@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_command.py CASE PROGRAM
 
-Checks of the command `thence`, one function each, named for what must hold.
+Checks of `thence bench`, one function each, named for what must hold.
 """
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -35,44 +34,6 @@ def succeed(result, status=0):
     return result.stdout
 
 
-def info_says_what_is_in_force(program):
-    facts = json.loads(succeed(run(program, "info", "--json")))
-    assert facts["engine"] in ENGINES and len(facts["engine_why"]) > 10, facts
-    assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
-    assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
-    assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
-    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE",
-                                      "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_MODE"}, facts
-    text = succeed(run(program, "info"))
-    said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
-    for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
-        assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
-    for name in facts["settings"]:
-        assert re.search(rf"^  {name} +\S", text, re.MULTILINE), f"no space after {name}:\n{text}"
-
-
-def info_follows_the_settings(program):
-    facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
-    assert facts["engine"] == "testsome", facts
-    assert "MPI_THREAD_MULTIPLE" in facts["helper"], facts
-    assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
-    assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
-
-
-def an_engine_that_does_not_exist_is_told(program):
-    result = run(program, "info", "--json", THENCE_ENGINE="no_such_engine")
-    facts = json.loads(succeed(result))
-    assert facts["engine"] == "testsome", facts
-    why = "THENCE_ENGINE=no_such_engine does not work here: "
-    assert facts["engine_why"].startswith(why) and all(name in facts["engine_why"] for name in ENGINES), facts
-    told = [line for line in result.stderr.splitlines() if line.startswith("thence: ")]
-    assert told == [f"thence: {facts['engine_why']}; using testsome"], result.stderr
-    # An empty value is no name.
-    result = run(program, "info", "--json", THENCE_ENGINE="")
-    assert "thence: " not in result.stderr, result.stderr
-    assert json.loads(succeed(result))["engine_why"] == json.loads(succeed(run(program, "info", "--json")))["engine_why"]
-
-
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
@@ -83,27 +44,14 @@ def bench_lists_every_benchmark(program):
 def wrong_usage_is_told(program):
     result = run(program, "bench", "no_such_benchmark")
     assert result.returncode == 2 and "no_such_benchmark" in result.stderr and "--list" in result.stderr, result
-    for arguments in (["bench"], ["bench", "--all", "memory"], [], ["no_such_command"], ["info", "--level", "half"]):
+    for arguments in (["bench"], ["bench", "--all", "memory"], ["bench", "--no-such-option"]):
         result = run(program, *arguments)
         assert result.returncode == 2 and result.stderr, (arguments, result)
     # Before anything is measured.
     for arguments in (["--json", "/nowhere/figures.json"], ["--plot", "/proc/nowhere"]):
         result = run(program, "bench", "memory", *arguments)
         assert result.returncode == 3 and "/nowhere" in result.stderr and "measuring" not in result.stderr, result
-    for arguments in (["--help"], ["info", "--help"], ["bench", "--help"], ["--version"]):
-        assert succeed(run(program, *arguments)), arguments
-
-
-def the_manual_lists_every_option(program):
-    page = (Path(__file__).resolve().parents[2] / "docs/man/thence.1.in").read_text().replace("\\-", "-")
-    for part in ([], ["info"], ["bench"]):
-        text = succeed(run(program, *part, "--help"))
-        options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.MULTILINE))
-        assert "--help" in options and len(options) > 1, text
-        for option in options:
-            assert rf"\fB{option}\fR" in page, f"thence(1) does not have {option} of thence {' '.join(part)}"
-        for level in re.findall(r"{([a-z,]+)}", text):
-            assert all(rf"\fB{value}\fR" in page for value in level.split(",")), level
+    assert "--mpiexec" in succeed(run(program, "bench", "--help"))
 
 
 def check_figure(figure):

@@ -4,7 +4,7 @@
 
 Includes point downwards. In src/ a folder includes itself and lower layers, never a higher one and never a neighbour;
 no two files include each other in a circle; only src/mpi calls MPI, and src/pmpi passes calls on to it. Public headers and everything that is built on the
-library (apps, bench, examples) know the public headers alone.
+library (apps, bench, examples, tools) know the public headers alone.
 """
 
 import re
@@ -24,7 +24,7 @@ LAYERS = [
     {"c_api", "pmpi", "diagnose"},
 ]
 HEIGHT = {folder: height for height, layer in enumerate(LAYERS) for folder in layer}
-ABOVE_THE_LIBRARY = ("apps", "bench", "examples")
+ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 # src/pmpi stands in front of MPI: it defines MPI_ names and passes calls on under their PMPI_ names.
 MAY_CALL_MPI = {"mpi", "pmpi"}

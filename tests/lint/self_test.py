@@ -70,6 +70,7 @@ class Includes(unittest.TestCase):
     def test_an_application_that_looks_inside_is_caught(self):
         self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
         self.expect({"bench/x.cpp": '#include "../src/mpi/calls.h"\n'}, "from src/")
+        self.expect({"tools/thence/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
 
     def test_a_public_header_that_looks_inside_is_caught(self):
         self.expect({"include/thence/x.h": '#include "base/queue.h"\n'}, "from src/")

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: check_command.py CASE PROGRAM
+
+Checks of the command `thence` without its benchmarks, one function each, named for what must hold.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ENGINES = {"openmpi", "mpich", "testsome"}
+
+
+def run(program, *arguments, **environment):
+    return subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, **environment},
+                          check=False)
+
+
+def succeed(result, status=0):
+    assert result.returncode == status, f"exit {result.returncode}: {result.stdout}{result.stderr}"
+    return result.stdout
+
+
+def info_says_what_is_in_force(program):
+    facts = json.loads(succeed(run(program, "info", "--json")))
+    assert facts["engine"] in ENGINES and len(facts["engine_why"]) > 10, facts
+    assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
+    assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
+    assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
+    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE",
+                                      "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_MODE"}, facts
+    text = succeed(run(program, "info"))
+    said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
+    for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
+        assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
+    for name in facts["settings"]:
+        assert re.search(rf"^  {name} +\S", text, re.MULTILINE), f"no space after {name}:\n{text}"
+
+
+def info_follows_the_settings(program):
+    facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
+    assert facts["engine"] == "testsome", facts
+    assert "MPI_THREAD_MULTIPLE" in facts["helper"], facts
+    assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
+    assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
+
+
+def an_engine_that_does_not_exist_is_told(program):
+    result = run(program, "info", "--json", THENCE_ENGINE="no_such_engine")
+    facts = json.loads(succeed(result))
+    assert facts["engine"] == "testsome", facts
+    why = "THENCE_ENGINE=no_such_engine does not work here: "
+    assert facts["engine_why"].startswith(why) and all(name in facts["engine_why"] for name in ENGINES), facts
+    told = [line for line in result.stderr.splitlines() if line.startswith("thence: ")]
+    assert told == [f"thence: {facts['engine_why']}; using testsome"], result.stderr
+    # An empty value is no name.
+    result = run(program, "info", "--json", THENCE_ENGINE="")
+    assert "thence: " not in result.stderr, result.stderr
+    assert json.loads(succeed(result))["engine_why"] == json.loads(succeed(run(program, "info", "--json")))["engine_why"]
+
+
+def info_prints_json_whatever_a_setting_has(program):
+    value = 'a "quoted" \\ path\twith\ncontrol, \u00e4, \U0001f600 and '
+    facts = json.loads(succeed(run(program, "info", "--json", THENCE_TRACE=b"".join([value.encode(), b"\xff\xc0\xaf"]))))
+    assert facts["settings"]["THENCE_TRACE"] == value + "\ufffd" * 3, facts["settings"]
+
+
+def wrong_usage_is_told(program):
+    for arguments in ([], ["no_such_command"], ["info", "--level", "half"], ["info", "--no-such-option"]):
+        result = run(program, *arguments)
+        assert result.returncode == 2 and result.stderr, (arguments, result)
+    for arguments in (["--help"], ["info", "--help"], ["--version"]):
+        assert succeed(run(program, *arguments)), arguments
+
+
+def bench_that_is_not_there_says_how_to_build_it(program):
+    with tempfile.TemporaryDirectory() as folder:
+        alone = shutil.copy(program, folder)
+        for arguments in (["bench"], ["bench", "--list"], ["bench", "--help"]):
+            result = run(alone, *arguments)
+            assert result.returncode == 3 and not result.stdout, result
+            assert "thence-bench" in result.stderr and "-DTHENCE_BUILD_BENCH=ON" in result.stderr, result
+        assert "bench" in succeed(run(alone, "--help"))
+
+
+def the_manual_lists_every_option(program):
+    page = (Path(__file__).resolve().parents[3] / "docs/man/thence.1.in").read_text().replace("\\-", "-")
+    has_bench = run(program, "bench", "--help").returncode == 0
+    for part in ([], ["info"], *([["bench"]] if has_bench else [])):
+        text = succeed(run(program, *part, "--help"))
+        options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.MULTILINE))
+        assert "--help" in options and len(options) > 1, text
+        for option in options:
+            assert rf"\fB{option}\fR" in page, f"thence(1) does not have {option} of thence {' '.join(part)}"
+        for level in re.findall(r"{([a-z,]+)}", text):
+            assert all(rf"\fB{value}\fR" in page for value in level.split(",")), level
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in globals():
+        print(__doc__)
+        return 2
+    return globals()[sys.argv[1]](sys.argv[2]) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
