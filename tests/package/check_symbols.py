@@ -1,17 +1,21 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: check_symbols.py HEADERS_DIR LIBTHENCE_CORE LIBTHENCE
+"""usage: check_symbols.py HEADERS_DIR CORE_MAP LIBTHENCE_CORE LIBTHENCE VERSION
 
 The libraries export what they promise and nothing else:
-- every function that a public header declares is in libthence-core with version THENCE_0.1, and nothing else has it;
+- the map of libthence-core lists, each by its name, the functions that the public headers declare, and no others;
+- libthence-core exports each of them with the version of its node, which is a version of Thence, at most VERSION;
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
-- libthence exports MPI_ names only, without a version, each of which MPI has as PMPI_ too.
+- libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
+- the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
 """
 
 import re
 import subprocess
 import sys
 from pathlib import Path
+
+PRIVATE = "THENCE_PRIVATE"
 
 
 def exported(library):
@@ -26,6 +30,11 @@ def exported(library):
     return symbols
 
 
+def soname(library):
+    text = subprocess.check_output(["readelf", "-d", library], text=True)
+    return re.search(r"\(SONAME\).*\[(.*)\]", text).group(1)
+
+
 def declared(headers):
     """Linker names of the functions that public headers declare with THENCE_EXPORT."""
     names = set()
@@ -37,26 +46,88 @@ def declared(headers):
     return names
 
 
+def nodes_of(text):
+    """{node: [C names and patterns that it makes global]} of a version script."""
+    text = re.sub(r"#.*|/\*.*?\*/", "", text)
+    nodes = {}
+    for name, body in re.findall(r"^(\w[\w.]*)\s*\{(.*?)^\}", text, flags=re.MULTILINE | re.DOTALL):
+        body = re.sub(r'extern\s+"C\+\+"\s*\{.*?\}\s*;', "", body, flags=re.DOTALL)
+        globals_ = re.sub(r"\blocal:.*", "", body.replace("global:", ""), flags=re.DOTALL)
+        nodes[name] = re.findall(r"[^\s;]+", globals_)
+    return nodes
+
+
+def as_numbers(version):
+    return [int(part) for part in version.split(".")]
+
+
+def map_faults(public, nodes, version):
+    """Faults of a map, given the names that the headers declare and the version of Thence."""
+    listed = {}
+    for node, names in nodes.items():
+        number = re.fullmatch(r"THENCE_(\d+\.\d+)", node)
+        if node != PRIVATE and not number:
+            yield f"the map has a node {node}: a node is THENCE_ and a version, or {PRIVATE}"
+        elif number and as_numbers(number.group(1)) > as_numbers(version)[:2]:
+            yield f"the map has a node {node}, but this is Thence {version}"
+        for name in names:
+            if node == PRIVATE:
+                yield f"the map makes the C name {name} private; C names are public, or not exported"
+            elif not re.fullmatch(r"\w+", name):
+                yield f"the map has the pattern {name} in {node}: list each name"
+            elif name in listed:
+                yield f"the map has {name} twice, in {listed[name]} and in {node}"
+            listed[name] = node
+    for name in sorted(public - set(listed)):
+        yield f"{name} is declared with THENCE_EXPORT, but the map does not list it"
+    for name in sorted(set(listed) - public):
+        yield f"the map lists {name}, but no public header declares it with THENCE_EXPORT"
+
+
+def core_faults(core, nodes):
+    """Faults of what libthence-core exports, given the map."""
+    version_of = {name: node for node, names in nodes.items() for name in names}
+    for name, node in sorted(version_of.items()):
+        if core.get(name) != node:
+            yield f"libthence-core exports {name} with version {core.get(name)!r}; the map says {node}"
+    for name, node in sorted(core.items()):
+        if name not in version_of and not (node == PRIVATE and "6thence" in name):
+            yield f"libthence-core exports {name}@{node}, which the map does not list"
+
+
+def interposed_names(text):
+    """(names on every MPI, names on some)."""
+    sections = re.split(r"^\[.*\]\n", re.sub(r"#.*", "", text), flags=re.MULTILINE)
+    return set(sections[1].split()), set(sections[2].split())
+
+
+def interposing_faults(interposing, always, sometimes):
+    """Faults of what libthence exports, given the names of interposed.txt."""
+    for name, version in sorted(interposing.items()):
+        if version:
+            yield f"libthence exports {name}@{version}; it may export plain MPI_ names only"
+        elif re.sub(r"_c$", "", name) not in always | sometimes:
+            yield f"libthence exports {name}, which interposed.txt does not list"
+    for name in sorted(always - set(interposing)):
+        yield f"interposed.txt lists {name}, which libthence does not export"
+
+
 def main():
-    headers, core_file, interposing_file = sys.argv[1:4]
+    headers, map_file, core_file, interposing_file, version = sys.argv[1:6]
     core, interposing = exported(core_file), exported(interposing_file)
     public = declared(sorted(Path(headers).rglob("*.h*")))
+    nodes = nodes_of(Path(map_file).read_text())
     faults = []
     if len(public) < 10:
         faults.append(f"only {len(public)} public functions found in {headers}: is the pattern still right?")
-    for name in sorted(public):
-        if core.get(name) != "THENCE_0.1":
-            faults.append(f"{name} is declared but exported as {core.get(name)!r}; it belongs to THENCE_0.1")
-    for name, version in sorted(core.items()):
-        if version == "THENCE_0.1" and name not in public:
-            faults.append(f"{name} has version THENCE_0.1, but no public header declares it with THENCE_EXPORT")
-        elif version != "THENCE_0.1" and not (version == "THENCE_PRIVATE" and "6thence" in name):
-            faults.append(f"libthence-core exports {name}@{version}")
-    for name, version in sorted(interposing.items()):
-        if version or not name.startswith("MPI_"):
-            faults.append(f"libthence exports {name}@{version}; it may export plain MPI_ names only")
-    if "MPI_Test" not in interposing:
-        faults.append("libthence does not interpose MPI_Test")
+    faults += map_faults(public, nodes, version)
+    faults += core_faults(core, nodes)
+    faults += interposing_faults(interposing, *interposed_names(Path(__file__).with_name("interposed.txt").read_text()))
+    numbers = version.split(".")
+    ending = ".so." + (".".join(numbers[:2]) if numbers[0] == "0" else numbers[0])
+    for library in (core_file, interposing_file):
+        if not soname(library).endswith(ending):
+            faults.append(f"{library} has the soname {soname(library)}; it should end with {ending}")
     print(f"{len(public)} public functions, {len(core)} symbols in libthence-core, {len(interposing)} in libthence")
     for fault in faults:
         print("fault:", fault)
