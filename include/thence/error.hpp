@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <thence/exec/detail/atomic.hpp>
+#include <thence/detail/atomic.hpp>
 #include <thence/thence.h>
 
 namespace thence {
@@ -29,7 +29,7 @@ public:
         : block_(statuses.empty() ? nullptr : new block(std::move(statuses))) {}
     shared_statuses(const shared_statuses &other) noexcept : block_(other.block_) {
         if (block_ != nullptr)
-            block_->owners.fetch_add(1, exec::detail::order::relaxed);
+            block_->owners.fetch_add(1, detail::order::relaxed);
     }
     shared_statuses &operator=(shared_statuses other) noexcept {
         std::swap(block_, other.block_);
@@ -45,7 +45,7 @@ public:
 
 private:
     struct block {
-        exec::detail::atomic<long> owners{1};
+        detail::atomic<long> owners{1};
         const std::vector<MPI_Status> statuses;
         explicit block(std::vector<MPI_Status> given) : statuses(std::move(given)) {}
     };

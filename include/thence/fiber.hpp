@@ -37,7 +37,7 @@
 #include <boost/fiber/fiber.hpp>
 #include <boost/fiber/operations.hpp>
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 namespace thence::fibers {
 

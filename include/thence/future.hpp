@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 namespace thence {
 

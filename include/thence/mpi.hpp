@@ -15,8 +15,8 @@
  *      }
  *
  *  Each member function returns a sender: to `co_await`, to join with `when_all`, to wait for with thence::sync_wait().
- *  Nothing happens before it is started. What can be sent and received is in senders/buffer.hpp and
- *  senders/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
+ *  Nothing happens before it is started. What can be sent and received is in mpi/buffer.hpp and
+ *  mpi/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
  *  cancels receives that are pending, and nothing else.
  *
  *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
@@ -28,8 +28,8 @@
  *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations are started by one
  *  thread at a time, in the same order on all processes. */
 
-#include <thence/senders/message_status.hpp>
-#include <thence/senders/reduction.hpp>
+#include <thence/mpi/message_status.hpp>
+#include <thence/mpi/reduction.hpp>
 
 namespace thence {
 
@@ -93,7 +93,7 @@ public:
     }
 
     /** @brief Sends the elements. Complete when the buffer may be used again.
-     *  @param buffer what to send, see senders/buffer.hpp.
+     *  @param buffer what to send, see mpi/buffer.hpp.
      *  @param to     the rank of the receiver, or `MPI_PROC_NULL`. */
     template <class B> auto send(B &&buffer, int to, int tag = 0) const {
         return start_send(static_cast<B &&>(buffer), to, tag, MPI_Isend);

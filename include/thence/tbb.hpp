@@ -32,7 +32,7 @@
 #include <oneapi/tbb/task_arena.h>
 #include <oneapi/tbb/task_group.h>
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 namespace thence::onetbb {
 

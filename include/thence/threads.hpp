@@ -29,7 +29,7 @@
 #include <utility>
 #include <vector>
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 namespace thence::threads {
 

@@ -10,7 +10,7 @@
 #include <chrono>
 #include <thread>
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 inline int rank() {
     int result = 0;

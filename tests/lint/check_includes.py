@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_includes.py ROOT
 
-Includes point downwards. In src/ a folder includes itself and lower layers, never a higher one and never a neighbour;
-no two files include each other in a circle; only src/mpi calls MPI, and src/pmpi passes calls on to it. Public headers and everything that is built on the
-library (apps, bench, examples, tools) know the public headers alone.
+Includes and calls point downwards, by the tables of layers.py. In src/ and in include/thence/ a room includes itself
+and lower rooms, never a higher one and never a neighbour; no two files and no two folders include each other in a
+circle. A room of src/ says no name that only a higher one defines: not its namespace, nor the C API below src/c_api;
+only src/mpi calls MPI, and src/pmpi passes calls on to it. What is built on the library (apps, bench, examples, tools)
+knows the public headers alone.
 """
 
 import re
@@ -12,55 +14,105 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+from layers import (C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, KNOWN_FAULTS, RESERVED_NAMES,  # noqa: E402
+                    SRC_LAYERS, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
-# Lowest first; folders of one line are neighbours. A new folder gets its place here.
-LAYERS = [
-    {"base"},
-    {"mpi"},
-    {"engine"},
-    {"progress"},
-    {"continuation", "rma", "stream", "threadcomm", "datatype"},
-    {"c_api", "pmpi", "diagnose"},
-]
-HEIGHT = {folder: height for height, layer in enumerate(LAYERS) for folder in layer}
 ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-# src/pmpi stands in front of MPI: it defines MPI_ names and passes calls on under their PMPI_ names.
-MAY_CALL_MPI = {"mpi", "pmpi"}
-MPI_CALL = re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\(")
+PUBLIC = Path("include/thence")
+SRC_HEIGHT = heights(SRC_LAYERS)
+HEADER_HEIGHT = heights(HEADER_LAYERS)
 
 
 def line_of(text, position):
     return text.count("\n", 0, position) + 1
 
 
-def check_source(root, path, text, graph):
-    folder = path.parts[1]
-    if folder not in HEIGHT:
-        yield f"{path}:1: folder src/{folder} has no place among the layers of tests/lint/check_includes.py"
+def room_of_source(path):
+    return path.parts[1]
+
+
+def room_of_header(path):
+    """The room of a header; None if the tables say nothing of it."""
+    inside = path.relative_to(PUBLIC)
+    room = inside.parts[0] if len(inside.parts) > 1 else HEADER_ROOMS.get(inside.name)
+    return room if room in HEADER_HEIGHT else None
+
+
+def upwards(prefix, room, other, height):
+    """A message if `room` must not know `other`."""
+    if height.get(other, len(height)) > height[room]:
+        yield f"{prefix}{room} includes {prefix}{other}, which lies above it"
+    elif other != room and height[other] == height[room]:
+        yield f"{prefix}{room} includes its neighbour {prefix}{other}"
+
+
+def check_include_of_source(root, path, match, graph):
+    room = room_of_source(path)
+    name = match.group(2)
+    target = Path("src") / name
+    if not (root / target).exists():
+        target = path.parent / name
+    if not (root / target).exists() or ".." in Path(name).parts:
+        yield f'"{name}" is no file of src/; write it as "folder/file.h"'
+        return
+    graph.setdefault(path, []).append(target)
+    other = room_of_source(target)
+    if other != room and SRC_OVER_PUBLIC_HEADERS & {room, other}:
+        yield f"src/{room} includes src/{other}: a library of its own and the core see public headers of each other alone"
+    else:
+        yield from upwards("src/", room, other, SRC_HEIGHT)
+
+
+def check_source(root, path, text, graph, c_api):
+    room = room_of_source(path)
+    if room not in SRC_HEIGHT:
+        yield f"{path}:1: folder src/{room} has no place among the layers of tests/lint/layers.py"
         return
     for match in INCLUDE.finditer(text):
-        quote, name = match.groups()
+        if match.group(1) == '"' and not match.group(2).startswith("thence/"):
+            where = f"{path}:{line_of(text, match.start())}"
+            yield from (f"{where}: {fault}" for fault in check_include_of_source(root, path, match, graph))
+    yield from check_names(path, text, room, c_api)
+
+
+def check_names(path, text, room, c_api):
+    """Names that the room may not say, wherever they are declared."""
+    above = [other for other in SRC_HEIGHT if other != room and SRC_HEIGHT[other] >= SRC_HEIGHT[room]]
+    rules = [(pattern, why) for pattern, rooms, why in RESERVED_NAMES if room not in rooms]
+    if above:
+        # `continuation::` or `namespace thence::continuation {`, but not a variable of that name.
+        rules.append((re.compile(rf"(?<![\w.>])(?:{'|'.join(sorted(above))})(?:::(?=\w)|(?=\s*\{{))"),
+                      f"of a room that src/{room} must not know"))
+    if c_api and SRC_HEIGHT[room] < SRC_HEIGHT[C_API_ROOM]:
+        rules.append((re.compile(rf"\b(?:{'|'.join(sorted(c_api))})\b(?=\s*\()"),
+                      f"is the C API, which src/{C_API_ROOM} defines, above src/{room}"))
+    for pattern, why in rules:
+        for match in pattern.finditer(text):
+            if (str(path), match.group(0)) not in KNOWN_FAULTS:
+                dots = "...)" if match.group(0).endswith("(") else ""
+                yield f"{path}:{line_of(text, match.start())}: {match.group(0)}{dots} {why}"
+
+
+def check_header(root, path, text, graph):
+    """A public header: nothing of src/, nothing of a higher room or a neighbour, no way around."""
+    room = room_of_header(path)
+    if room is None:
+        yield f"{path}:1: this header has no place among the layers of tests/lint/layers.py"
+        return
+    for match in INCLUDE.finditer(text):
         where = f"{path}:{line_of(text, match.start())}"
-        if quote == "<" or name.startswith("thence/"):
+        target = Path("include") / match.group(2)
+        if not match.group(2).startswith("thence/") or match.group(1) == '"':
             continue
-        target = Path("src") / name
         if not (root / target).exists():
-            target = path.parent / name
-        if not (root / target).exists() or ".." in Path(name).parts:
-            yield f'{where}: "{name}" is no file of src/; write it as "folder/file.h"'
+            yield f"{where}: <{match.group(2)}> does not exist"
             continue
         graph.setdefault(path, []).append(target)
-        other = target.parts[1]
-        if other == folder:
-            continue
-        if HEIGHT.get(other, len(LAYERS)) > HEIGHT[folder]:
-            yield f"{where}: src/{folder} includes src/{other}, which lies above it"
-        elif HEIGHT[other] == HEIGHT[folder]:
-            yield f"{where}: src/{folder} includes its neighbour src/{other}"
-    for match in MPI_CALL.finditer(text) if folder not in MAY_CALL_MPI else ():
-        yield f"{path}:{line_of(text, match.start())}: {match.group(0)}...) outside src/mpi: go through its call table"
+        other = room_of_header(target)
+        if other is not None:  # else it is a fault of that header
+            yield from (f"{where}: {fault}" for fault in upwards("thence/", room, other, HEADER_HEIGHT))
 
 
 def check_outside(root, path, text):
@@ -101,9 +153,36 @@ def circles(graph):
             yield from visit(node)
 
 
+def folders(graph):
+    """The same between folders. `detail` is a part of the folder above it, a header beside the folders stands alone."""
+    def folder(path):
+        inside = path.relative_to(PUBLIC).parts if PUBLIC in path.parents else None
+        if inside is None:
+            return path.parent
+        return PUBLIC / inside[0]
+
+    found = {}
+    for path, targets in graph.items():
+        for target in targets:
+            if folder(path) != folder(target):
+                found.setdefault(folder(path), set()).add(folder(target))
+    return {source: sorted(targets) for source, targets in found.items()}
+
+
+def c_api_names(root):
+    """The functions that the C headers declare."""
+    names = set()
+    for header in sorted((root / PUBLIC).glob("*.h")):
+        text = without_comments(header.read_text(errors="replace"))
+        declaration = r"^(?!static\b)(?!\s)[\w *]*?\b((?:thence|MPIX)_\w+)\s*\([^{;]*\)\s*;"
+        names |= set(re.findall(declaration, text, re.MULTILINE))
+    return names
+
+
 def check(root):
     root = Path(root)
     faults, graph, seen = [], {}, 0
+    c_api = c_api_names(root)
     for path in files(root):
         if path.suffix not in CODE or len(path.parts) < 2:
             continue
@@ -113,15 +192,26 @@ def check(root):
         text = without_comments((root / path).read_text(errors="replace"))
         seen += 1
         if top == "src" and len(path.parts) > 2:
-            faults += check_source(root, path, text, graph)
+            faults += check_source(root, path, text, graph, c_api)
         elif top != "src":
             faults += check_outside(root, path, text)
+        if PUBLIC in path.parents:
+            faults += check_header(root, path, text, graph)
     faults += circles(graph)
-    return faults, seen
+    return faults or list(circles(folders(graph))), seen  # one fault is told once
+
+
+def gone(root):
+    """Known faults that are mended: their lines go too."""
+    for name, word in sorted(KNOWN_FAULTS):
+        path = Path(root) / name
+        if not path.exists() or word not in without_comments(path.read_text(errors="replace")):
+            yield f"tests/lint/layers.py: {name} says {word} no more; take that line out of KNOWN_FAULTS"
 
 
 def main():
     faults, seen = check(sys.argv[1])
+    faults += gone(sys.argv[1])
     for fault in faults:
         print(fault)
     print(f"{seen} files, {len(faults)} faults")

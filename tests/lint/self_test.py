@@ -13,7 +13,17 @@ import check_headers  # noqa: E402
 import check_includes  # noqa: E402
 
 GOOD = {
-    "include/thence/thence.h": "#include <mpi.h>\n",
+    "include/thence/thence.h": "#include <mpi.h>\nint thence_test(int a,\n                int b);\n",
+    "include/thence/detail/pause.hpp": "",
+    "include/thence/error.hpp": "#include <thence/detail/pause.hpp>\n#include <thence/thence.h>\n",
+    "include/thence/tbb.hpp": "#include <thence/error.hpp>\n",
+    "include/thence/exec/detail/meta.hpp": "#include <thence/exec/env.hpp>\n",
+    "include/thence/exec/env.hpp": "",
+    "include/thence/exec/then.hpp": "#include <thence/exec/detail/meta.hpp>\n",
+    "include/thence/exec.hpp": "#include <thence/exec/then.hpp>\n",
+    "include/thence/senders/operation.hpp": "#include <thence/error.hpp>\n#include <thence/exec.hpp>\n",
+    "include/thence/transform_mpi.hpp": "#include <thence/senders/operation.hpp>\n",
+    "include/thence/mpi/buffer.hpp": "#include <thence/transform_mpi.hpp>\n",
     "src/base/queue.h": "#include <atomic>\n",
     "src/mpi/calls.h": '#include "base/queue.h"\n#include <thence/thence.h>\n',
     "src/mpi/calls.cpp": '#include "mpi/calls.h"\nint f() { return PMPI_Test(0, 0, 0); }\n',
@@ -21,7 +31,8 @@ GOOD = {
     "src/progress/helper.h": '#include "engine/testsome.h"\n',
     "src/continuation/attach.h": '// not MPI_Test(a) but "MPI_Wait(b)"\n#include "progress/helper.h"\n',
     "src/pmpi/test.cpp": '#include "continuation/attach.h"\nint MPI_Test(int) { return 0; }\n',
-    "src/c_api/api.cpp": '#include "continuation/attach.h"\n',
+    "src/c_api/api.cpp": '#include "continuation/attach.h"\nint thence_test(int a, int) { return mpi::f(a); }\n',
+    "src/senders/timers.cpp": "#include <thence/senders/operation.hpp>\nint g() { return thence_test(1, 2); }\n",
     "src/diagnose/counters.h": '#include "base/queue.h"\n',
     "apps/heat/heat.cpp": '#include "grid.h"\n#include <thence/thence.h>\n',
     "apps/heat/grid.h": "",
@@ -67,13 +78,55 @@ class Includes(unittest.TestCase):
         self.expect({"src/progress/x.cpp": "int g() { return MPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
         self.expect({"src/c_api/x.cpp": "int g() { return PMPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
 
+    def test_a_call_of_the_c_api_from_below_it_is_caught(self):
+        self.expect({"src/continuation/wait.cpp": "int g() { return thence_test(1, 2); }\n"},
+                    "thence_test is the C API, which src/c_api defines")
+        self.assertEqual(self.faults({"src/continuation/wait.cpp": "int g(int thence_tested);\n"}), [])
+
+    def test_a_name_of_a_higher_room_is_caught(self):
+        self.expect({"src/engine/x.cpp": "int g() { return continuation::attach(1); }\n"},
+                    "continuation:: of a room that src/engine must not know")
+        self.expect({"src/engine/x.cpp": "namespace thence::progress {\nvoid wake();\n}\n"},
+                    "progress of a room that src/engine must not know")
+        self.expect({"src/pmpi/x.cpp": "int g() { return c_api::check(1); }\n"},
+                    "of a room that src/pmpi must not know")
+        self.assertEqual(self.faults({"src/engine/x.cpp": "int g(state s) { return s.progress + mpi::f(1); }\n"}), [])
+
+    def test_knowledge_of_one_mpi_above_the_engine_is_caught(self):
+        self.expect({"src/continuation/x.cpp": "#if defined(OPEN_MPI)\n#endif\n"}, "is known to src/engine and src/mpi")
+
+    def test_a_library_of_its_own_that_looks_into_the_core_is_caught(self):
+        self.expect({"src/senders/x.cpp": '#include "base/queue.h"\n'}, "public headers")
+
     def test_an_application_that_looks_inside_is_caught(self):
         self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
         self.expect({"bench/x.cpp": '#include "../src/mpi/calls.h"\n'}, "from src/")
         self.expect({"tools/thence/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
 
     def test_a_public_header_that_looks_inside_is_caught(self):
-        self.expect({"include/thence/x.h": '#include "base/queue.h"\n'}, "from src/")
+        self.expect({"include/thence/mpi/x.h": '#include "base/queue.h"\n'}, "from src/")
+
+    def test_an_upward_include_of_a_public_header_is_caught(self):
+        self.expect({"include/thence/senders/x.hpp": "#include <thence/mpi/buffer.hpp>\n"},
+                    "thence/senders includes thence/mpi, which lies above it")
+        self.expect({"include/thence/detail/x.hpp": "#include <thence/thence.h>\n"}, "which lies above it")
+
+    def test_a_sideways_include_of_a_public_header_is_caught(self):
+        self.expect({"include/thence/omp.h": "#include <thence/exec.hpp>\n"}, "its neighbour thence/exec")
+
+    def test_a_public_header_of_no_room_is_caught(self):
+        self.expect({"include/thence/misc.hpp": ""}, "no place among the layers")
+        self.expect({"include/thence/misc/x.hpp": ""}, "no place among the layers")
+
+    def test_a_public_header_that_includes_what_is_not_there_is_caught(self):
+        self.expect({"include/thence/pools.hpp": "#include <thence/pools/none.hpp>\n"}, "does not exist")
+
+    def test_a_circle_of_public_headers_is_caught(self):
+        self.expect({"include/thence/exec/env.hpp": "#include <thence/exec/then.hpp>\n"}, "circle: ")
+
+    def test_a_circle_of_a_folder_with_the_header_over_it_is_caught(self):
+        self.expect({"include/thence/senders/x.hpp": "#include <thence/timers.hpp>\n", "include/thence/timers.hpp":
+                     "#include <thence/senders/operation.hpp>\n"}, "circle: ")
 
 
 class Files(unittest.TestCase):
@@ -102,8 +155,8 @@ class Headers(unittest.TestCase):
     def faults(self, text, name="x.h", standard="c11"):
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / name).write_text(text)
-            results = [check_headers.compile_alone(c if standard == "c11" else cxx, standard, Path(name), Path(folder), [])
-                       for c, cxx in check_headers.compilers()]
+            results = [check_headers.compile_alone(c if standard == "c11" else cxx, standard, Path(name), Path(folder),
+                                                   []) for c, cxx in check_headers.compilers()]
         self.assertTrue(results)
         return [message for message, good in results if not good]
 

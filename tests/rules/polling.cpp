@@ -3,7 +3,7 @@
 #include "library.hpp"
 #include "sleeps.hpp"
 
-#include <thence/continuation.hpp>
+#include <thence/adapter.hpp>
 
 namespace {
 

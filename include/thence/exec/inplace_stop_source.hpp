@@ -94,7 +94,7 @@ private:
 
     /** Returns the state without `held`, and holds the lock unless `refuse` is set in it. */
     unsigned char lock_unless(unsigned char refuse) const noexcept {
-        detail::backoff pause;
+        detail::spin_wait pause;
         unsigned char found = state_.load();
         while ((found & refuse) == 0) {
             if ((found & held) != 0) {
@@ -218,7 +218,7 @@ inline void detail::stop_callback_base::remove() noexcept {
     source_->unlock(state);
     if (running_here)
         return;
-    for (backoff pause; !ran_.load();)
+    for (spin_wait pause; !ran_.load();)
         pause.wait();
 }
 

@@ -28,7 +28,7 @@
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
-#include <thence/timers.hpp>
+#include <thence/senders/detail/timers.hpp>
 
 #if !defined(THENCE_EXECUTION_IS_THENCE)
 #include <system_error>
@@ -86,7 +86,7 @@ public:
             }
             long ran = 0;
             check(thence_progress_some(&ran), "make progress");
-            if (run_timers() || ran > 0) {
+            if (detail::timers.run() || ran > 0) {
                 pauses.reset();
                 continue;
             }

@@ -5,94 +5,17 @@
 #error "thence/exec/detail/atomic.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Atomic words and a spin lock over the compilers' builtins: with GCC 12 <atomic> takes longer to compile than all of
-// thence/exec. The lock is for sections of a few instructions that call nothing.
+// The atomic words and locks of thence/detail, under the names that thence::exec uses.
 
-#include <sched.h>
+#include <thence/detail/atomic.hpp>
 
 namespace thence::exec::detail {
 
-enum class order : int {
-    relaxed = __ATOMIC_RELAXED,
-    acquire = __ATOMIC_ACQUIRE,
-    release = __ATOMIC_RELEASE,
-    acq_rel = __ATOMIC_ACQ_REL,
-};
-
-/** A word that several threads read and write: an integer or a pointer, since Clang's builtins take no enumeration. */
-template <class T> class atomic {
-public:
-    constexpr atomic(T value = T()) noexcept : value_(value) {} // NOLINT(google-explicit-constructor)
-    atomic(const atomic &) = delete;
-    atomic &operator=(const atomic &) = delete;
-
-    T load(order o = order::acquire) const noexcept { return __atomic_load_n(&value_, static_cast<int>(o)); }
-    void store(T value, order o = order::release) noexcept { __atomic_store_n(&value_, value, static_cast<int>(o)); }
-    T exchange(T value, order o = order::acq_rel) noexcept {
-        return __atomic_exchange_n(&value_, value, static_cast<int>(o));
-    }
-    /** On failure `expected` becomes the value found. */
-    bool compare_exchange(T &expected, T desired, order o = order::acq_rel) noexcept {
-        return __atomic_compare_exchange_n(&value_, &expected, desired, false, static_cast<int>(o), __ATOMIC_ACQUIRE);
-    }
-    T fetch_add(T value, order o = order::acq_rel) noexcept {
-        return __atomic_fetch_add(&value_, value, static_cast<int>(o));
-    }
-    T fetch_sub(T value, order o = order::acq_rel) noexcept {
-        return __atomic_fetch_sub(&value_, value, static_cast<int>(o));
-    }
-    T fetch_or(T value, order o = order::acq_rel) noexcept {
-        return __atomic_fetch_or(&value_, value, static_cast<int>(o));
-    }
-
-private:
-    T value_;
-};
-
-/** Waits a little longer each time: first the core rests, then the thread gives it away. */
-class backoff {
-public:
-    void wait() noexcept {
-        if (++count_ > spins) {
-            ::sched_yield();
-            return;
-        }
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        __asm__ __volatile__("yield");
-#endif
-    }
-
-private:
-    static constexpr unsigned spins = 32;
-    unsigned count_ = 0;
-};
-
-/** Unlocking is one store and touches nothing after it: the next owner may destroy the lock at once. */
-class spin_lock {
-public:
-    void lock() noexcept {
-        backoff pause;
-        while (locked_.exchange(true, order::acquire))
-            pause.wait();
-    }
-    void unlock() noexcept { locked_.store(false, order::release); }
-
-private:
-    atomic<bool> locked_{false};
-};
-
-template <class Lock> class [[nodiscard]] locked {
-public:
-    explicit locked(Lock &lock) noexcept : lock_(lock) { lock_.lock(); }
-    locked(const locked &) = delete;
-    locked &operator=(const locked &) = delete;
-    ~locked() { lock_.unlock(); }
-
-private:
-    Lock &lock_;
-};
+using thence::detail::atomic;
+using thence::detail::locked;
+using thence::detail::order;
+using thence::detail::spin_lock;
+using thence::detail::spin_wait;
 
 } // namespace thence::exec::detail
 

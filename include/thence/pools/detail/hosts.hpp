@@ -18,7 +18,7 @@
 #include <thence/pools/detail/relief.hpp>
 #include <thence/pools/detail/work_queue.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
-#include <thence/timers.hpp>
+#include <thence/senders/detail/timers.hpp>
 
 namespace thence::detail {
 
@@ -46,7 +46,7 @@ public:
         bool timers_ran = false;
         {
             const completing_scope inside; // what a deadline completes must not wait here, as in a callback
-            timers_ran = run_timers();
+            timers_ran = timers.run();
         }
         if (on_cr_.load(std::memory_order_relaxed) == 0)
             thence_progress_some(&ran);

@@ -23,7 +23,7 @@
 
 #include <thence/pools/detail/work_queue.hpp>
 #include <thence/thence.h>
-#include <thence/timers.hpp>
+#include <thence/senders/detail/timers.hpp>
 
 namespace thence::detail {
 
@@ -108,7 +108,7 @@ private:
         const bool stuck = first || second || since == 0;
         pace_.looked(since, stuck);
         if (stuck) {
-            run_timers();
+            timers.run();
             thence_progress();
         }
     }

@@ -15,7 +15,7 @@
 
 #include <thence/error.hpp>
 #include <thence/thence.h>
-#include <thence/timers.hpp>
+#include <thence/senders/detail/timers.hpp>
 
 namespace thence::detail {
 

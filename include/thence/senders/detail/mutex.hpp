@@ -10,7 +10,7 @@
 
 #include <pthread.h>
 
-#include <thence/exec/detail/atomic.hpp>
+#include <thence/detail/atomic.hpp>
 
 namespace thence::detail {
 
@@ -26,10 +26,6 @@ public:
 private:
     pthread_mutex_t native_ = PTHREAD_MUTEX_INITIALIZER;
 };
-
-using exec::detail::atomic;
-using exec::detail::locked;
-using exec::detail::order;
 
 } // namespace thence::detail
 

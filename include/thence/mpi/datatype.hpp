@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DATATYPE_HPP
-#define THENCE_SENDERS_DATATYPE_HPP
+#ifndef THENCE_MPI_DATATYPE_HPP
+#define THENCE_MPI_DATATYPE_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/datatype.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/datatype.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/datatype.hpp
+/** @file mpi/datatype.hpp
  *  @brief Which MPI datatype a C++ type is, and which operation a function object.
  *
  *  std::complex and the function objects of <functional> are known by what they look like and do, since both headers

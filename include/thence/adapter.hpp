@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_CONTINUATION_HPP
-#define THENCE_CONTINUATION_HPP
+#ifndef THENCE_ADAPTER_HPP
+#define THENCE_ADAPTER_HPP
 #if __cplusplus < 202002L
-#error "thence/continuation.hpp needs C++20: compile with -std=c++20"
+#error "thence/adapter.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file continuation.hpp
+/** @file adapter.hpp
  *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and
  *         progress until a condition holds. C++20.
  *

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_LAYOUT_HPP
-#define THENCE_SENDERS_LAYOUT_HPP
+#ifndef THENCE_MPI_LAYOUT_HPP
+#define THENCE_MPI_LAYOUT_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/layout.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/layout.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/layout.hpp
+/** @file mpi/layout.hpp
  *  @brief Where the elements of a buffer lie, and the MPI datatype for that.
  *
  *  Elements travel in the order of their indices, the last index fastest, wherever they lie: what is sent from one
@@ -16,7 +16,7 @@
 #include <climits>
 #include <cstddef>
 
-#include <thence/senders/element.hpp>
+#include <thence/mpi/element.hpp>
 
 namespace thence::detail {
 

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_ON_BUFFERS_HPP
-#define THENCE_SENDERS_ON_BUFFERS_HPP
+#ifndef THENCE_MPI_ON_BUFFERS_HPP
+#define THENCE_MPI_ON_BUFFERS_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/on_buffers.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/on_buffers.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/on_buffers.hpp
+/** @file mpi/on_buffers.hpp
  *  @brief The senders of operations on one or two buffers: owning rvalues move in and are sent back, of others it is
  *         kept where their elements lie.
  *
  *  Invariant: from its start to its end an operation refers to nothing that it could have moved in.
  */
 
-#include <thence/senders/buffer.hpp>
-#include <thence/senders/parts.hpp>
+#include <thence/mpi/buffer.hpp>
+#include <thence/mpi/counts_displs.hpp>
 #include <thence/transform_mpi.hpp>
 
 namespace thence::detail {

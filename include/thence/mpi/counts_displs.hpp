@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_PARTS_HPP
-#define THENCE_SENDERS_PARTS_HPP
+#ifndef THENCE_MPI_COUNTS_DISPLS_HPP
+#define THENCE_MPI_COUNTS_DISPLS_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/parts.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/counts_displs.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/parts.hpp
+/** @file mpi/counts_displs.hpp
  *  @brief How a buffer is divided among the processes of a collective operation whose parts differ in size. */
 
 #include <climits>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_REDUCTION_HPP
-#define THENCE_SENDERS_REDUCTION_HPP
+#ifndef THENCE_MPI_REDUCTION_HPP
+#define THENCE_MPI_REDUCTION_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/reduction.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/reduction.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/reduction.hpp
+/** @file mpi/reduction.hpp
  *  @brief The senders of reductions. MPI's operations take no datatype that was made for strided elements, so these are
  *         packed into memory of the operation's own when it starts, and unpacked when it is complete.
  *
@@ -13,7 +13,7 @@
 
 #include <tuple>
 
-#include <thence/senders/on_buffers.hpp>
+#include <thence/mpi/on_buffers.hpp>
 
 namespace thence::detail {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_MESSAGE_STATUS_HPP
-#define THENCE_SENDERS_MESSAGE_STATUS_HPP
+#ifndef THENCE_MPI_MESSAGE_STATUS_HPP
+#define THENCE_MPI_MESSAGE_STATUS_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/message_status.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/message_status.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/message_status.hpp
+/** @file mpi/message_status.hpp
  *  @brief What a receive has got: from whom, with which tag, how much. */
 
 #include <thence/error.hpp>
-#include <thence/senders/element.hpp>
+#include <thence/mpi/element.hpp>
 
 namespace thence {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_ELEMENT_HPP
-#define THENCE_SENDERS_ELEMENT_HPP
+#ifndef THENCE_MPI_ELEMENT_HPP
+#define THENCE_MPI_ELEMENT_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/element.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/element.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/element.hpp
+/** @file mpi/element.hpp
  *  @brief Which types can be elements of a message: those that mean the same on another process.
  *
  *  Arithmetic types, std::complex and std::byte travel as what they are; enumerations, trivially copyable aggregates
@@ -16,7 +16,7 @@
 #include <array>
 #include <type_traits>
 
-#include <thence/senders/datatype.hpp>
+#include <thence/mpi/datatype.hpp>
 
 namespace thence {
 

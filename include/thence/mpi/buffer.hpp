@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_BUFFER_HPP
-#define THENCE_SENDERS_BUFFER_HPP
+#ifndef THENCE_MPI_BUFFER_HPP
+#define THENCE_MPI_BUFFER_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/buffer.hpp needs C++20: compile with -std=c++20"
+#error "thence/mpi/buffer.hpp needs C++20: compile with -std=c++20"
 #else
 
-/** @file senders/buffer.hpp
+/** @file mpi/buffer.hpp
  *  @brief What can be sent and received:
  *
  *  - a contiguous range (`std::vector`, `std::array`, `std::span`, a C array, ...);
  *  - one element (`double`, a `struct`, ...);
  *  - a thence::strided view, or anything with the members of `std::mdspan`, of any rank and any strided layout.
  *
- *  What elements may be: senders/element.hpp. Pointers, and structs that hold one, are refused.
+ *  What elements may be: mpi/element.hpp. Pointers, and structs that hold one, are refused.
  *
  *  Lifetime: a range or element that is an lvalue, and whatever a view refers to, must live until the operation is
  * complete. An rvalue that owns its elements (`std::vector<int>(n)`) moves into the operation, and is sent back among
@@ -26,7 +26,7 @@
 #include <iterator>
 #include <span>
 
-#include <thence/senders/layout.hpp>
+#include <thence/mpi/layout.hpp>
 
 namespace thence {
 
