@@ -82,8 +82,9 @@ private:
 
 // Request types (`req_type`) whose status and release need no more than the fields above.
 inline constexpr int type_point_to_point = 0;
+inline constexpr int type_generalized = 2;
 // The others that MPI can cancel are those of files (1) and generalized requests (2).
-inline constexpr int last_cancellable_type = 2;
+inline constexpr int last_cancellable_type = type_generalized;
 
 // Of other types it must not be asked: MPI_Cancel never returns for that of MPI_Comm_idup.
 inline bool may_cancel(MPI_Request request, bool) noexcept {

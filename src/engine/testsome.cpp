@@ -13,16 +13,26 @@ namespace {
 
 #if defined(OPEN_MPI)
 // MPI_Test looks twice at what is pending, this looks once.
-int may_be_complete(MPI_Request request) noexcept {
+int ask_status(MPI_Request request) noexcept {
     int flag = 0;
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
+}
+
+// MPI_Request_get_status of a generalized request that is complete calls its query function, and MPI_Test calls it
+// again. The query function may have effects, so it is called once per completion: such a request is only read here.
+int may_be_complete(MPI_Request request) noexcept {
+    const openmpi::request_view view(request);
+    if (view.type() == openmpi::type_generalized) [[unlikely]] {
+        return view.complete().load(std::memory_order_acquire) == openmpi::completed ? 1 : 0;
+    }
+    return ask_status(request);
 }
 
 // Open MPI 4.1 frees a persistent request when it reports that it failed: that is left to its user's own call. MPI_Test
 // must not be called while it is pending, since it might fail meanwhile.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const openmpi::request_view view(*request);
-    if (may_be_complete(*request) == 0) {
+    if (ask_status(*request) == 0) {
         *flag = 0;
         return MPI_SUCCESS;
     }
@@ -38,8 +48,8 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
 polled_set::methods methods_here() noexcept {
     polled_set::methods how;
 #if defined(OPEN_MPI)
-    how.look = &may_be_complete;
     if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
+        how.look = &may_be_complete;
         how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;
     }
