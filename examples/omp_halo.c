@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * OpenMP detached tasks: a ring of cells, split among ranks and blocks. The task that exchanges the halo detaches: its
  * thread updates other blocks meanwhile, and the blocks at the border start when the messages are in. No task ever
- * waits. Usage: mpirun -n N omp_halo (any N, no arguments; OMP_NUM_THREADS as you like). Compile with -fopenmp. */
+ * waits. Usage: mpirun -n N omp_halo (any N, no arguments; OMP_NUM_THREADS as you like). Compile with -fopenmp and
+ * link thence: on MPICH and Intel MPI the library's thread needs it, elsewhere thence-core does too. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* POSIX threads in C: several threads per rank each send a token round the ring and sleep while it is away. The
  * library's own thread makes progress and wakes them.
- * Usage: mpirun -n N pthread_ring (any N, no arguments). Link thence-core or thence. */
+ * Usage: mpirun -n N pthread_ring (any N, no arguments). Link thence: on MPICH and Intel MPI its thread needs
+ * it, elsewhere thence-core does too. */
 #include <stdio.h>
 #include <stdlib.h>
 

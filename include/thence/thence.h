@@ -67,7 +67,7 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
 #define THENCE_CR_POLL_ONLY (1U << 0)        /**< run continuations only while this CR is tested or waited for */
 #define THENCE_CR_ENQUEUE_COMPLETE (1U << 1) /**< never report immediate completion: always run the callback */
-#define THENCE_CR_ANY_THREAD (1U << 2)       /**< the library's own thread may run the callbacks */
+#define THENCE_CR_ANY_THREAD (1U << 2)       /**< the library's own thread makes progress and runs the callbacks too */
 #define THENCE_CR_SIGNAL_SAFE (1U << 3)      /**< the callbacks are async-signal safe (a hint) */
 #define THENCE_CR_NEEDS_START (1U << 4)      /**< callbacks run only between MPI_Start/thence_start and completion */
 #define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
@@ -88,10 +88,15 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
  *  @param info     keys of the paper, section 3.5: `mpi_continue_poll_only`, `mpi_continue_enqueue_complete`,
  *                  `mpi_continue_async_signal_safe` (`true` or `false`), `mpi_continue_max_poll` (an integer >= -1),
  *                  `mpi_continue_thread` (`application` or `any`; `all` is a synonym of `any`). Other keys are ignored.
+ *                  `any` is a hint: where the library's own thread cannot run, application threads alone run the
+ *                  callbacks, and thence_cr_query() gives the flags without `THENCE_CR_ANY_THREAD`.
  *  @param[out] cr  the new continuation request, inactive.
  *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or
  * for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
- *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *          `MPI_ERR_UNSUPPORTED_OPERATION` for the flag `THENCE_CR_ANY_THREAD` where the library's own thread cannot
+ *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and
+ *          the program is linked with libthence-core alone; a line on stderr says which; `MPI_ERR_OTHER` before
+ *          `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. The first call selects the engine; `thence info` and thence_cr_query() say which. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
 

@@ -18,12 +18,20 @@
 #include <algorithm>
 #include <atomic>
 #include <climits>
+#include <cstdio>
 
 using namespace thence;
 using c_api::fail;
 using continuation::continuation_request;
 
 namespace thence::c_api {
+
+// A program that asks for the helper may never call MPI again while it waits, and without one would wait for ever.
+static int refuse_any_thread() noexcept {
+    std::fprintf(stderr, "thence: thence_cr_create: THENCE_CR_ANY_THREAD needs the helper thread, which is %s\n",
+                 progress::helper_state());
+    return fail(MPI_ERR_UNSUPPORTED_OPERATION);
+}
 
 int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
@@ -40,8 +48,12 @@ int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigne
         return fail(code);
     }
     options.flags |= fixed;
-    if ((options.flags & THENCE_CR_ANY_THREAD) != 0) {
-        progress::require_helper(); // where the thread level forbids it, application threads run them: allowed too
+    if ((options.flags & THENCE_CR_ANY_THREAD) != 0 && !progress::require_helper()) {
+        if ((flags & THENCE_CR_ANY_THREAD) != 0) {
+            return refuse_any_thread();
+        }
+        options.flags &=
+            ~THENCE_CR_ANY_THREAD; // the info key and THENCE_PROGRESS are hints: application threads run them
     }
     continuation_request *created = continuation_request::create(options);
     if (created == nullptr) {

@@ -146,7 +146,8 @@ void helper_set_up(bool told_first) {
     std::scoped_lock guard(mutex_);
     obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
                 : !told_first && mpi::finalizes_alone()
-                    ? "not possible: on this MPI it needs libthence, to leave MPI before MPI_Finalize begins"
+                    ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
+                      "linked with libthence (-lthence) tells it"
                     : nullptr;
 }
 
@@ -164,7 +165,7 @@ bool require_helper() {
         thread_ = std::thread(&run);
     } catch (const std::system_error &) {
         running_.store(false, std::memory_order_release);
-        return false;
+        return false; // and "not started": the next CR may find that there are threads again
     }
     return true;
 }

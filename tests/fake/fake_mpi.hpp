@@ -34,6 +34,7 @@ struct features {
     bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
     bool is_complete = false; // MPIX_Request_is_complete
     int thread_level = MPI_THREAD_MULTIPLE;
+    const char *library_version = "fake MPI";
     std::size_t rest = 4096; // see let_rest()
 };
 

@@ -102,5 +102,27 @@ TEST_F(core, group_with_a_collective) {
     EXPECT_EQ(1, seen.ended());
     EXPECT_EQ((rank + size - 1) % size, value);
 }
+// The library's own thread either runs, and then this thread need not enter MPI, or the flag is refused.
+TEST_F(core, any_thread_is_kept_or_refused) {
+    MPI_Request any = MPI_REQUEST_NULL;
+    const int code = thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &any);
+#if defined(OPEN_MPI)
+    ASSERT_EQ(MPI_SUCCESS, code);
+    MPI_Irecv(&value, 1, MPI_INT, rank, 1, comm, &request);
+    seen.attach(request, any);
+    MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
+    while (seen.ended() == 0) {
+        sleep_ms(1);
+    }
+    EXPECT_EQ(MPI_SUCCESS, thence_wait(&any, MPI_STATUS_IGNORE));
+    EXPECT_EQ(MPI_SUCCESS, thence_free(&any));
+#else
+    EXPECT_EQ(MPI_ERR_UNSUPPORTED_OPERATION, class_of(code));
+    EXPECT_EQ(MPI_REQUEST_NULL, any);
+    thence_cr_info info{};
+    EXPECT_EQ(MPI_SUCCESS, thence_cr_query(cr, &info));
+    EXPECT_NE(std::string::npos, std::string(info.helper).find("-lthence")) << info.helper;
+#endif
+}
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI initialized for fewer threads (see --level= of the main program): everything works on the threads that may call
-// MPI, and a wish for the helper thread is refused by doing without it.
+// MPI. A hint for the helper thread is not honoured then, and the flag that demands it is refused.
 #include "support.hpp"
 
 namespace {
@@ -31,7 +31,21 @@ TEST_F(level, continuations_run) {
     }
 }
 
-TEST_F(level, helper_is_refused_gracefully) {
+TEST_F(level, any_thread_is_kept_or_refused) {
+    int provided = 0;
+    MPI_Query_thread(&provided);
+    MPI_Request any = MPI_REQUEST_NULL;
+    const int code = thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &any);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        EXPECT_EQ(MPI_ERR_UNSUPPORTED_OPERATION, class_of(code));
+        EXPECT_EQ(MPI_REQUEST_NULL, any);
+    } else {
+        EXPECT_EQ(MPI_SUCCESS, code);
+        EXPECT_EQ(MPI_SUCCESS, thence_free(&any));
+    }
+}
+
+TEST_F(level, the_info_key_any_is_a_hint) {
     // Whatever the level, the CR is made and its continuations run, on this thread if there is no helper.
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);

@@ -127,4 +127,47 @@ TEST_P(finalizing, finalize_ends_the_helper_thread) {
 
 THENCE_RULES(finalizing);
 
+// MPICH takes no lock any more when MPI_Finalize tells us, so our thread must have left MPI before. Only libthence is
+// told that early, and this program does without.
+class not_told_before_finalize : public ::testing::TestWithParam<const char *> {
+protected:
+    static variant mpi(const char *library_version) {
+        variant v = all_variants().back();
+        v.offers.library_version = library_version;
+        return v;
+    }
+    library library_{mpi(GetParam())};
+};
+
+TEST_P(not_told_before_finalize, any_thread_is_refused_and_says_what_to_link) {
+    MPI_Request c = MPI_REQUEST_NULL;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("-lthence"), std::string::npos);
+    EXPECT_EQ(reported(), codes{MPI_ERR_UNSUPPORTED_OPERATION});
+    EXPECT_EQ(c, MPI_REQUEST_NULL);
+}
+
+TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_threads) {
+    for (const bool by_setting : {false, true}) {
+        setenv("THENCE_PROGRESS", by_setting ? "thread" : "off", 1);
+        cr c(0, -1, by_setting ? MPI_INFO_NULL : world.info({{"mpi_continue_thread", "any"}}));
+        unsetenv("THENCE_PROGRESS");
+        thence_cr_info in_force{};
+        EXPECT_EQ(thence_cr_query(c, &in_force), MPI_SUCCESS);
+        EXPECT_EQ(in_force.flags, 0U);
+        EXPECT_EQ(std::string(in_force.helper).rfind("not possible: ", 0), 0U);
+        note n;
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        EXPECT_EQ(attach(r, n, c), 0);
+        world.complete(t);
+        EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(n.runs, 1);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(on, not_told_before_finalize,
+                         ::testing::Values("MPICH Version: 4.0.2", "Intel(R) MPI Library 2021.18 for Linux* OS"));
+
 } // namespace

@@ -288,22 +288,45 @@ TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_cr
 
 THENCE_RULES(helper);
 
-// Where MPI allows one thread only, the library starts none, and application threads run such continuations.
-TEST(single_threaded_mpi, has_no_helper) {
-    variant v = all_variants().back();
-    v.offers.thread_level = MPI_THREAD_SERIALIZED;
-    library l(v);
-    cr c(THENCE_CR_ANY_THREAD);
+// Where MPI allows one thread only, the library has none of its own to run callbacks.
+class single_threaded_mpi : public ::testing::Test {
+protected:
+    static variant serialized() {
+        variant v = all_variants().back();
+        v.offers.thread_level = MPI_THREAD_SERIALIZED;
+        return v;
+    }
+    library library_{serialized()};
+};
+
+TEST_F(single_threaded_mpi, any_thread_is_refused) {
+    MPI_Request c = MPI_REQUEST_NULL;
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find("MPI_THREAD_MULTIPLE"), std::string::npos);
+    EXPECT_EQ(reported(), codes{MPI_ERR_UNSUPPORTED_OPERATION});
+    EXPECT_EQ(c, MPI_REQUEST_NULL);
+}
+
+// The paper lets any thread run them: the application's are among these.
+TEST_F(single_threaded_mpi, the_info_key_any_is_a_hint) {
+    cr c(0, -1, world.info({{"mpi_continue_thread", "any"}}));
+    thence_cr_info in_force{};
+    EXPECT_EQ(thence_cr_query(c, &in_force), MPI_SUCCESS);
+    EXPECT_EQ(in_force.flags, 0U);
     note n;
     MPI_Request r = world.start();
     const ticket t = world.ticket_of(r);
     attach(r, n, c);
     world.complete(t);
-    std::this_thread::sleep_for(20ms);
-    EXPECT_EQ(n.runs, 0);
     let_run();
     EXPECT_EQ(n.runs, 1);
     EXPECT_EQ(n.thread, std::this_thread::get_id());
+}
+
+TEST_F(single_threaded_mpi, an_info_key_that_wants_application_threads_wins_over_the_flag) {
+    const cr c(THENCE_CR_ANY_THREAD, -1, world.info({{"mpi_continue_thread", "application"}}));
+    EXPECT_EQ(thence_is_cr(c), 1);
 }
 
 } // namespace
