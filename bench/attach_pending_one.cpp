@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One receive, pending when its continuation is attached, beyond completing it with MPI_Wait. Unlike attach_vs_waitall
-// nothing is spread over a batch: each round waits for its one continuation.
+// One receive that is pending when its continuation is attached, compared with completing the same receive with
+// MPI_Wait. Unlike in attach_vs_waitall no cost is shared by a batch: each round waits for its one continuation.
 #include "measure/benchmark.hpp"
 #include "measure/self_receive.hpp"
 
@@ -35,7 +35,7 @@ void judge(measure::session &session) {
             session.instructions({.work = "attach", .threads = threads, .few = 2000, .many = 12000});
         const measure::sample baseline = session.instructions(measure::without_interposition(
             {.work = "wait", .threads = threads, .few = 2000, .many = 12000}, "attach_pending_one"));
-        const bool native = engine == "openmpi"; // the others have attach_vs_waitall_portable's bar
+        const bool native = engine == "openmpi"; // for other engines attach_vs_waitall_portable has a bar
         session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
                      .found = measure::difference(ours, baseline),
                      .unit = "instructions per continuation",
@@ -55,7 +55,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "attach_pending_one",
-                          .about = "one continuation on one pending receive, beyond what MPI_Wait costs",
+                          .about = "cost of one continuation on one pending receive, compared with MPI_Wait",
                           .bars = "at most +100 instructions on Open MPI, at both thread levels",
                           .pieces = {{"wait", measure::wait_for_self_receive}, {"attach", attach}},
                           .judge = judge});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to attach an empty continuation to each of 64 pending receives, complete them and run it, beyond
-// completing the same receives with MPI_Waitall. On the native engine of Open MPI; attach_vs_waitall_portable has the
-// rest.
+// The cost of attaching an empty continuation to each of 64 pending receives, completing them and running the
+// continuations, compared with completing the same receives with MPI_Waitall. The bar is for the native engine of Open
+// MPI; attach_vs_waitall_portable measures the engine for any MPI.
 #include "measure/benchmark.hpp"
 
 #include <thence/mpix_continue.h>
@@ -12,7 +12,7 @@ constexpr int batch = 64;
 
 void nothing(MPI_Status *, void *) {}
 
-// One iteration: `batch` receives and sends to self. The sends are completed in the same way on both sides.
+// One iteration: `batch` receives and sends to self. Both sides of the comparison complete the sends in the same way.
 class messages {
 public:
     template <class Posted> void exchange(Posted &&posted) {
@@ -90,7 +90,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "attach_vs_waitall",
-                          .about = "attach, complete and run an empty continuation, beyond what MPI_Waitall costs",
+                          .about = "cost to attach, complete and run an empty continuation, compared with MPI_Waitall",
                           .bars = "at most +80 instructions per continuation on Open MPI, at both thread levels",
                           .pieces = {{"waitall", waitall}, {"attach", attach}},
                           .judge = judge});

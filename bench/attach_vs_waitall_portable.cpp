@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The work of attach_vs_waitall on the engine that needs nothing of the MPI but MPI_Testsome.
+// The work of attach_vs_waitall on the engine `testsome`, which works on any MPI.
 #include "measure/benchmark.hpp"
 
 namespace {
 
-constexpr int batch = 64; // of attach_vs_waitall
+constexpr int batch = 64; // as in attach_vs_waitall
 
 void judge(measure::session &session) {
     for (const measure::level threads : {measure::level::single, measure::level::multiple}) {

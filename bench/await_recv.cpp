@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What it costs to wait for a message in a coroutine: a task that awaits one receive, from its creation to its end,
-// beyond Irecv and Wait. Both sides send the message to themselves once the receive is posted.
+// The cost of waiting for a message in a coroutine: a task that awaits one receive, from its creation to its end,
+// compared with MPI_Irecv and MPI_Wait. Both sides send the message to themselves after the receive is posted.
 #include "measure/benchmark.hpp"
 #include "measure/count_allocations.hpp"
 #include "measure/self_receive.hpp"
@@ -20,7 +20,7 @@ ex::task<> receive(int &in) {
     co_await receive_into(in);
 }
 
-struct note {
+struct set_flag {
     using receiver_concept = ex::receiver_t;
     bool *done;
 
@@ -37,7 +37,7 @@ void await(measure::work &work) {
         for (long i = 0; i < iterations; ++i) {
             const long before = measure::allocations;
             bool done = false;
-            auto operation = ex::connect(receive(in), note{&done});
+            auto operation = ex::connect(receive(in), set_flag{&done});
             ex::start(operation);
             measure::send_to_self(out);
             while (!done) {
@@ -56,7 +56,7 @@ void judge(measure::session &session) {
             session.instructions({.work = "await", .threads = threads, .few = 2000, .many = 12000});
         const measure::sample baseline = session.instructions(measure::without_interposition(
             {.work = "wait", .threads = threads, .few = 2000, .many = 12000}, "await_recv"));
-        const bool native = engine == "openmpi"; // the others have no bar: polling costs what it costs
+        const bool native = engine == "openmpi"; // the others have no bar, since their cost is that of MPI's polling
         session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
                      .found = measure::difference(ours, baseline),
                      .unit = "instructions per receive",
@@ -70,7 +70,7 @@ void judge(measure::session &session) {
     const measure::numbers counted = session.alone({.work = "await"});
     session.add({.name = "allocations",
                  .found = {.value = counted.at("allocations")},
-                 .unit = "heap allocations per receive, the coroutine's frame",
+                 .unit = "heap allocations per receive (the coroutine frame)",
                  .kind = measure::bar_kind::at_most,
                  .bar = 1});
 }
@@ -80,7 +80,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "await_recv",
-                          .about = "a coroutine that awaits a receive, beyond what Irecv and Wait cost",
+                          .about = "cost of a coroutine that awaits a receive, compared with MPI_Irecv and MPI_Wait",
                           .bars = "at most +350 instructions on Open MPI, at both thread levels; one allocation",
                           .pieces = {{"wait", measure::wait_for_self_receive}, {"await", await}},
                           .judge = judge});

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Band to tridiagonal form on two ranks: many small messages between neighbours, and nothing to compute while they are
-// under way but what other stations have. Through senders over the pools, against blocking receives of the same
-// algorithm. Blocks of all alternate in one run.
+// Reduction of a band matrix to tridiagonal form on two ranks: many small messages between neighbours, and while one is
+// in flight only other stations have work. Senders over the pools are compared with blocking receives of the same
+// algorithm. Repetitions of all variants alternate within one run.
 #include "measure/benchmark.hpp"
 
 #include "band/by_blocking.hpp"
@@ -22,17 +22,17 @@ void all(measure::work &work) {
                              .steps = static_cast<int>(work.parameter("steps"))});
     const int rounds = work.quick() ? 9 : 41;
     const band::tridiagonal expected = work.rank() == 0 ? band::reduce_alone(ranks.problem()) : band::tridiagonal();
-    thence::pools pools({.workers = 0}); // the thread that waits is enough
+    thence::pools pools({.workers = 0}); // the waiting thread does all the work
     band::by_blocking blocking(ranks);
 
-    const auto seconds = [&](auto &&way) {
+    const auto seconds = [&](auto &&variant) {
         MPI_Barrier(ranks.comm());
         const double start = MPI_Wtime();
-        const band::tridiagonal found = way.run();
+        const band::tridiagonal found = variant.run();
         double took = MPI_Wtime() - start;
         MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, ranks.comm());
         if (found != expected)
-            throw std::runtime_error("the result is not that of one rank alone, bit by bit");
+            throw std::runtime_error("the result differs from that of a single station");
         return took;
     };
     std::vector<double> base;
@@ -40,7 +40,7 @@ void all(measure::work &work) {
     std::vector<double> ratios[modes];
     for (int i = -1; i < rounds; ++i) {
         const double with_blocking = seconds(blocking);
-        if (i >= 0) // the first ones warm up
+        if (i >= 0) // the first repetition is a warm-up
             base.push_back(with_blocking);
         for (int mode = 0; mode < modes; ++mode) {
             const double with_senders = seconds(band::by_senders(ranks, pools, mode_of(mode)));
@@ -87,9 +87,9 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "band_pipeline",
-                          .about = "band to tridiagonal form on 2 ranks, neighbour messages of a few hundred bytes, "
-                                   "through senders, against blocking receives",
-                          .bars = "none, it is told",
+                          .about = "band matrix to tridiagonal form on 2 ranks, neighbour messages of a few hundred "
+                                   "bytes: senders compared with blocking receives",
+                          .bars = "none",
                           .pieces = {{"all", all}},
                           .judge = judge});
 }

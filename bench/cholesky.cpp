@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A tiled Cholesky factorization: as a graph of senders over the pools, against the same with blocking MPI and OpenMP
-// loops. Both do the same steps with the same kernels on the same tiles. Senders get a flat grid of ranks, on which
-// each rank makes a panel in turn; loops, which wait for panels, the shape of grid that is the faster one for them.
-// Blocks of both alternate in one run.
+// A tiled Cholesky factorization: a graph of senders over the pools, compared with blocking MPI and OpenMP loops. Both
+// do the same steps with the same kernels on the same tiles. Senders run on a flat grid of ranks, where the ranks
+// compute the panels in turn. Loops wait for each panel; they run on both shapes of grid, and the faster one counts.
+// Repetitions of both alternate within one run.
 #include "measure/benchmark.hpp"
 
 #include "cholesky/by_fork_join.hpp"
@@ -17,7 +17,7 @@
 
 namespace {
 
-// Seconds of the slowest rank.
+// Runs it on all ranks and returns the seconds that the slowest one took.
 template <class Run> double seconds(MPI_Comm all, Run &&run) {
     MPI_Barrier(all);
     const double start = MPI_Wtime();
@@ -27,18 +27,19 @@ template <class Run> double seconds(MPI_Comm all, Run &&run) {
     return took;
 }
 
-// A matrix on a grid of so many rows, and room for its factor.
-struct placed {
-    placed(int rows, int order, int edge) : grid(MPI_COMM_WORLD, rows), a(grid, order, edge), l(grid, order, edge) {
+// A matrix on a grid with `rows` rows of ranks, and storage for its factor.
+struct distributed_problem {
+    distributed_problem(int rows, int order, int edge)
+        : grid(MPI_COMM_WORLD, rows), a(grid, order, edge), l(grid, order, edge) {
         a.fill([order](int row, int column) { return cholesky::dominant_diagonal(order, row, column); });
     }
     // Seconds of one factorization.
-    template <class Way> double run(Way &way, bool check) {
+    template <class Algorithm> double run(Algorithm &algorithm, bool check) {
         l.restore(a.elements());
-        const double took = seconds(grid.all(), [&] { way.run(); });
+        const double took = seconds(grid.all(), [&] { algorithm.run(); });
         if (check)
             if (const double off = cholesky::residual(a, l); !(off < 1))
-                throw std::runtime_error("L L^T is not A: they differ by " + std::to_string(off) +
+                throw std::runtime_error("L L^T differs from A by " + std::to_string(off) +
                                          " times the order times the rounding error");
         return took;
     }
@@ -53,16 +54,16 @@ void both(measure::work &work) {
     const int edge = static_cast<int>(work.parameter("edge"));
     const int rounds = work.quick() ? 41 : 301;
     cholesky::one_thread_per_kernel();
-    int shape[2] = {0, 0}; // rows of the grid if it is flat, and if it is tall
+    int shape[2] = {0, 0}; // rows of the tall grid, rows of the flat grid
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     MPI_Dims_create(ranks, 2, shape);
-    placed flat(shape[1], order, edge);
-    placed tall(shape[0], order, edge);
-    thence::pools pools({.workers = threads - 1}); // the thread that waits is one more
+    distributed_problem flat(shape[1], order, edge);
+    distributed_problem tall(shape[0], order, edge);
+    thence::pools pools({.workers = threads - 1}); // the waiting thread is the other one
     const cholesky::cores cores(threads);
     const cholesky::pinned_workers pinned(pools.arena(), cores);
-    cores.take(0);
+    cores.bind(0);
     cholesky::by_senders senders(flat.l, pools);
     cholesky::by_fork_join loops_flat(flat.l, threads);
     cholesky::by_fork_join loops_tall(tall.l, threads);
@@ -70,7 +71,7 @@ void both(measure::work &work) {
     std::vector<double> on_flat;
     std::vector<double> on_tall;
     std::vector<double> ours;
-    double spent = 0; // the same on all ranks
+    double spent = 0; // seconds; the same on all ranks
     for (int i = -2; i < rounds && (i < 9 || spent < 3); ++i) {
         const bool check = i % 100 == 0 || i < -1;
         std::optional<cholesky::openmp_team> team(std::in_place, threads, cores);
@@ -79,7 +80,7 @@ void both(measure::work &work) {
         team.reset();
         const double with_senders = flat.run(senders, check);
         spent += with_flat + with_tall + with_senders;
-        if (i >= 0) { // the first ones warm up
+        if (i >= 0) { // the first two are warm-ups
             on_flat.push_back(with_flat);
             on_tall.push_back(with_tall);
             ours.push_back(with_senders);
@@ -96,7 +97,7 @@ void both(measure::work &work) {
     work.result("senders", measure::median_of(ours).value * 1e3);
 }
 
-// Tiles of this size are about the best for both sides.
+// This size of tiles is close to the best for both sides.
 void judge(measure::session &session) {
     constexpr long order = 576;
     constexpr long edge = 96;
@@ -112,7 +113,7 @@ void judge(measure::session &session) {
         std::vector<double> fork_join;
         std::vector<double> senders;
         for (int i = 0; i < (session.quick() ? 1 : 5); ++i) {
-            // One rank alone is started without the launcher, which would bind it to one core.
+            // A single rank is started without the launcher, since that would bind it to one core.
             const measure::numbers found = where.ranks == 1 ? session.alone(job) : session.together(where.ranks, job);
             ratios.push_back(found.at("ratio"));
             fork_join.push_back(found.at("fork_join"));
@@ -136,8 +137,8 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "cholesky",
-                          .about = "tiled Cholesky factorization as a graph of senders, against blocking MPI and "
-                                   "fork-join loops",
+                          .about = "tiled Cholesky factorization as a graph of senders, compared with blocking MPI "
+                                   "and fork-join loops",
                           .bars = "at least 1.1 times the speed on 2 ranks x 1 thread and on 1 rank x 2 threads",
                           .pieces = {{"both", both}},
                           .judge = judge});

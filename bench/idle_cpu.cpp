@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How often an idle process wakes up: the helper thread is on, has worked, and nothing is outstanding.
+// How often an idle process wakes up: the helper thread is on and has run a continuation, and nothing is outstanding.
 //
-// The system's own count of the thread's switches is what is judged, not the library's.
+// The figure is the kernel's count of the thread's context switches, not a count of the library.
 #include "measure/benchmark.hpp"
 
 #include <chrono>
@@ -20,7 +20,7 @@ int nothing(int, MPI_Status *, void *) {
     return MPI_SUCCESS;
 }
 
-// Switches of the helper thread so far, voluntary and not: each is one wake-up or less.
+// Context switches of the helper thread so far, voluntary and involuntary. There is at least one for each wake-up.
 long switches_of_helper() {
     for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
         std::ifstream status(task.path() / "status");
@@ -52,7 +52,7 @@ void idle(measure::work &work) {
     MPI_Send(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
     thence_wait(&cr, MPI_STATUS_IGNORE);
 
-    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // the helper finds nothing more to do and lies down
+    std::this_thread::sleep_for(std::chrono::milliseconds(200)); // until the helper finds nothing to do and sleeps
     const auto seconds = work.quick() ? 1 : 5;
     const long before = switches_of_helper();
     std::this_thread::sleep_for(std::chrono::seconds(seconds));
@@ -67,7 +67,7 @@ void judge(measure::session &session) {
                  .unit = "wake-ups per second",
                  .kind = measure::bar_kind::at_most,
                  .bar = 0,
-                 .against = "a process that sleeps",
+                 .against = "a sleeping process",
                  .to_beat = "TAMPI: one every 100 microseconds"});
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A poll that finds nothing must not cost more because more operations wait: with 10,000 incomplete receives against
-// few. And where operations are found by looking at some of them per poll, none may wait long for its turn.
+// The cost of a poll that finds nothing must not grow with the number of outstanding operations: 10,000 incomplete
+// receives are compared with few. An engine that polls tests only some of the operations in each poll. Then the number
+// of polls until it tests a given operation must be bounded.
 #include "measure/benchmark.hpp"
 
 #include <algorithm>
@@ -10,11 +11,11 @@
 
 namespace {
 
-// Each poll of an engine that looks looks at 2 or 4 `window` operations, the newest `window` among them if there are
-// new ones.
+// An engine that polls tests two or four times `window` operations in each poll, among them the newest `window` if
+// there are new ones.
 constexpr int window = 32;
 
-// Receives from self with a continuation each, all registered with one CR; complete_all() ends them.
+// Receives from self, each with a continuation, all registered with one CR. complete_all() completes them.
 class waiting_receives {
 public:
     explicit waiting_receives(long count) : buffers_(static_cast<std::size_t>(count)) {
@@ -74,7 +75,8 @@ void progress(measure::work &work) {
     complete_all(receives);
 }
 
-// The most calls of thence_test until the continuation of a completed operation has run, over operations of every age.
+// The largest number of calls of thence_test until the continuation of a completed operation has run. Tries 50
+// operations of different ages.
 void polls_until_found(measure::work &work) {
     waiting_receives receives(work.parameter("outstanding"));
     const int samples = 50;
@@ -90,7 +92,7 @@ void polls_until_found(measure::work &work) {
             int flag = 0;
             thence_test(&receives.cr, &flag, MPI_STATUS_IGNORE);
             if (polls > 100L * receives.size()) {
-                throw std::runtime_error("a completed operation is never found");
+                throw std::runtime_error("the continuation of a completed operation does not run");
             }
         }
         most = std::max(most, polls);
@@ -105,8 +107,8 @@ void polls_until_found(measure::work &work) {
 }
 
 void judge_cost(measure::session &session, const std::string &engine, const std::string &work) {
-    // Where completion is pushed, few is one. An engine that looks has its constant cost once its windows are full, and
-    // it looks at two of them, or at four where a look is cheap: four are enough for both.
+    // Where MPI pushes completions, the baseline has one operation. An engine that polls has a constant cost once its
+    // windows are full. It tests two windows, or four where a test is cheap, so the baseline has four.
     const bool native = engine == "openmpi";
     const long few = native ? 1 : 4L * window;
     const long many = 10000;
@@ -116,7 +118,7 @@ void judge_cost(measure::session &session, const std::string &engine, const std:
     job.parameters = {{"outstanding", many}};
     const measure::sample ours = session.instructions(job);
     session.add(
-        {.name = "thence_" + work + ", engine " + engine + ", 10,000 outstanding against " + std::to_string(few),
+        {.name = "thence_" + work + ", engine " + engine + ", 10,000 outstanding compared with " + std::to_string(few),
          .found = measure::ratio(ours, baseline),
          .unit = "times the instructions",
          .kind = measure::bar_kind::at_most,
@@ -135,15 +137,15 @@ void judge_delay(measure::session &session, const std::string &engine) {
                                                   .environment = {"THENCE_ENGINE=" + engine}});
     const double most = found.at("most");
     const long windows = (outstanding + window - 1) / window;
-    const double promised = engine == "openmpi" ? 1 : static_cast<double>(windows + 1);
+    const double bound = engine == "openmpi" ? 1 : static_cast<double>(windows + 1);
     session.add({.name = "engine " + engine + ", " + std::to_string(outstanding) +
-                         " outstanding: polls until a completed operation's callback has run",
+                         " outstanding: polls until the callback of a completed operation has run",
                  .found = {most, most, most},
-                 .unit = "polls at most, of 50 operations tried",
+                 .unit = "polls (the maximum of 50 operations)",
                  .kind = measure::bar_kind::at_most,
-                 .bar = promised,
-                 .against = engine == "openmpi" ? "completion is pushed: the next poll"
-                                                : "the promise: outstanding / 32, rounded up, and one more"});
+                 .bar = bound,
+                 .against = engine == "openmpi" ? "MPI pushes the completion: one poll"
+                                                : "the documented bound: outstanding / 32, rounded up, plus one"});
 }
 
 void judge(measure::session &session) {
@@ -162,11 +164,12 @@ void judge(measure::session &session) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return measure::main(argc, argv,
-                         {.name = "idle_poll",
-                          .about = "a poll that finds nothing, with 10,000 incomplete operations against few",
-                          .bars = "at most 1.1 times the cost, and on engines that look, a bounded number of polls "
-                                  "until an operation's turn",
-                          .pieces = {{"test", test}, {"progress", progress}, {"polls_until_found", polls_until_found}},
-                          .judge = judge});
+    return measure::main(
+        argc, argv,
+        {.name = "idle_poll",
+         .about = "cost of a poll that finds nothing, with 10,000 incomplete operations compared with few",
+         .bars = "at most 1.1 times the cost; on engines that poll, each operation is tested within "
+                 "a bounded number of polls",
+         .pieces = {{"test", test}, {"progress", progress}, {"polls_until_found", polls_until_found}},
+         .judge = judge});
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program pays in compile time for the typed layer: a file that includes <mpi.h>, <coroutine> and
-// <thence/mpi.hpp>, against one that includes the first two.
+// The compile time of the typed layer: a file that includes <mpi.h>, <coroutine> and <thence/mpi.hpp> is compared with
+// one that includes the first two.
 //
-// The two are compiled in turn; what is judged is the processor time of the compiler, the median of the differences.
+// The two are compiled alternately. The figure is the median of the differences in the compiler's processor time.
 #include "measure/benchmark.hpp"
 #include "measure/process.hpp"
 
@@ -23,24 +23,24 @@ double seconds_of_children() {
     return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// GCC 12: the compiler that the bar is for. Empty if there is none.
+// Finds GCC 12, the compiler that the bar is for. Empty if it is not installed.
 std::string find_compiler(std::string &tried) {
     for (std::string candidate : {THENCE_BENCH_CXX, "g++-12", "g++", "c++"}) {
         tried += tried.empty() ? candidate : ", " + candidate;
         try {
-            const measure::outcome said = measure::run_program({candidate, "--version"}, {}, 30s);
+            const measure::outcome banner = measure::run_program({candidate, "--version"}, {}, 30s);
             const measure::outcome version = measure::run_program({candidate, "-dumpversion"}, {}, 30s);
-            if (said.exit_code == 0 && said.output.find("Free Software Foundation") != std::string::npos &&
+            if (banner.exit_code == 0 && banner.output.find("Free Software Foundation") != std::string::npos &&
                 (version.output + ".").find_first_of(".\n") == 2 && version.output.starts_with("12")) {
                 return candidate;
             }
-        } catch (const std::runtime_error &) { // it cannot be started
+        } catch (const std::runtime_error &) { // cannot be started: try the next one
         }
     }
     return {};
 }
 
-// Of Thence: where it is installed beside this program, else the sources that it was built from.
+// The folder of Thence's headers: the installed one beside this program, else that of the sources.
 std::string find_headers() {
     for (const std::string &folder : {measure::own_folder() + "/../../include", std::string(THENCE_BENCH_INCLUDE)}) {
         if (std::filesystem::exists(folder + "/thence/mpi.hpp")) {
@@ -59,7 +59,7 @@ public:
         }
         command_.push_back("-I" + find_headers());
     }
-    // Processor seconds to compile a file that includes these.
+    // Processor seconds to compile a file that includes these headers.
     double seconds(const std::vector<std::string> &headers) const {
         std::vector<std::string> command = command_;
         for (const std::string &header : headers) {
@@ -95,7 +95,7 @@ void judge(measure::session &session) {
     std::vector<side> sides{{"thence/mpi.hpp"}, {"thence/timeout.hpp"}, {"thence/exec.hpp"}};
     std::vector<double> baseline;
     const int repeats = session.quick() ? 3 : 9;
-    gcc.seconds(without); // the files are read once
+    gcc.seconds(without); // reads the files into the page cache
     for (int i = 0; i < repeats; ++i) {
         baseline.push_back(gcc.seconds(without));
         for (side &s : sides) {
@@ -123,7 +123,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "include_cost",
-                          .about = "compile time that the typed layer adds to <mpi.h> and <coroutine>, GCC 12",
+                          .about = "compile time that the typed layer adds to <mpi.h> and <coroutine> with GCC 12",
                           .bars = "at most 1.5 seconds",
                           .pieces = {},
                           .judge = judge});

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Completions per second with 1,000 receives in flight: continuations, against MPI_Testsome over all of them, and
-// against the fixed window of requests that a communication thread keeps (Schuchart et al. 2021, figure 5).
+// Completions per second with 1,000 pending receives: continuations are compared with MPI_Testsome over all of them,
+// and with a fixed window of active requests as a communication thread keeps it (Schuchart et al. 2021, figure 5).
 //
-// 1,000 clients send to a server, `under_way` messages at a time, from clients chosen at random: completions come in no
-// order that a server could foresee. Each server posts the receive again and lets the next client send. Server and
-// clients are one process, and the clock is the processor time of its thread: what else runs on the machine does not
-// count.
+// 1,000 clients send to a server. At most `in_flight` messages are in flight at a time, from clients chosen at random,
+// so the server cannot predict the order of completions. For each message the server posts the receive again and lets
+// the next client send. Server and clients are one thread of one process. The clock is the processor time of this
+// thread, so other load on the machine does not count.
 #include "measure/benchmark.hpp"
 
 #include <deque>
@@ -18,12 +18,12 @@ namespace {
 constexpr int clients = 1000;
 constexpr int window = 32; // active requests of the fixed window
 
-// The clients and their receives. Each client has a communicator and tag of its own; several communicators keep MPI's
-// matching short.
+// The clients and their receives. Each client has its own pair of communicator and tag. Several communicators keep
+// MPI's matching queues short.
 class traffic {
 public:
-    traffic(int under_way, long total)
-        : communicators_(clients / per_communicator), buffers_(clients), under_way_(under_way), left_(total) {
+    traffic(int in_flight, long total)
+        : communicators_(clients / per_communicator), buffers_(clients), in_flight_(in_flight), left_(total) {
         for (MPI_Comm &each : communicators_) {
             MPI_Comm_dup(MPI_COMM_SELF, &each);
         }
@@ -44,25 +44,25 @@ public:
         MPI_Irecv(&buffers_[client], 1, MPI_INT, 0, tag(client), communicator(client), &receive);
         return receive;
     }
-    // The server saw the client's message. True if the receive must be posted again.
+    // Called when the server has the client's message. Returns true if it must post the receive again.
     bool arrived(int client) {
         idle_.push_back(client);
-        --on_their_way_;
+        --sent_;
         return !closing_;
     }
-    // Sends as much as may be under way. False once all messages have arrived.
+    // Sends until the allowed number of messages is in flight. Returns false once all messages have arrived.
     bool send() {
-        for (; left_ > 0 && on_their_way_ < under_way_; --left_, ++on_their_way_) {
+        for (; left_ > 0 && sent_ < in_flight_; --left_, ++sent_) {
             std::swap(idle_[random_() % idle_.size()], idle_.back());
             send(idle_.back());
             idle_.pop_back();
         }
-        return on_their_way_ > 0;
+        return sent_ > 0;
     }
-    // Sends once from every client, so that no receive stays behind.
+    // Sends once from every client, so that no receive stays pending.
     void close() {
         closing_ = true;
-        under_way_ = clients;
+        in_flight_ = clients;
         left_ = clients;
         send();
     }
@@ -77,8 +77,8 @@ private:
     std::vector<int> buffers_;
     std::vector<int> idle_;
     std::mt19937 random_{1};
-    int under_way_;
-    int on_their_way_ = 0;
+    int in_flight_;
+    int sent_ = 0;
     long left_;
     bool closing_ = false;
 };
@@ -106,9 +106,9 @@ private:
     std::vector<int> indices_;
 };
 
-// The window holds the oldest requests; the rest are pending. As published, a pending request moves in when an active
-// one completes, which never ends if all messages under way belong to pending ones. So here a window in which nothing
-// is complete also gives way to the next pending requests.
+// The window holds the oldest requests; the rest are pending. In the published scheme a pending request enters the
+// window only when an active one completes. That deadlocks if all messages in flight belong to pending requests. So
+// here the window is also refilled with the next pending requests if none of its requests is complete.
 class window_server {
 public:
     explicit window_server(traffic &of) : traffic_(of), indices_(window) {
@@ -205,9 +205,9 @@ double processor_seconds() {
     return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
 }
 
-// Completions per second.
-template <class Server> double serve(long under_way, long total) {
-    traffic messages(static_cast<int>(under_way), total);
+// Returns completions per second.
+template <class Server> double serve(long in_flight, long total) {
+    traffic messages(static_cast<int>(in_flight), total);
     Server server(messages);
     const double start = processor_seconds();
     while (messages.send()) {
@@ -222,7 +222,7 @@ template <class Server> double serve(long under_way, long total) {
 }
 
 void all(measure::work &work) {
-    const long under_way = work.parameter("under_way");
+    const long in_flight = work.parameter("in_flight");
     const long total = 4000;
     const int rounds = work.quick() ? 5 : 25;
     std::vector<double> testsome;
@@ -231,10 +231,10 @@ void all(measure::work &work) {
     std::vector<double> over_testsome;
     std::vector<double> over_window;
     for (int i = -1; i < rounds; ++i) {
-        const double a = serve<testsome_server>(under_way, total);
-        const double b = serve<window_server>(under_way, total);
-        const double c = serve<continuation_server>(under_way, total);
-        if (i >= 0) { // the first round warms up
+        const double a = serve<testsome_server>(in_flight, total);
+        const double b = serve<window_server>(in_flight, total);
+        const double c = serve<continuation_server>(in_flight, total);
+        if (i >= 0) { // the first round is a warm-up
             testsome.push_back(a);
             windowed.push_back(b);
             continued.push_back(c);
@@ -242,38 +242,39 @@ void all(measure::work &work) {
             over_window.push_back(c / b);
         }
     }
-    const auto tell = [&](const std::string &name, const std::vector<double> &values) {
+    const auto add_result = [&](const std::string &name, const std::vector<double> &values) {
         const measure::sample found = measure::median_of(values);
         work.result(name, found.value);
         work.result(name + "_low", found.low);
         work.result(name + "_high", found.high);
     };
-    tell("testsome", testsome);
-    tell("window", windowed);
-    tell("continuations", continued);
-    tell("over_testsome", over_testsome);
-    tell("over_window", over_window);
+    add_result("testsome", testsome);
+    add_result("window", windowed);
+    add_result("continuations", continued);
+    add_result("over_testsome", over_testsome);
+    add_result("over_window", over_window);
 }
 
 void judge(measure::session &session) {
     const std::string engine = session.engine();
-    for (const long under_way : {1L, 16L}) {
-        const measure::numbers found = session.alone({.work = "all", .parameters = {{"under_way", under_way}}});
+    for (const long in_flight : {1L, 16L}) {
+        const measure::numbers found = session.alone({.work = "all", .parameters = {{"in_flight", in_flight}}});
         const auto add = [&](const std::string &baseline, const std::string &text) {
             const std::string key = "over_" + baseline;
             std::string name = "engine " + engine;
-            name += ", messages under way: " + std::to_string(under_way);
-            name += ", against " + text;
-            session.add({.name = name,
-                         .found = {found.at(key), found.at(key + "_low"), found.at(key + "_high")},
-                         .unit = "times the completions per second",
-                         // With many complete at every look, any server is near the speed of MPI's messages: told only.
-                         .kind = under_way == 1 ? measure::bar_kind::at_least : measure::bar_kind::none,
-                         .bar = 2,
-                         .against = text,
-                         .side_unit = "completions per second of processor time",
-                         .ours = found.at("continuations"),
-                         .baseline = found.at(baseline)});
+            name += ", messages in flight: " + std::to_string(in_flight);
+            name += ", compared with " + text;
+            session.add(
+                {.name = name,
+                 .found = {found.at(key), found.at(key + "_low"), found.at(key + "_high")},
+                 .unit = "times the completions per second",
+                 // With many completions per poll every server is near the speed of MPI itself, so there is no bar.
+                 .kind = in_flight == 1 ? measure::bar_kind::at_least : measure::bar_kind::none,
+                 .bar = 2,
+                 .against = text,
+                 .side_unit = "completions per second of processor time",
+                 .ours = found.at("continuations"),
+                 .baseline = found.at(baseline)});
         };
         add("testsome", "MPI_Testsome over all");
         add("window", "a window of 32 requests");
@@ -286,8 +287,8 @@ int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "inflight_rate",
                           .about =
-                              "completions per second with 1,000 receives in flight, against MPI_Testsome over all "
-                              "and over a fixed window",
+                              "completions per second with 1,000 pending receives, compared with MPI_Testsome over "
+                              "all and over a fixed window",
                           .bars = "at least 2 times as many, where messages complete one at a time",
                           .pieces = {{"all", all}},
                           .judge = judge});

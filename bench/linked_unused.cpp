@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a program pays that links Thence but does not use it: the same work, once with Thence linked and once without,
-// and with Thence linked after one continuation has run (engine chosen, hooks in place, nothing outstanding).
+// The cost of linking Thence without using it: the same work with and without Thence linked, before the first use and
+// after one continuation has run (the engine is chosen, hooks are installed, nothing is outstanding).
 #include "measure/benchmark.hpp"
 
 #include <mpi.h>
@@ -96,7 +96,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "linked_unused",
-                          .about = "what linking Thence adds to a program that does not use it, or no longer does",
+                          .about = "cost of linking Thence to a program that does not use it, or no longer uses it",
                           .bars = "at most 12 instructions per message or call, aim 6",
                           .pieces = {{"exchange", exchange}, {"test", test}},
                           .judge = judge});

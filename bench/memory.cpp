@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heap use of continuations: allocations in steady state, and bytes for each outstanding one. The program replaces the
-// allocation functions of the process, so it sees Thence's and MPI's allocations alike; MPI's own are taken off by
-// doing the same without continuations.
+// Heap use of continuations: allocations in steady state, and bytes per outstanding continuation. The program replaces
+// the allocation functions of the process, so it counts the allocations of Thence and of MPI. Those of MPI are
+// subtracted: they are measured by the same work without continuations.
 #include "measure/benchmark.hpp"
 
 #include <atomic>
@@ -21,7 +21,7 @@ namespace {
 std::atomic<long> allocations{0};
 std::atomic<long> bytes{0};
 
-void note(size_t size) {
+void count_allocation(size_t size) {
     allocations.fetch_add(1, std::memory_order_relaxed);
     bytes.fetch_add(static_cast<long>(size), std::memory_order_relaxed);
 }
@@ -30,19 +30,19 @@ void note(size_t size) {
 
 extern "C" {
 void *malloc(size_t size) {
-    note(size);
+    count_allocation(size);
     return __libc_malloc(size);
 }
 void *calloc(size_t count, size_t size) {
-    note(count * size);
+    count_allocation(count * size);
     return __libc_calloc(count, size);
 }
 void *realloc(void *old, size_t size) {
-    note(size);
+    count_allocation(size);
     return __libc_realloc(old, size);
 }
 void *memalign(size_t alignment, size_t size) {
-    note(size);
+    count_allocation(size);
     return __libc_memalign(alignment, size);
 }
 void *aligned_alloc(size_t alignment, size_t size) {
@@ -61,7 +61,7 @@ void nothing(MPI_Status *, void *) {}
 class receives {
 public:
     explicit receives(int count) : requests_(count), buffers_(count) {}
-    // Posts all; attaches to `cr` unless it is null. Returns once they are posted.
+    // Posts all receives. Unless `cr` is null, attaches a continuation to each and registers it with `cr`.
     void post(MPI_Request cr) {
         for (int i = 0; i < size(); ++i) {
             int flag = 0;
@@ -178,8 +178,8 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "memory",
-                          .about = "heap allocations and bytes per continuation, beyond those of the receives",
-                          .bars = "no allocation in steady state; at most 128 bytes for each outstanding continuation",
+                          .about = "heap allocations and bytes per continuation, in addition to those of the receives",
+                          .bars = "no allocation in steady state; at most 128 bytes per outstanding continuation",
                           .pieces = {{"steady", steady}, {"outstanding", outstanding}},
                           .judge = judge});
 }

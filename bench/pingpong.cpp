@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One byte to and fro between two ranks: each message answered from a continuation, against the same with MPI_Irecv,
-// MPI_Wait and MPI_Send. Short blocks of both alternate in one run, so that what disturbs one disturbs the other.
+// A ping-pong of one byte between two ranks: each message is answered from a continuation. It is compared with
+// MPI_Irecv, MPI_Wait and MPI_Send. Short blocks of both alternate within one run, so that a disturbance affects both.
 #include "measure/benchmark.hpp"
 
 #include <thence/thence.h>
@@ -9,13 +9,13 @@ namespace {
 
 constexpr int round_trips = 200; // in one block
 
-// One rank's end. Rank 0 begins each round trip, rank 1 answers.
-class end {
+// One rank of the ping-pong. Rank 0 begins each round trip, rank 1 answers.
+class player {
 public:
-    explicit end(int rank) : first_(rank == 0), peer_(1 - rank) { thence_cr_create(0, -1, MPI_INFO_NULL, &cr_); }
-    ~end() { thence_free(&cr_); }
-    end(const end &) = delete;
-    end &operator=(const end &) = delete;
+    explicit player(int rank) : first_(rank == 0), peer_(1 - rank) { thence_cr_create(0, -1, MPI_INFO_NULL, &cr_); }
+    ~player() { thence_free(&cr_); }
+    player(const player &) = delete;
+    player &operator=(const player &) = delete;
 
     // Each returns the seconds that the block took.
     double with_wait() {
@@ -54,11 +54,11 @@ private:
         int complete = 0;
         MPI_Irecv(&in_, 1, MPI_CHAR, peer_, 0, MPI_COMM_WORLD, &receive);
         thence_attach(1, &receive, on_message, this, 0, MPI_STATUSES_IGNORE, cr_, &complete);
-        if (complete != 0) { // mostly the first of a block
+        if (complete != 0) { // happens mostly for the first message of a block
             next();
         }
     }
-    // In the order of with_wait(): rank 0 posts its receive before it sends, rank 1 answers first.
+    // The same order of calls as in with_wait(): rank 0 posts its receive before it sends, rank 1 sends first.
     void next() {
         --left_;
         if (!first_) {
@@ -72,7 +72,7 @@ private:
         }
     }
     static int on_message(int, MPI_Status *, void *data) {
-        static_cast<end *>(data)->next();
+        static_cast<player *>(data)->next();
         return MPI_SUCCESS;
     }
 
@@ -85,7 +85,7 @@ private:
 };
 
 void both(measure::work &work) {
-    end mine(work.rank());
+    player mine(work.rank());
     const int blocks = work.quick() ? 200 : 2000;
     std::vector<double> ratios;
     std::vector<double> wait;
@@ -93,7 +93,7 @@ void both(measure::work &work) {
     for (int i = -blocks / 20; i < blocks; ++i) {
         const double base = mine.with_wait();
         const double ours = mine.with_continuations();
-        if (i >= 0) { // the first ones warm up
+        if (i >= 0) { // the first blocks are warm-ups
             ratios.push_back(ours / base);
             wait.push_back(base / round_trips);
             continuations.push_back(ours / round_trips);
@@ -137,7 +137,7 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "pingpong",
-         .about = "1 byte to and fro over shared memory, answered from a continuation, against MPI_Wait",
+         .about = "ping-pong of 1 byte over shared memory, answered from a continuation, compared with MPI_Wait",
          .bars = "at most 1.05 times the round trip, aim 1.02, at both thread levels",
          .pieces = {{"both", both}},
          .judge = judge});

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: plot.py FIGURES.json FOLDER
 
-Draws what `thence bench --json` wrote: overview.png with every judged figure relative to its bar, and one picture per
-benchmark with both sides of each comparison.
+Draws the figures that `thence bench --json` wrote: overview.png shows every figure that has a bar relative to it; one
+picture per benchmark shows both sides of each comparison.
 """
 
 import json
@@ -19,15 +19,15 @@ MET, MISSED, BASELINE = "#2a78b5", "#c8502d", "#b9bec4"
 
 
 def bar_of(figure):
-    """The bar and whether the figure must stay below it, or None."""
+    """The bar and its kind, "at_most" or "at_least", or None if the figure has no bar."""
     for key in ("at_most", "at_least"):
         if key in figure:
             return figure[key], key
     return None
 
 
-def used_share(figure):
-    """How much of what the bar allows is used: 1 is just met. A bar of 0 allows nothing: met is 0, missed is 2."""
+def ratio_to_bar(figure):
+    """The figure divided by its bar (inverse for at_least), so that 1 or less meets it. For a bar of 0: 0 or 2."""
     limit, kind = bar_of(figure)
     value = figure["value"]
     if kind == "at_least":
@@ -43,15 +43,15 @@ def draw_overview(benchmarks, environment, path):
         return
     fig, axes = plt.subplots(figsize=(11, 1 + 0.3 * len(rows)), layout="constrained")
     for y, (_, figure) in enumerate(rows):
-        share = used_share(figure)
-        axes.barh(y, min(share, 3), color=MET if figure["passed"] else MISSED)
-        axes.text(min(share, 3) + 0.03, y, f"{figure['value']:.3g} {figure['unit']}", va="center", fontsize=7,
+        ratio = ratio_to_bar(figure)
+        axes.barh(y, min(ratio, 3), color=MET if figure["passed"] else MISSED)
+        axes.text(min(ratio, 3) + 0.03, y, f"{figure['value']:.3g} {figure['unit']}", va="center", fontsize=7,
                   bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5})
     axes.axvline(1, color="black", linewidth=1, zorder=1)
     axes.set_yticks(range(len(rows)), [name for name, _ in rows], fontsize=7)
     axes.invert_yaxis()
     axes.set_xlim(0, 3.9)
-    axes.set_xlabel("share of what the bar allows (1: just met; cut off at 3)")
+    axes.set_xlabel("figure divided by its bar (1: just met; cut off at 3)")
     mpi = environment.get("mpi", {}).get("library", "")[:60]
     axes.set_title(f"thence bench, engine {environment.get('engine', '?')}, {mpi}", fontsize=9)
     fig.savefig(path, dpi=150)
@@ -59,7 +59,7 @@ def draw_overview(benchmarks, environment, path):
 
 
 def draw_benchmark(benchmark, path):
-    """Both sides of each comparison; figures in different units get panels of their own."""
+    """Draws both sides of each comparison, with one panel per unit."""
     sides = [f for f in benchmark["figures"] if "ours" in f and "baseline" in f]
     units = list(dict.fromkeys(f["side_unit"] for f in sides))
     if not sides:
@@ -85,15 +85,15 @@ def draw_benchmark(benchmark, path):
 
 METHODS = ("yield-while", "suspend-resume", "continuation", "new-task", "mpix")
 FLAGS = ("mpi-pool", "inline-request", "inline-completion", "bypass", "high-priority")
-# Of the flags but inline-request, in the order of FLAGS.
-COMBINATIONS = [tuple(flag for flag in (pool, goes_on, priority) if flag)
-                for pool in ("", "mpi-pool") for goes_on in ("", "inline-completion", "bypass")
+# The combinations of the other flags than inline-request, in the order of FLAGS.
+COMBINATIONS = [tuple(flag for flag in (pool, completion, priority) if flag)
+                for pool in ("", "mpi-pool") for completion in ("", "inline-completion", "bypass")
                 for priority in ("", "high-priority")]
 
 
 def draw_modes(benchmark, path):
-    """As figures 3 and 4 of Biddiscombe et al. 2025: a panel per message size and way to issue requests, a group of bars
-    per handler method, a bar per combination of the other flags."""
+    """Draws the chart of figures 3 and 4 of Biddiscombe et al. 2025: one panel per message size and way to issue
+    requests, one group of bars per handler method, one bar per combination of the other flags."""
     modes = {}  # (size, inline request): {method: {flags: figure}}
     for figure in benchmark["figures"]:
         size, words = figure["name"].split(", ", 1)
@@ -116,7 +116,7 @@ def draw_modes(benchmark, path):
                 for x, method in enumerate(METHODS):
                     figure = bars.get(method, {}).get(flags)
                     at = x + (i - len(COMBINATIONS) / 2) * width
-                    if figure is None:  # a bar that is missing is explained
+                    if figure is None:  # not measured
                         missing += 1
                         panel.text(at, 0, "not measured", rotation=90, fontsize=5, va="bottom")
                     else:
@@ -131,7 +131,7 @@ def draw_modes(benchmark, path):
                fontsize=7, title="other flags", title_fontsize=7)
     fig.suptitle(f"{benchmark['name']}: {benchmark['about']}\n" + (
         f"bars that are missing: {missing}; they were not measured" if missing else
-        "no bar is missing: every mode ends at these message sizes; bypass stands in the place of inline-completion"),
+        "no bar is missing: every mode ends at these message sizes; bypass replaces inline-completion"),
         fontsize=9)
     fig.get_layout_engine().set(rect=(0, 0.1, 1, 0.9))
     fig.savefig(path, dpi=150)

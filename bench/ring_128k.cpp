@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring benchmark with messages of 128 KiB, which take a handshake of both sides.
+// The ring benchmark with messages of 128 KiB, which need a handshake of sender and receiver (rendezvous protocol).
 #include "ring/compare.hpp"
 
 namespace {
@@ -14,10 +14,11 @@ void judge(measure::session &session) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return measure::main(argc, argv,
-                         {.name = "ring_128k",
-                          .about = "messages per second in rings over up to 4 ranks, 128 KiB, against MPI_Testsome",
-                          .bars = "the best mode at least as many",
-                          .pieces = {{"compare", compare}},
-                          .judge = judge});
+    return measure::main(
+        argc, argv,
+        {.name = "ring_128k",
+         .about = "messages per second in rings over up to 4 ranks, 128 KiB, compared with MPI_Testsome",
+         .bars = "the best mode at least 1.0 times as many",
+         .pieces = {{"compare", compare}},
+         .judge = judge});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The default mode of the pools, whose continuations may do anything, against the best mode in the same run.
+// The default mode of the pools, in which continuations may make any call, compared with the best mode of the same run.
 #include "ring/compare.hpp"
 
 namespace {
@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "ring_default",
-         .about = "messages per second of the default mode in rings over up to 4 ranks, against the best mode",
+         .about = "messages per second of the default mode in rings over up to 4 ranks, compared with the best mode",
          .bars = "at least 0.8 times as many, at 64 B and 128 KiB",
          .pieces = {{"compare", compare}},
          .judge = judge});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring benchmark in every mode, as in figures 3 and 4 of Biddiscombe et al. 2025: told, not judged. `--plot` draws
-// the bars by handler method and flags.
+// The ring benchmark in every mode, as in figures 3 and 4 of Biddiscombe et al. 2025. There is no bar. `--plot` draws
+// the rates by handler method and flags.
 #include "ring/compare.hpp"
 
 namespace {
@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "ring_modes",
-         .about = "messages per second in rings over up to 4 ranks in every mode, against MPI_Testsome",
+         .about = "messages per second in rings over up to 4 ranks in every mode, compared with MPI_Testsome",
          .bars = "none",
          .pieces = {{"compare", compare}},
          .judge = judge});

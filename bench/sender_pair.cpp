@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What transform_mpi costs: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and
-// completed, beyond the same operations posted raw and completed with MPI_Waitall; and how often it allocates.
+// The cost of transform_mpi: 32 receives and 32 sends of 64 bytes, each a sender that is connected, started and
+// completed, compared with the same operations through plain MPI calls and MPI_Waitall; and the number of its heap
+// allocations.
 #include "measure/benchmark.hpp"
 #include "measure/count_allocations.hpp"
 #include "measure/message_pairs.hpp"
@@ -17,7 +18,7 @@ namespace {
 using measure::batch;
 using measure::bytes;
 using measure::messages;
-using measure::room;
+using measure::operation_storage;
 
 struct count_down {
     using receiver_concept = ex::receiver_t;
@@ -40,8 +41,8 @@ void senders(measure::work &work) {
     messages m;
     long allocated = 0;
     work.count([&](long iterations) {
-        std::array<room<receive_operation>, batch> receives;
-        std::array<room<send_operation>, batch> sends;
+        std::array<operation_storage<receive_operation>, batch> receives;
+        std::array<operation_storage<send_operation>, batch> sends;
         for (long i = 0; i < iterations; ++i) {
             const long before = measure::allocations;
             int left = 2 * batch;
@@ -52,7 +53,7 @@ void senders(measure::work &work) {
             while (left != 0) {
                 thence_progress();
             }
-            allocated = measure::allocations - before; // of the last batch, when all is warm
+            allocated = measure::allocations - before; // of the last batch, in steady state
         }
     });
     work.result("allocations", static_cast<double>(allocated) / batch);
@@ -64,7 +65,7 @@ void judge(measure::session &session) {
         const measure::sample ours = session.instructions({.work = "senders", .threads = threads});
         const measure::sample baseline =
             session.instructions(measure::without_interposition({.work = "raw", .threads = threads}, "sender_pair"));
-        const bool native = engine == "openmpi"; // the others have no bar: polling costs what it costs
+        const bool native = engine == "openmpi"; // the others have no bar, since their cost is that of MPI's polling
         session.add({.name = std::string(measure::name_of(threads)) + ", engine " + engine,
                      .found = measure::difference(ours, baseline, batch),
                      .unit = "instructions per pair",
@@ -88,10 +89,11 @@ void judge(measure::session &session) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return measure::main(argc, argv,
-                         {.name = "sender_pair",
-                          .about = "a send and a receive of 64 B through transform_mpi, beyond Irecv+Isend+Waitall",
-                          .bars = "at most +250 instructions a pair on Open MPI, at both thread levels; no allocation",
-                          .pieces = {{"raw", measure::raw_pairs}, {"senders", senders}},
-                          .judge = judge});
+    return measure::main(
+        argc, argv,
+        {.name = "sender_pair",
+         .about = "cost of a send and a receive of 64 B with transform_mpi, compared with Irecv+Isend+Waitall",
+         .bars = "at most +250 instructions per pair on Open MPI, at both thread levels; no allocation",
+         .pieces = {{"raw", measure::raw_pairs}, {"senders", senders}},
+         .judge = judge});
 }

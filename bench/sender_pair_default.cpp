@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As sender_pair, in the default mode of the pools: what follows each operation runs in a task of the workers. The pool
-// has one thread, the one that waits, so that all is counted.
+// As sender_pair, in the default mode of the pools: the receiver of each operation runs in a task of the workers. The
+// pool has one thread, the waiting one, so that the count has everything.
 #include "measure/benchmark.hpp"
 #include "measure/count_allocations.hpp"
 #include "measure/message_pairs.hpp"
@@ -38,8 +38,8 @@ void senders(measure::work &work) {
     using send_operation = ex::connect_result_t<decltype(send(m, pools, 0)), count_down>;
     long allocated = 0;
     work.count([&](long iterations) {
-        std::array<measure::room<receive_operation>, batch> receives;
-        std::array<measure::room<send_operation>, batch> sends;
+        std::array<measure::operation_storage<receive_operation>, batch> receives;
+        std::array<measure::operation_storage<send_operation>, batch> sends;
         for (long i = 0; i < iterations; ++i) {
             const long before = measure::allocations;
             int left = 2 * batch;
@@ -48,7 +48,7 @@ void senders(measure::work &work) {
                 sends[k].start([&] { return ex::connect(send(m, pools, k), count_down{&left}); });
             }
             pools.work_until([&] { return left == 0; });
-            allocated = measure::allocations - before; // of the last batch, when all is warm
+            allocated = measure::allocations - before; // of the last batch, in steady state
         }
     });
     work.result("allocations", static_cast<double>(allocated) / batch);
@@ -81,9 +81,9 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "sender_pair_default",
-         .about = "a send and a receive of 64 B through transform_mpi, continued in a task of a pool, beyond "
-                  "Irecv+Isend+Waitall",
-         .bars = "at most +1500 instructions a pair on Open MPI",
+         .about = "cost of a send and a receive of 64 B with transform_mpi, continued in a task of a pool, compared "
+                  "with Irecv+Isend+Waitall",
+         .bars = "at most +1500 instructions per pair on Open MPI",
          .pieces = {{"raw", measure::raw_pairs}, {"senders", senders}},
          .judge = judge});
 }

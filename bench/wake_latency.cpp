@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A message arrives while every worker sleeps and the helper thread is on: how long until its callback runs, and how
-// much of a processor the waiting takes, against a thread that blocks in MPI_Wait.
+// A message arrives while all workers sleep and the helper thread is on. Measured are the time until its callback runs,
+// and the share of a processor that waiting takes. Both are compared with a thread that blocks in MPI_Wait.
 //
-// Rank 1 sleeps, then sends the time at which it sends. Both ranks read the same clock of one machine.
+// Rank 1 sleeps, then sends the current time. Both ranks read the same clock of one machine.
 #include "measure/benchmark.hpp"
 
 #include <cstdio>
@@ -42,7 +42,7 @@ public:
     receiver(const receiver &) = delete;
     receiver &operator=(const receiver &) = delete;
 
-    // Each waits for one message and returns how long after its sending it was known.
+    // Each waits for one message and returns the time from its sending until the receiver is notified.
     nanoseconds by_wait() {
         MPI_Request receive;
         MPI_Irecv(&sent_, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, &receive);
@@ -75,19 +75,19 @@ private:
     std::binary_semaphore woken_{0};
 };
 
-enum class way { wait, callback };
+enum class method { wait, callback };
 
-struct waited {
-    nanoseconds late;       // after the message was sent
-    double processor_share; // of the time waited
+struct wait_result {
+    nanoseconds late;       // time since the message was sent
+    double processor_share; // processor time divided by the time waited
 };
 
 class exchange {
 public:
     explicit exchange(int rank) : rank_(rank) {}
 
-    // Rank 1 sends after `pause`; rank 0 waits in the given way.
-    waited once(way how, nanoseconds pause) {
+    // Rank 1 sends after `pause`; rank 0 waits with the given method.
+    wait_result once(method how, nanoseconds pause) {
         MPI_Barrier(MPI_COMM_WORLD);
         if (rank_ == 1) {
             sleep_for(pause);
@@ -97,7 +97,7 @@ public:
         }
         const nanoseconds start = now();
         const nanoseconds processor = processor_time();
-        const nanoseconds late = how == way::wait ? receiver_.by_wait() : receiver_.by_callback();
+        const nanoseconds late = how == method::wait ? receiver_.by_wait() : receiver_.by_callback();
         const double share = static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
         return {late, share};
     }
@@ -114,18 +114,18 @@ struct findings {
 
 void repeat(exchange &pair, int count, nanoseconds shortest, nanoseconds step, findings &wait, findings &callback) {
     for (int i = 0; i < count; ++i) {
-        const nanoseconds pause = shortest + step * (i * 7 % 10); // the same on both ranks, in no simple rhythm
-        for (const way how : {way::wait, way::callback}) {
-            const waited found = pair.once(how, pause);
-            findings &into = how == way::wait ? wait : callback;
+        const nanoseconds pause = shortest + step * (i * 7 % 10); // the same on both ranks, and not periodic
+        for (const method how : {method::wait, method::callback}) {
+            const wait_result found = pair.once(how, pause);
+            findings &into = how == method::wait ? wait : callback;
             into.late.push_back(static_cast<double>(found.late) / 1000);
             into.share.push_back(found.processor_share);
         }
     }
 }
 
-// How much of a processor this rank gets while both spin: less than all of it, and latencies are those of the
-// scheduler.
+// The share of a processor that this rank gets while both ranks spin. If it is much less than 1, other processes use
+// the processors, and latencies would be those of the scheduler.
 double share_of_processor() {
     MPI_Barrier(MPI_COMM_WORLD);
     const nanoseconds start = now();
@@ -135,11 +135,12 @@ double share_of_processor() {
     return static_cast<double>(processor_time() - processor) / static_cast<double>(now() - start);
 }
 
-// The processor time of one sleep of the length that leaves about half of the time to others, in microseconds.
+// The processor time of one sleep of 20 microseconds, in microseconds. The helper thread sleeps about so long when it
+// uses half of a processor.
 double cost_of_a_sleep() {
     constexpr int sleeps = 2000;
     constexpr nanoseconds pause = 20000;
-    prctl(PR_SET_TIMERSLACK, 1UL); // as the helper thread
+    prctl(PR_SET_TIMERSLACK, 1UL); // the helper thread sets it, too
     const nanoseconds processor = processor_time();
     for (int i = 0; i < sleeps; ++i) {
         sleep_for(pause);
@@ -165,13 +166,15 @@ void both(measure::work &work) {
     work.result("sleep", cost_of_a_sleep());
 }
 
-// Whatever a thread does that gets half of a processor: half of all messages come while it sleeps, and wait for it as
-// long as a sleep costs, see src/progress/helper.cpp.
-std::string what_is_possible(double sleep, double wait) {
+// A note about the smallest possible ratio. For a thread that may use half of a processor, the median delay of a
+// message is at least the processor time that one sleep costs; see src/progress/helper.cpp.
+std::string smallest_ratio(double sleep, double wait) {
     char text[200];
-    std::snprintf(text, sizeof text,
-                  "here no waiting on half a processor gets below %.3g: a sleep costs %.3g microseconds of processor",
-                  (wait + sleep) / wait, sleep);
+    std::snprintf(
+        text, sizeof text,
+        "on this machine the smallest possible ratio is %.3g with half a processor: a sleep costs %.3g microseconds "
+        "of processor time",
+        (wait + sleep) / wait, sleep);
     return text;
 }
 
@@ -180,7 +183,7 @@ void judge(measure::session &session) {
     if (found.at("free_processor") < 0.9) {
         throw std::runtime_error(
             "a thread that spins got only " + std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
-            "% of a processor: latencies need two free ones; run this when the machine is quieter");
+            "% of a processor. This benchmark needs two free processors; run it when the machine is idle");
     }
     const auto latency = [&](const std::string &name, const std::string &suffix, const std::string &note) {
         const double ours = found.at("callback" + suffix);
@@ -199,8 +202,7 @@ void judge(measure::session &session) {
                      .note = note});
     };
     latency("message after 2 to 20 ms of waiting", "", "");
-    latency("message after 1 s of waiting", "_after_1s",
-            what_is_possible(found.at("sleep"), found.at("wait_after_1s")));
+    latency("message after 1 s of waiting", "_after_1s", smallest_ratio(found.at("sleep"), found.at("wait_after_1s")));
     const double share = found.at("callback_share") / found.at("wait_share");
     session.add({.name = "processor time of 1 s of waiting",
                  .found = {share, share, share},
@@ -216,10 +218,11 @@ void judge(measure::session &session) {
 } // namespace
 
 int main(int argc, char **argv) {
-    return measure::main(argc, argv,
-                         {.name = "wake_latency",
-                          .about = "a message arrives while all workers sleep, helper thread on, against MPI_Wait",
-                          .bars = "median at most 2 times MPI_Wait's, with at most half of its processor time",
-                          .pieces = {{"both", both}},
-                          .judge = judge});
+    return measure::main(
+        argc, argv,
+        {.name = "wake_latency",
+         .about = "latency of a message while all workers sleep, helper thread on, compared with MPI_Wait",
+         .bars = "median at most 2 times that of MPI_Wait, with at most half of its processor time",
+         .pieces = {{"both", both}},
+         .judge = judge});
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sweeps with blocking receives. A rank takes the parts of its stations in an order in which everything that a part
-// needs comes before it, on whichever rank: by 2 * sweep + station. Messages are sent with MPI_Isend, since MPI_Send
-// may wait for a receive that is behind one of this rank; they are complete when their buffers are needed again.
+// The sweeps with blocking receives. A rank processes the pairs (sweep, station) in the order of 2 * sweep + station.
+// Everything that a pair needs comes earlier in this order, on this or another rank, so no rank waits for ever.
+// Messages are sent with MPI_Isend, since MPI_Send might wait for a receive that the other rank posts only after one
+// from this rank. The send is waited for before its buffer is used again.
 #pragma once
 
 #include "ranks.hpp"
@@ -15,27 +16,27 @@ public:
     // The result is on rank 0.
     tridiagonal run() {
         auto stations = ranks_.stations();
-        std::vector<pending> sends(stations.size());
+        std::vector<pending_sends> sends(stations.size());
         for (int level = 0; level <= 2 * problem_.sweeps() + problem_.stations(); ++level)
             for (std::size_t mine = stations.size(); mine-- > 0;) { // earlier sweeps first
                 const int ahead = level - stations[mine]->number();
                 const int sweep = ahead / 2;
                 if (ahead >= 0 && ahead % 2 == 0 && sweep < problem_.sweeps() &&
                     problem_.active(sweep, stations[mine]->number()))
-                    take_part(*stations[mine], sends[mine], sweep);
+                    do_sweep(*stations[mine], sends[mine], sweep);
             }
-        for (pending &left : sends)
+        for (pending_sends &left : sends)
             MPI_Waitall(2, left.requests, MPI_STATUSES_IGNORE);
         return ranks_.rank() == 0 ? stations.front()->finish() : tridiagonal();
     }
 
 private:
-    struct pending {
-        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // the column, the reflector
+    struct pending_sends {
+        MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // of the column, of the reflector
         std::vector<double> reflector;
     };
 
-    void take_part(station &at, pending &sends, int sweep) {
+    void do_sweep(station &at, pending_sends &sends, int sweep) {
         const int number = at.number();
         std::vector<double> &reflector = at.reflector();
         const int column = static_cast<int>(at.column_size());

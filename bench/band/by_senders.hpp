@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The sweeps with a coroutine per station, which awaits each message; the thread that waits for them all runs whichever
-// can go on.
+// The sweeps with one coroutine per station, which awaits each message. The thread that waits for all of them runs
+// those whose message has arrived.
 #pragma once
 
 #include "ranks.hpp"
@@ -13,8 +13,8 @@ namespace band {
 namespace ex = thence::ex;
 
 class by_senders {
-    // MPI's errors end the program by themselves.
-    static constexpr auto give_up = [](const std::exception_ptr &error) noexcept { std::rethrow_exception(error); };
+    // MPI's error handler ends the program on an error of MPI; any other one ends it here.
+    static constexpr auto terminate = [](const std::exception_ptr &error) noexcept { std::rethrow_exception(error); };
 
     auto send(const double *from, std::size_t count, int to, int tag) {
         return ex::just(from, static_cast<int>(count), MPI_DOUBLE, ranks_.owner(to), tag, ranks_.comm()) |
@@ -34,7 +34,7 @@ public:
         auto stations = ranks_.stations();
         ex::simple_counting_scope scope;
         for (auto &each : stations)
-            ex::spawn(ex::starts_on(pools_.workers(), sweep_by_sweep(*each)) | ex::upon_error(give_up),
+            ex::spawn(ex::starts_on(pools_.workers(), sweep_by_sweep(*each)) | ex::upon_error(terminate),
                       scope.get_token());
         pools_.sync_wait(scope.join());
         return ranks_.rank() == 0 ? stations.front()->finish() : tridiagonal();

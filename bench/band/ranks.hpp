@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stations, dealt out to the ranks in turn, so that neighbours are on different ranks and all ranks have work until
-// the end. Messages between neighbours: the reflector to the right, a column to the left; each in the order of sweeps.
+// The distribution of the stations: cyclic over the ranks, so that neighbours are on different ranks and all ranks have
+// work until the end. A station sends the reflector to its right neighbour and a column to its left one, both in the
+// order of the sweeps.
 #pragma once
 
 #include "station.hpp"
@@ -31,7 +32,7 @@ public:
             mine.push_back(std::make_unique<station>(problem_, number));
         return mine;
     }
-    // Of messages that arrive at this station.
+    // Tags of the messages that the station `to` receives.
     static int reflector_tag(int to) { return 2 * to; }
     static int column_tag(int to) { return 2 * to + 1; }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reduction of a symmetric band matrix to tridiagonal form, by sweeps of Householder reflectors. Sweep s clears
-// column s below its first subdiagonal, which pushes a bulge out of the band; step by step, each b columns further, a
-// reflector moves it on, until it leaves the matrix at its end. Step (s, t) works on the b columns from s + 1 + t b on,
-// and needs the reflector that step (s, t - 1) made, and its columns as step (s - 1, t + 1) left them.
+// The reduction of a symmetric band matrix to tridiagonal form by sweeps of Householder reflectors (bulge chasing), for
+// a band of b subdiagonals. Sweep s clears column s below its first subdiagonal, which creates a bulge outside of the
+// band. Each following step of the sweep moves the bulge b columns further with one reflector, until it leaves the
+// matrix. Step (s, t) works on the b columns from s + 1 + t b on. It needs the reflector that step (s, t - 1) computed,
+// and its columns as step (s - 1, t + 1) left them.
 //
-// A station does some steps of every sweep, one after the other, and holds their columns. The next sweep's columns lie
-// one further to the right: so a station gives its first column to the station on its left once its first step is done,
-// and takes one from its right before its last step.
+// A station does a fixed number of consecutive steps of every sweep and holds their columns. In the next sweep these
+// are one column further to the right. So a station sends its first column to the station on its left after its first
+// step, and receives one from its right before its last step.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +18,17 @@
 
 namespace band {
 
-// Lower half; what is outside of the band is zero.
+// A band matrix, given by its lower half.
 struct problem {
     int order;
     int width; // subdiagonals, at least 2
     int steps; // of a station in a sweep
     int stations() const { return (order - 2) / (steps * width) + 1; }
     int sweeps() const { return order - 2; }
-    // First column of a station in a sweep; it has nothing to do if that is beyond the last one.
+    // First column of a station in a sweep. If it is beyond the last column, the station has no step in that sweep.
     int first(int sweep, int station) const { return sweep + 1 + station * steps * width; }
     bool active(int sweep, int station) const { return first(sweep, station) < order; }
-    // Whether the station takes a column from its right before its last step.
+    // True if the station receives a column from its right before its last step.
     bool takes(int sweep, int station) const { return sweep > 0 && active(sweep - 1, station + 1); }
 
     double element(int row, int column) const {
@@ -63,13 +64,13 @@ public:
 
     int number() const { return number_; }
     std::size_t column_size() const { return 2 * static_cast<std::size_t>(problem_.width); }
-    // The reflector that the next step applies: its factor, then its vector.
+    // The reflector that the next step applies: its scalar factor, followed by its vector.
     std::vector<double> &reflector() { return reflector_; }
-    // Where the column that comes from the right goes, and the one that goes to the left is.
+    // The buffers of the column that is received from the right, and of the one that is sent to the left.
     double *incoming(int sweep) { return column(problem_.first(sweep, number_ + 1) - 1); }
     double *outgoing(int sweep) { return column(problem_.first(sweep, number_)); }
 
-    // The first station begins each sweep, keeps what it has cleared, and has the matrix in the end.
+    // Only on the first station: it begins each sweep and collects the tridiagonal matrix.
     void begin(int sweep) {
         result_.diagonal.push_back(pivot_[0]);
         const int rows = std::min(problem_.width, problem_.order - sweep - 1);
@@ -83,7 +84,7 @@ public:
         return result_;
     }
 
-    // Of this station in the sweep: those that begin inside of the matrix.
+    // How many steps the station has in the sweep: those whose first column is inside the matrix.
     int steps(int sweep) const {
         const int columns = problem_.order - problem_.first(sweep, number_);
         return std::min(problem_.steps, (columns + problem_.width - 1) / problem_.width);
@@ -93,7 +94,7 @@ public:
         const int here = std::min(problem_.width, problem_.order - start);
         apply_from_both_sides(start, here);
         if (const int below = std::min(problem_.width, problem_.order - start - problem_.width); below > 0)
-            pass_on(start, below);
+            chase_bulge(start, below);
     }
 
 private:
@@ -103,7 +104,7 @@ private:
             into[i - j] = problem_.element(i, j);
     }
 
-    // x becomes (beta, 0, ...).
+    // Computes the reflector that maps x to (beta, 0, ...), and overwrites x with the result.
     static void make_reflector(double *x, int count, std::vector<double> &made) {
         double *const v = made.data() + 1;
         double squares = 0;
@@ -122,7 +123,7 @@ private:
         x[0] = beta;
     }
 
-    // D := H D H for the diagonal block, of which the lower half is stored.
+    // D := H D H for the diagonal block, of which only the lower half is stored.
     void apply_from_both_sides(int start, int count) {
         const double factor = reflector_[0];
         const double *const v = reflector_.data() + 1;
@@ -150,8 +151,9 @@ private:
                 d[i - j] -= v[i] * w[j] + w[i] * v[j];
         }
     }
-    // The block below: H from the right fills it; the next reflector clears its first column.
-    void pass_on(int start, int rows) {
+    // Applies H from the right to the block below, which creates the bulge, and computes the next reflector, which
+    // clears the first column of that block.
+    void chase_bulge(int start, int rows) {
         const int width = problem_.width;
         const double *const v = reflector_.data() + 1;
         double *const u = work_.data();
@@ -186,11 +188,11 @@ private:
     std::vector<double> reflector_;
     std::vector<double> next_;
     std::vector<double> work_;
-    std::vector<double> pivot_; // the column that the next sweep clears
+    std::vector<double> pivot_; // on the first station: the column that the next sweep clears
     tridiagonal result_;
 };
 
-// One station for all, without messages.
+// The same reduction with a single station, and therefore without messages.
 inline tridiagonal reduce_alone(problem of) {
     of.steps = (of.order + of.width - 1) / of.width;
     station all(of, 0);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The factorization as a loop over the columns of tiles: blocking broadcasts, and OpenMP loops over the tiles of a
-// step. Broadcasts are few and large: a rank's part of a panel goes along its row in one, and what of it the ranks of a
-// column use in one more.
+// The factorization as a loop over the columns of tiles, with blocking broadcasts and OpenMP loops over the tiles of a
+// step. The broadcasts are few and large: the tiles of a panel that a rank owns go along its row of ranks in one
+// broadcast, and those of them that the ranks of a column use in one more along that column.
 #pragma once
 
 #include "steps.hpp"
@@ -13,12 +13,12 @@ namespace cholesky {
 class by_fork_join {
 public:
     by_fork_join(matrix &a, int threads)
-        : a_(a), grid_(a.over()), threads_(threads), diagonal_(a.tile_size()), parts_(grid_.rows()),
+        : a_(a), grid_(a.over()), threads_(threads), diagonal_(a.tile_size()), packed_(grid_.rows()),
           left_(a.tiles(), nullptr), above_(a.tiles(), nullptr) {
         const int most = (a.tiles() + grid_.rows() - 1) / grid_.rows();
-        row_part_.resize(a.tile_size() * static_cast<std::size_t>(most));
-        for (std::vector<double> &part : parts_)
-            part.resize(row_part_.size());
+        row_buffer_.resize(a.tile_size() * static_cast<std::size_t>(most));
+        for (std::vector<double> &buffer : packed_)
+            buffer.resize(row_buffer_.size());
     }
 
     void run() {
@@ -47,10 +47,10 @@ private:
             if (grid_.mine(i, k))
                 todo.solve(i, k, diagonal);
     }
-    // Afterwards left_[i] is L(i,k), for the rows of this rank.
+    // Sets left_[i] to L(i,k) for the rows of tiles of this rank.
     void send_along_rows(int k) {
         const int root = k % grid_.columns();
-        double *first = grid_.column() == root ? nullptr : row_part_.data();
+        double *first = grid_.column() == root ? nullptr : row_buffer_.data();
         std::size_t tiles = 0;
         for (int i = k + 1; i < a_.tiles(); ++i)
             if (i % grid_.rows() == grid_.row()) {
@@ -61,16 +61,16 @@ private:
         if (tiles > 0)
             MPI_Bcast(first, count(tiles), MPI_DOUBLE, root, grid_.along_row());
     }
-    // Afterwards above_[j] is L(j,k), for the columns of this rank.
+    // Sets above_[j] to L(j,k) for the columns of tiles of this rank.
     void send_along_columns(int k) {
         for (int root = 0; root < grid_.rows(); ++root) {
-            double *const packed = parts_[root].data();
+            double *const packed = packed_[root].data();
             double *first = packed;
             std::size_t tiles = 0;
             for (int j = k + 1; j < a_.tiles(); ++j) {
                 if (j % grid_.columns() != grid_.column() || j % grid_.rows() != root)
                     continue;
-                if (root == grid_.row() && grid_.columns() == 1) { // they follow each other as they are
+                if (root == grid_.row() && grid_.columns() == 1) { // they are contiguous already
                     first = tiles == 0 ? left_[j] : first;
                 } else if (root == grid_.row()) {
                     std::copy_n(left_[j], a_.tile_size(), packed + a_.tile_size() * tiles);
@@ -82,17 +82,17 @@ private:
         }
     }
     void update(steps &todo, int k) {
-        todo_.clear();
+        to_update_.clear();
         for (int j = k + 1; j < a_.tiles(); ++j)
             for (int i = j; i < a_.tiles(); ++i)
                 if (grid_.mine(i, j))
-                    todo_.push_back({i, j});
+                    to_update_.push_back({i, j});
 #pragma omp parallel for num_threads(threads_) schedule(dynamic)
-        for (std::size_t t = 0; t < todo_.size(); ++t)
-            todo.update(todo_[t].i, todo_[t].j, k, left_[todo_[t].i], above_[todo_[t].j]);
+        for (std::size_t t = 0; t < to_update_.size(); ++t)
+            todo.update(to_update_[t].i, to_update_[t].j, k, left_[to_update_[t].i], above_[to_update_[t].j]);
     }
 
-    struct place {
+    struct tile_index {
         int i;
         int j;
     };
@@ -100,11 +100,11 @@ private:
     const grid &grid_;
     int threads_;
     std::vector<double> diagonal_;
-    std::vector<double> row_part_;           // of the panel, from another column of ranks
-    std::vector<std::vector<double>> parts_; // per row of ranks
+    std::vector<double> row_buffer_;          // tiles of the panel that another column of ranks owns
+    std::vector<std::vector<double>> packed_; // tiles for the broadcast along columns, per row of ranks
     std::vector<double *> left_;
     std::vector<double *> above_;
-    std::vector<place> todo_;
+    std::vector<tile_index> to_update_;
 };
 
 } // namespace cholesky

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The factorization as a graph of data flow: each tile is a coroutine that waits for what its next step reads, and
-// takes that step in a task of the pools. A finished tile is sent to the ranks of its row and of its column that use
-// it. Nobody waits for a whole panel, so the next ones are made while the rest of the matrix is still being updated.
+// The factorization as a data-flow graph: each tile is a coroutine that waits for the tiles that its next step reads,
+// and does that step in a task of the pools. A finished tile is sent to the ranks of its row and of its column that use
+// it. No step waits for a whole panel, so the next panels are computed while the rest of the matrix is being updated.
 //
-// Steps on the longest path go before others: diagonal tiles, the panel, and the last update of tiles before they
-// become part of it.
+// Steps on the critical path have high priority: diagonal tiles, the panel, and the last update of a tile before it
+// becomes part of the panel.
 #pragma once
 
-#include "once.hpp"
+#include "one_shot_event.hpp"
 #include "steps.hpp"
 
 #include <exception>
@@ -19,22 +19,22 @@ namespace cholesky {
 namespace ex = thence::ex;
 
 class by_senders {
-    // Nothing here throws but for want of memory, and MPI's errors end the program by themselves.
-    static constexpr auto give_up = [](const std::exception_ptr &error) noexcept { std::rethrow_exception(error); };
+    // Only an allocation can throw here: MPI's error handler ends the program on an error of MPI.
+    static constexpr auto terminate = [](const std::exception_ptr &error) noexcept { std::rethrow_exception(error); };
 
     auto send(int i, int k, int to) {
         return ex::just(a_.tile(i, k), static_cast<int>(a_.tile_size()), MPI_DOUBLE, to, tag(i, k), grid_.all()) |
-               pools_.transform_mpi(MPI_Isend) | ex::then([](auto &&...) noexcept {}) | ex::upon_error(give_up);
+               pools_.transform_mpi(MPI_Isend) | ex::then([](auto &&...) noexcept {}) | ex::upon_error(terminate);
     }
     auto receive(int i, int k) {
         return ex::just(received_[matrix::index(i, k)].data(), static_cast<int>(a_.tile_size()), MPI_DOUBLE,
                         grid_.owner(i, k), tag(i, k), grid_.all()) |
-               pools_.transform_mpi(MPI_Irecv) | ex::then([made = &final(i, k)](auto &&...) noexcept { made->set(); }) |
-               ex::upon_error(give_up);
+               pools_.transform_mpi(MPI_Irecv) |
+               ex::then([ready = &final(i, k)](auto &&...) noexcept { ready->set(); }) | ex::upon_error(terminate);
     }
 
 public:
-    // One at a time in a communicator: messages are told apart by their tile.
+    // At most one run() at a time in a communicator: tags identify tiles, not runs.
     by_senders(matrix &a, thence::pools &pools)
         : a_(a), grid_(a.over()), pools_(pools), final_(matrix::index(a.tiles(), 0)),
           received_(matrix::index(a.tiles(), 0)) {
@@ -47,11 +47,11 @@ public:
     void run() {
         steps todo(a_);
         ex::simple_counting_scope scope;
-        final_ = std::vector<once>(final_.size());
+        final_ = std::vector<one_shot_event>(final_.size());
         for (int k = 0; k < a_.tiles(); ++k)
             for (int i = k; i < a_.tiles(); ++i)
                 if (grid_.mine(i, k))
-                    ex::spawn(make(todo, scope, i, k) | ex::upon_error(give_up), scope.get_token());
+                    ex::spawn(compute(todo, scope, i, k) | ex::upon_error(terminate), scope.get_token());
                 else if (is_user(grid_.rank(), i, k))
                     ex::spawn(receive(i, k), scope.get_token());
         pools_.sync_wait(scope.join());
@@ -59,17 +59,17 @@ public:
     }
 
 private:
-    ex::task<> make(steps &todo, ex::simple_counting_scope &scope, int i, int j) {
+    ex::task<> compute(steps &todo, ex::simple_counting_scope &scope, int i, int j) {
         const auto first = pools_.workers(thence::urgency::high);
         for (int k = 0; k < j; ++k) {
-            if (k == 0 || !final(i, k).happened() || !final(j, k).happened()) {
+            if (k == 0 || !final(i, k).is_set() || !final(j, k).is_set()) {
                 co_await final(i, k);
                 co_await final(j, k);
                 co_await ex::schedule(k == j - 1 ? first : pools_.workers());
             }
             todo.update(i, j, k, tile(i, k), tile(j, k));
         }
-        if (j == 0 || !(i == j || final(j, j).happened())) {
+        if (j == 0 || !(i == j || final(j, j).is_set())) {
             if (i > j)
                 co_await final(j, j);
             co_await ex::schedule(first);
@@ -84,7 +84,7 @@ private:
         final(i, j).set();
     }
 
-    // Whether `rank` has tiles that read L(i,k): those of row i, and those of column i; and L(k,k) is read by column k.
+    // True if `rank` owns tiles whose steps read L(i,k): tiles of row i and of column i. Column k reads L(k,k).
     bool is_user(int rank, int i, int k) const {
         for (int j = k + 1; j <= std::min(i, k + grid_.columns()); ++j)
             if (grid_.owner(i, j) == rank)
@@ -94,7 +94,7 @@ private:
                 return true;
         return false;
     }
-    once & final(int i, int k) { return final_[matrix::index(i, k)]; }
+    one_shot_event & final(int i, int k) { return final_[matrix::index(i, k)]; }
     const double *tile(int i, int k) const {
         const double *const own = a_.tile(i, k);
         return own != nullptr ? own : received_[matrix::index(i, k)].data();
@@ -104,7 +104,7 @@ private:
     matrix &a_;
     const grid &grid_;
     thence::pools &pools_;
-    std::vector<once> final_; // per tile of L that this rank makes or uses
+    std::vector<one_shot_event> final_; // for each tile of L that this rank computes or uses: set when it is final
     std::vector<std::vector<double>> received_;
 };
 

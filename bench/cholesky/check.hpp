@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How far L L^T is from A, without gathering either: both are multiplied with one vector.
+// The difference of L L^T and A, without gathering either matrix: both are multiplied with the same vector.
 #pragma once
 
 #include "matrix.hpp"
@@ -10,7 +10,7 @@
 
 namespace cholesky {
 
-// Calls f(row, column, element) for all that this rank has of the lower triangle.
+// Calls f(row, column, element) for all elements of the lower triangle that this rank owns.
 template <class F> void for_each_element(const matrix &a, F &&f) {
     for (int j = 0; j < a.tiles(); ++j)
         for (int i = j; i < a.tiles(); ++i)
@@ -22,7 +22,7 @@ template <class F> void for_each_element(const matrix &a, F &&f) {
                                static_cast<std::size_t>(r)]);
 }
 
-// |A x - L L^T x| / (n eps |A| |x|) in the infinity norm, on all ranks; a few units where L is right.
+// |A x - L L^T x| / (n eps |A| |x|) in the infinity norm, the same on all ranks. It is a few units if L is right.
 inline double residual(const matrix &a, const matrix &l) {
     const auto order = static_cast<std::size_t>(a.order());
     std::vector<double> x(order), ltx(order), difference(order), row_sum(order);
@@ -47,7 +47,7 @@ inline double residual(const matrix &a, const matrix &l) {
     double largest = 0;
     double norm = 0;
     for (std::size_t i = 0; i < order; ++i) {
-        if (!(std::abs(difference[i]) <= largest)) // also if it is not a number
+        if (!(std::abs(difference[i]) <= largest)) // true for NaN, too
             largest = std::abs(difference[i]);
         norm = std::max(norm, row_sum[i]);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One core per thread, the same ones for both sides of the comparison, so that neither depends on where the system puts
-// its threads.
+// Binds each thread to one core. Both sides of the comparison use the same cores, so the ratio does not depend on where
+// the system schedules their threads.
 #pragma once
 
 #include <atomic>
@@ -15,7 +15,7 @@ namespace cholesky {
 
 class cores {
 public:
-    // Of the cores that this process may use, those of this rank: `threads` for each rank of the node.
+    // Assigns `threads` of the cores that this process may use to this rank, different ones for each rank of the node.
     explicit cores(int threads) {
         cpu_set_t allowed;
         CPU_ZERO(&allowed);
@@ -27,7 +27,7 @@ public:
                 found.push_back(core);
         const auto wanted = static_cast<std::size_t>(threads);
         std::size_t first = 0;
-        if (found.size() != wanted) { // else the launcher has bound this rank
+        if (found.size() != wanted) { // if they are equal, the launcher has bound this rank
             MPI_Comm node = MPI_COMM_NULL;
             int rank = 0;
             MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
@@ -39,11 +39,11 @@ public:
             mine_.assign(found.begin() + static_cast<std::ptrdiff_t>(first),
                          found.begin() + static_cast<std::ptrdiff_t>(first + wanted));
     }
-    // False if there are too few: then the system places the threads.
+    // False if there are too few cores. Then no thread is bound.
     bool enough() const { return !mine_.empty(); }
 
-    // The calling thread stays on the core of this number.
-    void take(std::size_t number) const {
+    // Binds the calling thread to the core with this number.
+    void bind(std::size_t number) const {
         if (!enough())
             return;
         cpu_set_t one;
@@ -56,7 +56,7 @@ private:
     std::vector<int> mine_;
 };
 
-// Workers of an arena take the cores behind the first one, which is for the thread that waits.
+// Binds the workers of an arena to the cores after the first one, which is for the waiting thread.
 class pinned_workers : ::tbb::task_scheduler_observer {
 public:
     pinned_workers(::tbb::task_arena &arena, const cores &on) : task_scheduler_observer(arena), cores_(on) {
@@ -66,22 +66,22 @@ public:
 
 private:
     void on_scheduler_entry(bool is_worker) override {
-        thread_local bool placed = false;
-        if (is_worker && !placed)
-            cores_.take(++workers_);
-        placed = true;
+        thread_local bool bound = false;
+        if (is_worker && !bound)
+            cores_.bind(++workers_);
+        bound = true;
     }
     const cores &cores_;
     std::atomic<std::size_t> workers_{0};
 };
 
-// The threads of OpenMP while there is one of these: made and placed before, gone afterwards, so that none of them
-// spins while something else is measured.
+// The OpenMP threads exist during the lifetime of this object: its constructor creates and binds them, its destructor
+// ends them. Outside of it none of them spins while something else is measured.
 class openmp_team {
 public:
     openmp_team(int threads, const cores &on) {
 #pragma omp parallel num_threads(threads)
-        on.take(static_cast<std::size_t>(omp_get_thread_num()));
+        on.bind(static_cast<std::size_t>(omp_get_thread_num()));
     }
     ~openmp_team() {
         omp_pause_resource_all(omp_pause_soft);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ranks as a grid of `rows` x `columns`, over which tiles are dealt out cyclically in both directions: the rank at
+// The ranks as a grid of `rows` x `columns`. Tiles are distributed cyclically in both directions: the rank at
 // (i mod rows, j mod columns) owns tile (i, j).
 #pragma once
 
@@ -10,14 +10,14 @@ namespace cholesky {
 
 class grid {
 public:
-    // Over the ranks of `all`. 0: MPI_Dims_create chooses.
+    // A grid of the ranks of `all`. For a zero MPI_Dims_create chooses the number.
     explicit grid(MPI_Comm all, int rows = 0, int columns = 0) {
         int ranks = 0;
         MPI_Comm_size(all, &ranks);
         int dims[2] = {rows, columns};
         if ((rows != 0 && ranks % rows != 0) || (columns != 0 && ranks % columns != 0) ||
             (rows != 0 && columns != 0 && rows * columns != ranks))
-            throw std::invalid_argument("cholesky: the grid does not have as many places as there are ranks");
+            throw std::invalid_argument("cholesky: rows x columns of the grid is not the number of ranks");
         MPI_Dims_create(ranks, 2, dims);
         rows_ = dims[0];
         columns_ = dims[1];
@@ -43,7 +43,7 @@ public:
     bool mine(int i, int j) const { return owner(i, j) == rank_; }
 
     MPI_Comm all() const { return all_; }
-    // The ranks of this rank's row, numbered by column, and those of its column, numbered by row.
+    // The communicators of this rank's row, ordered by column, and of its column, ordered by row.
     MPI_Comm along_row() const { return along_row_; }
     MPI_Comm along_column() const { return along_column_; }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is done with tiles, in BLAS and LAPACK. Lower triangle, by columns; `edge` is the distance between columns.
+// The operations on tiles: calls of BLAS and LAPACK. Lower triangle, column-major; `edge` is the leading dimension.
 #pragma once
 
 #include <cblas.h>
@@ -8,26 +8,27 @@ extern "C" void dpotrf_(const char *uplo, const int *order, double *a, const int
 
 namespace cholesky {
 
-// A = L L^T; L takes its place. Returns 0, or the order of the first leading minor that is not positive.
+// Factorizes A = L L^T and overwrites A with L. Returns 0, or the order of the first leading minor that is not
+// positive.
 inline int potrf(int order, double *a, int edge) {
     int info = 0;
     dpotrf_("L", &order, a, &edge, &info);
     return info;
 }
-// A := A L^-T, A of rows x order
+// A := A L^-T, A is rows x order
 inline void trsm(int rows, int order, const double *l, double *a, int edge) {
     cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, rows, order, 1, l, edge, a, edge);
 }
-// C := C - A A^T, its lower triangle; A of order x inner
+// C := C - A A^T, its lower triangle; A is order x inner
 inline void syrk(int order, int inner, const double *a, double *c, int edge) {
     cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, order, inner, -1, a, edge, 1, c, edge);
 }
-// C := C - A B^T, C of rows x columns
+// C := C - A B^T, C is rows x columns
 inline void gemm(int rows, int columns, int inner, const double *a, const double *b, double *c, int edge) {
     cblas_dgemm(CblasColMajor, CblasNoTrans, CblasTrans, rows, columns, inner, -1, a, edge, b, edge, 1, c, edge);
 }
 
-// Tasks and loops bring the threads: each call of a kernel uses one.
+// Each call of a kernel uses one thread, since tasks and loops run kernels in parallel.
 inline void one_thread_per_kernel() {
     openblas_set_num_threads(1);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A rank's part of the lower triangle of a symmetric matrix, in square tiles, each contiguous and by columns. Those of
-// one column of tiles follow each other in memory. The last tiles of each direction may be smaller, in the room of a
-// whole one.
+// The tiles of the lower triangle of a symmetric matrix that one rank owns. Tiles are square, contiguous, and
+// column-major. Those of one column of tiles are adjacent in memory. The last tiles of each direction may be smaller,
+// but have the storage of a whole one.
 #pragma once
 
 #include "grid.hpp"
@@ -34,10 +34,10 @@ public:
     const grid &over() const { return grid_; }
     int order() const { return order_; }
     int tiles() const { return tiles_; } // in each direction
-    int edge() const { return edge_; }   // of a tile, in memory also of the last ones
+    int edge() const { return edge_; }   // of a tile; the last ones have it as their leading dimension
     std::size_t tile_size() const { return static_cast<std::size_t>(edge_) * static_cast<std::size_t>(edge_); }
-    int extent(int i) const { return std::min(edge_, order_ - i * edge_); } // of row i or column i of tiles
-    // Null where it is another rank's.
+    int extent(int i) const { return std::min(edge_, order_ - i * edge_); } // of the tiles in row i or column i
+    // Null if another rank owns it.
     double *tile(int i, int j) { return at_[index(i, j)]; }
     const double *tile(int i, int j) const { return at_[index(i, j)]; }
     // Numbers the tiles of the lower triangle.
@@ -45,7 +45,7 @@ public:
         return static_cast<std::size_t>(i) * static_cast<std::size_t>(i + 1) / 2 + static_cast<std::size_t>(j);
     }
 
-    // Element (row, column) becomes value(row, column), for row >= column.
+    // Sets each element (row, column) with row >= column to value(row, column).
     template <class Value> void fill(Value &&value) {
         for (int j = 0; j < tiles_; ++j)
             for (int i = j; i < tiles_; ++i)
@@ -55,7 +55,7 @@ public:
                             into[static_cast<std::size_t>(c) * static_cast<std::size_t>(edge_) +
                                  static_cast<std::size_t>(r)] = value(i * edge_ + r, j * edge_ + c);
     }
-    // A copy of all elements, and back.
+    // All elements of this rank; restore() copies them back.
     const std::vector<double> &elements() const { return elements_; }
     void restore(const std::vector<double> &from) { std::copy(from.begin(), from.end(), elements_.begin()); }
 
@@ -68,7 +68,7 @@ private:
     std::vector<double *> at_;
 };
 
-// Element of a matrix that is positive definite since its diagonal dominates; the rest looks random.
+// Element of a positive definite matrix: pseudo-random values and a dominant diagonal.
 inline double dominant_diagonal(int order, int row, int column) {
     auto mixed = static_cast<std::uint64_t>(row) * 0x9e3779b97f4a7c15U + static_cast<std::uint64_t>(column) + 1;
     mixed = (mixed ^ (mixed >> 30U)) * 0xbf58476d1ce4e5b9U;

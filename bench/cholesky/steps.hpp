@@ -3,9 +3,9 @@
 //
 //     for each k:  L(k,k) from A(k,k);  L(i,k) = A(i,k) L(k,k)^-T for i > k;  A(i,j) -= L(i,k) L(j,k)^T for i >= j > k
 //
-// These are its steps; who does them when, and how L(i,k) gets to the ranks that use it, is what the benchmark
-// compares. A matrix that is not positive definite is found out on one rank; the others learn it at the end, and what
-// is computed until then is of no use and no harm.
+// This file has the steps. The benchmark compares two ways to schedule them and to send L(i,k) to the ranks that use
+// it. If the matrix is not positive definite, one rank detects it and the others are informed at the end; what they
+// compute until then is meaningless, but does no harm.
 #pragma once
 
 #include "kernels.hpp"
@@ -38,7 +38,7 @@ public:
         else
             gemm(a_.extent(i), a_.extent(j), a_.extent(k), left, above, a_.tile(i, j), a_.edge());
     }
-    // On all ranks, when all is done.
+    // Called on all ranks after all steps. Throws on every rank if the matrix was not positive definite.
     void finish() {
         int first = failed_.load();
         MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, a_.over().all());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs benchmarks, each a program of its own beside this one, and shows what they found.
+// Runs benchmarks, each of which is a program beside this one, and prints their reports.
 #include "command/bench.hpp"
 
 #include "command/print.hpp"
@@ -65,7 +65,7 @@ bool names_are_known(const std::vector<std::string> &names) {
     return true;
 }
 
-// No limit here: each piece of work has its own.
+// The time limit is as good as none, since each piece of work has its own.
 measure::report run(const std::string &name, const bench_options &chosen) {
     std::vector<std::string> command{folder() + "/" + name, "--mpiexec", chosen.mpiexec};
     if (chosen.quick) {
@@ -76,13 +76,13 @@ measure::report run(const std::string &name, const bench_options &chosen) {
     try {
         return nlohmann::json::parse(result.output).get<measure::report>();
     } catch (const nlohmann::json::exception &) {
-        measure::report broken{name, "gave no report", {}, {}, {}};
+        measure::report broken{name, "printed no report", {}, {}, {}};
         broken.failed = "exit code " + std::to_string(result.exit_code) + "\n" + result.output + result.errors;
         return broken;
     }
 }
 
-// What the figures were measured on; an empty object where `thence info` fails.
+// The output of `thence info --json` for the report; an empty object if it fails.
 nlohmann::json environment() {
     for (const char *to_bin : {THENCE_BIN_FROM_LIBEXEC, "../../bin"}) { // in an installed tree, in a build tree
         const std::string command = folder() + "/" + to_bin + "/thence";
@@ -108,26 +108,27 @@ bool write_json(const std::string &file, const std::vector<measure::report> &rep
     return true;
 }
 
-// A Python that has matplotlib: the one in PATH, or the system's, for which distributions package it. Empty: none.
-std::string python_that_draws() {
+// A Python with matplotlib: the one in PATH, or that of the system, for which distributions package it. Empty if there
+// is none.
+std::string python_with_matplotlib() {
     for (const char *python : {"python3", "/usr/bin/python3"}) {
         try {
             if (run_program({python, "-c", "import matplotlib"}, {}, std::chrono::seconds(120)).exit_code == 0) {
                 return python;
             }
-        } catch (const std::runtime_error &) { // there is no such program
+        } catch (const std::runtime_error &) { // not installed: try the next one
         }
     }
     return {};
 }
 
-// Where figures and pictures go. Found out before anything is measured, which takes long.
-struct places {
-    std::string json; // empty: nowhere
+// Where figures and pictures are written. Checked before anything is measured, since measuring takes long.
+struct outputs {
+    std::string json; // empty: no file
     std::string python;
 };
-std::optional<places> find_places(const bench_options &chosen) {
-    places found{chosen.json, {}};
+std::optional<outputs> check_outputs(const bench_options &chosen) {
+    outputs found{chosen.json, {}};
     if (!chosen.plot.empty()) {
         std::error_code error;
         std::filesystem::create_directories(chosen.plot, error);
@@ -135,7 +136,7 @@ std::optional<places> find_places(const bench_options &chosen) {
             std::cerr << "thence bench: --plot " << chosen.plot << ": " << error.message() << '\n';
             return std::nullopt;
         }
-        found.python = python_that_draws();
+        found.python = python_with_matplotlib();
         if (found.python.empty()) {
             std::cerr << "thence bench: --plot needs Python with matplotlib (Debian: apt install python3-matplotlib)\n";
             return std::nullopt;
@@ -151,7 +152,7 @@ std::optional<places> find_places(const bench_options &chosen) {
     return found;
 }
 
-bool draw(const places &where, const std::string &into) {
+bool draw(const outputs &where, const std::string &into) {
     const outcome result =
         run_program({where.python, folder() + "/plot.py", where.json, into}, {}, std::chrono::seconds(120));
     std::cerr << result.errors;
@@ -159,7 +160,7 @@ bool draw(const places &where, const std::string &into) {
 }
 
 int run_all(const std::vector<std::string> &names, const bench_options &chosen) {
-    const std::optional<places> where = find_places(chosen);
+    const std::optional<outputs> where = check_outputs(chosen);
     if (!where) {
         return not_measured;
     }
@@ -168,7 +169,7 @@ int run_all(const std::vector<std::string> &names, const bench_options &chosen) 
     for (const std::string &name : names) {
         reports.push_back(run(name, chosen));
         print(reports.back());
-        if (!where->json.empty()) { // each time: who interrupts it keeps what was measured
+        if (!where->json.empty()) { // after each benchmark, so that an interrupted run keeps its figures
             written = write_json(where->json, reports, chosen.quick);
         }
     }

@@ -16,7 +16,8 @@ struct bench_options {
     std::string mpiexec = THENCE_BENCH_MPIEXEC;
 };
 
-// 0: every bar is met. 1: one is not. 2: wrong usage. 3: something could not be measured or written.
+// Returns the exit status. 0: every bar is met. 1: a bar is missed. 2: wrong usage. 3: something could not be measured
+// or written.
 int bench(const bench_options &chosen);
 
 } // namespace command

@@ -41,8 +41,7 @@ void print(const measure::figure &figure) {
     }
     if (figure.found.low != figure.found.high) {
         std::cout << "      repeats between " << number(figure.found.low) << " and " << number(figure.found.high)
-                  << (figure.doubtful() ? ", on both sides of the bar: measure again where nothing else runs" : "")
-                  << '\n';
+                  << (figure.doubtful() ? ", on both sides of the bar: measure again on an idle machine" : "") << '\n';
     }
     if (!figure.to_beat.empty()) {
         std::cout << "      to beat: " << figure.to_beat << '\n';

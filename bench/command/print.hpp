@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reports for people.
+// Prints a report as text.
 #pragma once
 
 #include "measure/figure.hpp"

@@ -24,7 +24,7 @@ int do_work(const benchmark &what, options &chosen) {
     for (const std::string &entry : chosen.parameters) {
         const std::size_t equals = entry.find('=');
         if (equals == std::string::npos) {
-            std::cerr << what.name << ": --parameter wants NAME=NUMBER, not " << entry << '\n';
+            std::cerr << what.name << ": --parameter needs NAME=NUMBER, not " << entry << '\n';
             return 2;
         }
         chosen.measured.parameters[entry.substr(0, equals)] = std::stol(entry.substr(equals + 1));
@@ -75,8 +75,7 @@ int do_judge(const benchmark &what, const options &chosen) {
 int main(int argc, char **argv, const benchmark &what) {
     options chosen;
     CLI::App app(what.about + "\n" + what.bars +
-                 "\nPrints a report as JSON; `thence bench` shows it for people. With --work it is the measured "
-                 "program itself.");
+                 "\nPrints a report as JSON, which `thence bench` formats. With --work it is the measured program.");
     app.add_option("--work", chosen.work_name, "run this piece of work instead of judging");
     app.add_option("--level", chosen.level, "thread level of the work")->check(CLI::IsMember({"single", "multiple"}));
     app.add_option("--parameter", chosen.parameters, "NAME=NUMBER for the work; may be repeated")
@@ -84,7 +83,7 @@ int main(int argc, char **argv, const benchmark &what) {
         ->expected(1);
     app.add_option("--few", chosen.measured.few, "smaller iteration count of the work")->check(CLI::PositiveNumber);
     app.add_option("--many", chosen.measured.many, "larger iteration count of the work")->check(CLI::PositiveNumber);
-    app.add_option("--repeats", chosen.measured.repeats, "how often to count")->check(CLI::PositiveNumber);
+    app.add_option("--repeats", chosen.measured.repeats, "number of repetitions")->check(CLI::PositiveNumber);
     app.add_flag("--quick", chosen.measured.quick, "fewer repetitions");
     app.add_option("--mpiexec", chosen.mpiexec, "launcher and its arguments")->capture_default_str();
     app.add_flag("--describe", chosen.describe, "print name, comparison and bars as JSON");

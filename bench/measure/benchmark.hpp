@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What one benchmark is: pieces of work, and a judge that runs them and says what they show.
+// A benchmark consists of pieces of work and a judge, which runs them and adds figures to a report.
 //
-// A benchmark is one executable with two roles. Without --work it judges: it runs itself under callgrind or the
-// launcher and prints its report as JSON. With --work NAME it is the measured program.
+// It is one executable with two roles. Without --work it is the judge: it runs itself under callgrind or the launcher
+// and prints its report as JSON. With --work NAME it is the measured program.
 #pragma once
 
 #include "measure/session.hpp"
@@ -16,7 +16,7 @@ namespace measure {
 struct benchmark {
     std::string name;
     std::string about; // one line: what is compared with what
-    std::string bars;  // one line: what must hold
+    std::string bars;  // one line: the bars
     struct piece {
         std::string name;
         void (*run)(work &);

@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder for one run's dumps, gone at the end.
+// A temporary folder for the dumps of one run.
 class scratch_folder {
 public:
     scratch_folder() {
         std::string pattern = (fs::temp_directory_path() / "thence-bench-XXXXXX").string();
         if (mkdtemp(pattern.data()) == nullptr) {
-            throw std::runtime_error("cannot make a folder in " + fs::temp_directory_path().string());
+            throw std::runtime_error("cannot create a folder in " + fs::temp_directory_path().string());
         }
         path_ = pattern;
     }
@@ -35,7 +35,8 @@ private:
     fs::path path_;
 };
 
-// The instructions of one dump, or a negative number where the dump is of no counted call.
+// Returns the instructions of one dump, or a negative number if it has none. Sets `counted` if the dump is that of a
+// call of the counted function.
 double total_of(const fs::path &dump, bool &counted) {
     std::ifstream in(dump);
     double total = -1;
@@ -69,7 +70,7 @@ std::vector<double> instructions_per_call(const std::vector<std::string> &comman
                                  "; instruction counts need valgrind in PATH (Debian: apt install valgrind)");
     }
     if (result.timed_out) {
-        throw std::runtime_error("no end after " + std::to_string(limit.count()) + " s: " + command[0]);
+        throw std::runtime_error("still running after " + std::to_string(limit.count()) + " s: " + command[0]);
     }
     if (result.exit_code != 0) {
         throw std::runtime_error("exit code " + std::to_string(result.exit_code) + " from " + command[0] + "\n" +
@@ -88,7 +89,7 @@ std::vector<double> instructions_per_call(const std::vector<std::string> &comman
         }
     }
     if (totals.empty()) {
-        throw std::runtime_error("callgrind counted nothing; is " + command[0] + " stripped of its symbols?");
+        throw std::runtime_error("callgrind counted no call; perhaps " + command[0] + " has no symbol table");
     }
     return totals;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Instruction counts of marked calls in another process, with valgrind's callgrind.
+// Counts the instructions of marked calls in another process with valgrind's callgrind.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,8 @@ namespace measure {
 inline constexpr const char *counted_function = "thence_bench_counted";
 
 // Runs `command` under callgrind and returns how many instructions each call of the counted function took, in all
-// threads of the process, in the order of the calls. Throws std::runtime_error with what the program printed.
+// threads of the process, in the order of the calls. Throws std::runtime_error, with the output of the program, if that
+// fails.
 std::vector<double> instructions_per_call(const std::vector<std::string> &command,
                                           const std::vector<std::string> &environment, std::chrono::seconds limit);
 

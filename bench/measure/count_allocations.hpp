@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces operator new in the program that includes it, in one file, by one that counts.
+// Replaces operator new by one that counts. Only one file of a program may include this header.
 #pragma once
 
 #include <cstdlib>
@@ -11,9 +11,9 @@ inline long allocations = 0;
 
 } // namespace measure
 
-// Of the one file of a program that includes this: these cannot be inline.
+// These functions cannot be inline, which is no error since only one file of a program includes this header.
 // NOLINTBEGIN(misc-definitions-in-headers)
-// Not inlined, where GCC would take the free() of what new returned for a mistake.
+// Not inlined, since GCC would warn about a free() of memory that operator new returned.
 [[gnu::noinline]] void *operator new(std::size_t size) {
     ++measure::allocations;
     if (void *p = std::malloc(size)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a benchmark found: figures, each with what it was compared with, and the bar it has to meet.
+// The results of a benchmark: figures, each with its baseline and the bar that it has to meet.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -22,27 +22,27 @@ enum class bar_kind { none, at_most, at_least };
 
 struct figure {
     std::string name = {}; // the case: thread level, engine, ...
-    sample found = {};     // what is judged
+    sample found = {};     // the result, which is compared with the bar
     std::string unit = {};
-    bar_kind kind = bar_kind::none; // `none`: told, not judged
+    bar_kind kind = bar_kind::none; // `none`: the figure has no bar
     double bar = 0;
     std::optional<double> aim = {};
-    std::string against = {};   // what a user does without Thence
-    std::string side_unit = {}; // of the two sides below
+    std::string against = {};   // the baseline, in words
+    std::string side_unit = {}; // the unit of `ours` and `baseline`
     std::optional<double> ours = {};
     std::optional<double> baseline = {};
-    std::string to_beat = {}; // what others reach, as text
-    std::string note = {};    // what else a reader has to know, as what this machine allows
+    std::string to_beat = {}; // published results of others, as text
+    std::string note = {};    // what else the reader must know, for example a limit of this machine
 
     bool passed() const;
-    bool doubtful() const; // some repetitions pass and others do not: the machine may have been busy
+    bool doubtful() const; // some repetitions meet the bar and others do not: the machine may have been busy
 };
 
 struct report {
     std::string name;
     std::string about;
     std::vector<figure> figures;
-    std::string skipped; // why there is nothing to judge here
+    std::string skipped; // why the benchmark does not apply here
     std::string failed;  // why it could not be measured
 
     bool passed() const;

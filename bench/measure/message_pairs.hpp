@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// 32 receives and 32 sends of 64 bytes to oneself, posted raw and completed with MPI_Waitall: the baseline of the
-// benchmarks of pairs, and what they share.
+// 32 receives and 32 sends of 64 bytes to self through plain MPI calls and MPI_Waitall: the baseline of sender_pair and
+// sender_pair_default, and the code that these share.
 #pragma once
 
 #include "measure/work.hpp"
@@ -34,9 +34,9 @@ inline void raw_pairs(work &work) {
     });
 }
 
-// Room for an operation state, which can neither be moved nor copied. What it held is complete when the next one
-// starts, and without an error its destructor has nothing to do.
-template <class Operation> class room {
+// Storage for an operation state, which can be neither moved nor copied. start() constructs the next state in place of
+// the previous one. The previous operation must be complete; its destructor has nothing to do if there was no error.
+template <class Operation> class operation_storage {
 public:
     template <class Make> void start(Make &&make) {
         auto *const operation = ::new (static_cast<void *>(bytes_)) Operation(make());

@@ -30,9 +30,9 @@ pipe_ends make_pipe() {
     return {ends[0], ends[1]};
 }
 
-// Only for the child: after fork, before exec.
-[[noreturn]] void become(char *const arguments[], const std::vector<std::string> &environment, int out, int err,
-                         int failed) {
+// Called in the child after fork(): sets up its streams and environment and executes the program.
+[[noreturn]] void execute(char *const arguments[], const std::vector<std::string> &environment, int out, int err,
+                          int failed) {
     setpgid(0, 0);
     const int nothing = open("/dev/null", O_RDONLY);
     if (nothing >= 0) {
@@ -47,11 +47,11 @@ pipe_ends make_pipe() {
     }
     execvp(arguments[0], arguments);
     const int reason = errno;
-    [[maybe_unused]] const ssize_t told = write(failed, &reason, sizeof reason);
+    [[maybe_unused]] const ssize_t written = write(failed, &reason, sizeof reason);
     _exit(127);
 }
 
-// Appends what is there; closes and forgets the descriptor at its end.
+// Reads once and appends the data. At end of file closes the descriptor and sets it to -1.
 void drain(int &descriptor, std::string &into) {
     char buffer[4096];
     const ssize_t got = read(descriptor, buffer, sizeof buffer);
@@ -63,7 +63,7 @@ void drain(int &descriptor, std::string &into) {
     }
 }
 
-// Reads both streams until they end. False when `deadline` passed first.
+// Reads both streams until they end. Returns false if the deadline passes first.
 bool collect(int out, int err, clock::time_point deadline, outcome &result) {
     while (out >= 0 || err >= 0) {
         const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now()).count();
@@ -105,7 +105,8 @@ outcome run_program(const std::vector<std::string> &command, const std::vector<s
         throw std::runtime_error(std::string("fork: ") + std::strerror(errno));
     }
     if (child == 0) {
-        become(arguments.data(), environment, out.write, standard_error == errors::keep ? err.write : -1, failed.write);
+        execute(arguments.data(), environment, out.write, standard_error == errors::keep ? err.write : -1,
+                failed.write);
     }
     close(out.write);
     close(err.write);

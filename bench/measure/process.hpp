@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Runs another program to its end and keeps what it printed. A program that runs too long is ended with all it started.
+// Runs another program and returns its output. If it exceeds its time limit, it is killed with its process group.
 #pragma once
 
 #include <chrono>
@@ -15,17 +15,17 @@ struct outcome {
     std::string errors; // standard error
 };
 
-enum class errors { keep, show }; // show: standard error goes where this process's goes
+enum class errors { keep, show }; // show: the program inherits standard error
 
-// `environment` holds NAME=value entries that are added to this process's own. Throws std::runtime_error if the
-// program cannot be started.
+// `environment` holds NAME=value entries that are added to the environment of this process. Throws std::runtime_error
+// if the program cannot be started.
 outcome run_program(const std::vector<std::string> &command, const std::vector<std::string> &environment,
                     std::chrono::seconds limit, errors standard_error = errors::keep);
 
 // The folder that holds the running executable.
 std::string own_folder();
 
-// Splits at white space, as a shell would without quotes.
+// Splits the text at white space. Quotes have no meaning.
 std::vector<std::string> words(const std::string &text);
 
 } // namespace measure

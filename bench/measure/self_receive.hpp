@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A receive of a message to oneself that is sent once the receive is posted, completed with MPI_Wait: the baseline of
-// benchmarks of a single pending receive.
+// A receive from self, completed with MPI_Wait; the message is sent after the receive is posted. It is the baseline of
+// the benchmarks of a single pending receive.
 #pragma once
 
 #include "measure/work.hpp"

@@ -14,11 +14,11 @@
 namespace measure {
 namespace {
 
-// Open MPI's progress looks at its event library at intervals of real time, and under callgrind real time is another
-// one. Switched off, on both sides, counts repeat exactly. Other MPIs ignore the variable.
+// Open MPI's progress polls its event library at intervals of real time, which callgrind distorts. Without these polls,
+// on both sides, counts repeat exactly. Other MPIs ignore the variable.
 constexpr const char *no_event_ticks = "OMPI_MCA_mpi_event_tick_rate=0";
 
-// Whoever runs the benchmark as root has decided that already; Open MPI's launcher wants to hear it once more.
+// Open MPI's launcher refuses to run as root without these variables. A user who runs the benchmark as root means it.
 std::vector<std::string> with_launcher_permission(std::vector<std::string> environment) {
     if (geteuid() == 0) {
         environment.insert(environment.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
@@ -27,7 +27,7 @@ std::vector<std::string> with_launcher_permission(std::vector<std::string> envir
     return environment;
 }
 
-// More ranks than processors: launchers want to be told, and ranks that wait have to yield.
+// With more ranks than processors the launcher must allow it, and waiting ranks must yield.
 std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks) {
     if (ranks > static_cast<int>(std::thread::hardware_concurrency())) {
         environment.insert(environment.end(), {"OMPI_MCA_rmaps_base_oversubscribe=1",
@@ -52,7 +52,7 @@ const char *name_of(level which) {
 }
 
 job without_interposition(job what, const std::string &program) {
-    what.program = program + "_plain"; // made by CMakeLists.txt
+    what.program = program + "_plain"; // see CMakeLists.txt
     return what;
 }
 
@@ -82,7 +82,7 @@ sample session::instructions(const job &what) {
     std::vector<std::string> environment = with_launcher_permission(what.environment);
     environment.emplace_back(no_event_ticks);
     const std::vector<double> totals = instructions_per_call(command, environment, what.limit);
-    if (totals.size() != 1 + 2U * repeats) { // the first one only warms up
+    if (totals.size() != 1 + 2U * repeats) { // the first one is a warm-up
         throw std::runtime_error("callgrind saw " + std::to_string(totals.size()) + " calls instead of " +
                                  std::to_string(1 + 2 * repeats) + ": " + joined(command));
     }
@@ -98,18 +98,19 @@ numbers session::run(const std::vector<std::string> &command, const job &what) {
     std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
     const outcome result = run_program(command, with_launcher_permission(what.environment), what.limit);
     if (result.timed_out || result.exit_code != 0) {
-        throw std::runtime_error((result.timed_out ? "no end after " + std::to_string(what.limit.count()) + " s: "
-                                                   : "exit code " + std::to_string(result.exit_code) + " from ") +
+        throw std::runtime_error((result.timed_out
+                                      ? "still running after " + std::to_string(what.limit.count()) + " s: "
+                                      : "exit code " + std::to_string(result.exit_code) + " from ") +
                                  joined(command) + "\n" + result.output + result.errors);
     }
     numbers found;
     std::istringstream lines(result.output);
     for (std::string line; std::getline(lines, line);) {
-        std::istringstream parts(line);
+        std::istringstream words_of_line(line);
         std::string word;
         std::string name;
         double value = 0;
-        if (parts >> word >> name >> value && word == "result") {
+        if (words_of_line >> word >> name >> value && word == "result") {
             found[name] = value;
         }
     }
@@ -154,7 +155,7 @@ sample difference(const sample &ours, const sample &baseline, double operations)
 sample ratio(const sample &ours, const sample &baseline) {
     if (baseline.value <= 0 || ours.value <= 0) {
         throw std::runtime_error("measured " + std::to_string(ours.value) + " against " +
-                                 std::to_string(baseline.value) + ": too few iterations to tell anything");
+                                 std::to_string(baseline.value) + ": too few iterations");
     }
     return {ours.value / baseline.value, ours.low / baseline.high, ours.high / baseline.low};
 }

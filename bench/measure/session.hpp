@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The judging side: runs pieces of work in processes of their own, takes their numbers, and adds figures to the report.
+// Used by the judge: runs pieces of work in other processes, reads their numbers, and adds figures to the report.
 #pragma once
 
 #include "measure/figure.hpp"
@@ -15,40 +15,41 @@ enum class level { single, multiple };
 
 const char *name_of(level which); // "MPI_THREAD_SINGLE", "MPI_THREAD_MULTIPLE"
 
-// Which work to run, and how.
+// The work to run and its settings.
 struct job {
     std::string work = {};
     level threads = level::multiple;
     std::map<std::string, long> parameters = {};
     std::vector<std::string> environment = {}; // NAME=value
-    std::string program = {};                  // another benchmark's work; empty: the benchmark's own
+    std::string program = {};                  // the benchmark that has the work; empty: this one
     long few = 100;                            // the two iteration counts of instructions()
     long many = 500;
     std::chrono::seconds limit{300};
 };
 
-// The job in the same program without interposition, as if Thence were not linked. For baselines.
+// The same job in the program NAME_plain, which is linked without interposition: for baselines.
 job without_interposition(job what, const std::string &program);
 
-using numbers = std::map<std::string, double>; // what the work gave to work::result()
+using numbers = std::map<std::string, double>; // name and value of each work::result()
 
 class session {
 public:
     struct settings {
         bool quick = false;
-        std::vector<std::string> launcher; // mpiexec and its arguments, without the number of processes
+        std::vector<std::string> launcher; // mpiexec and its arguments, without the number of ranks
         std::string thence;                // the `thence` command
-        std::string folder;                // of the benchmarks
+        std::string folder;                // folder of the benchmarks
         std::string own_program;
     };
     session(const settings &chosen, report &into) : chosen_(chosen), report_(into) {}
 
     bool quick() const { return chosen_.quick; }
 
-    // Instructions per iteration of the work's counted body, in one process: the difference of two iteration counts.
+    // Instructions per iteration of the body that the work passes to count(), in one process: the difference of two
+    // runs divided by the difference of their iteration counts.
     sample instructions(const job &what);
 
-    // Runs the work in one process without launcher, or in `ranks` with it.
+    // Runs the work in one process without the launcher, or in `ranks` processes with it.
     numbers alone(const job &what);
     numbers together(int ranks, const job &what);
 
@@ -66,7 +67,8 @@ private:
     report &report_;
 };
 
-// The difference of two measured numbers, per `operations`, with the widest spread that the repetitions allow.
+// The difference (or ratio) of two measured numbers; a difference is divided by `operations`. `low` and `high` are the
+// extremes over all pairs of repetitions.
 sample difference(const sample &ours, const sample &baseline, double operations = 1);
 sample ratio(const sample &ours, const sample &baseline);
 

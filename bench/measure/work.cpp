@@ -6,11 +6,11 @@
 #include <cstdio>
 #include <stdexcept>
 
-// Named without mangling: callgrind is told to count the calls of this function, one by one.
+// Callgrind counts the calls of this function, each separately. It has C linkage since callgrind needs its name.
 extern "C" __attribute__((noinline, visibility("default"))) void thence_bench_counted(void (*body)(void *, long),
                                                                                       void *data, long iterations) {
     body(data, iterations);
-    asm volatile("" ::: "memory"); // the call stays a call: callgrind must see the return
+    asm volatile("" ::: "memory"); // prevents a tail call: callgrind must see the return
 }
 
 namespace measure {
@@ -31,8 +31,8 @@ void work::result(const std::string &name, double value) const {
 }
 
 void work::count_calls(void (*body)(void *, long), void *data) const {
-    // First use of everything: pools, caches of MPI, lazily bound symbols. The count of this call is not used: it also
-    // holds what other threads did before.
+    // A warm-up of pools, caches of MPI and lazily bound symbols. The count of this call is not used, since it includes
+    // the instructions of other threads before it.
     thence_bench_counted(body, data, chosen_.few);
     for (int i = 0; i < chosen_.repeats; ++i) {
         thence_bench_counted(body, data, chosen_.few);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The measured side: a piece of work that runs between MPI_Init and MPI_Finalize, under callgrind or under the
-// launcher.
+// Used by the measured program: a piece of work that runs between MPI_Init and MPI_Finalize, under callgrind or under
+// the launcher.
 //
-// Invariant: work knows nothing of what it is compared with; it only does what a user's program would, and reports.
+// Invariant: a piece of work does only what a user's program would do, and does not depend on its baseline.
 #pragma once
 
 #include <map>
@@ -15,21 +15,21 @@ class work {
 public:
     int rank() const { return rank_; }
     bool quick() const { return quick_; }
-    // A number given by the judge as NAME=VALUE.
+    // The value of a parameter that the judge passes as NAME=VALUE.
     long parameter(const std::string &name) const;
 
-    // Calls `body(iterations)` for the two iteration counts of the measurement, as often as it is repeated. Under
-    // callgrind each call is counted by itself; what runs before and after is not.
+    // Calls `body(iterations)` with the two iteration counts of the measurement, once per repetition. Under callgrind
+    // each call is counted separately; code before and after is not counted.
     template <class Body> void count(Body &&body) {
         count_calls(
             [](void *data, long iterations) { (*static_cast<std::remove_reference_t<Body> *>(data))(iterations); },
             &body);
     }
 
-    // Hands a number to the judge. Counts on rank 0 only.
+    // Passes a number to the judge. Only rank 0 does; other ranks ignore the call.
     void result(const std::string &name, double value) const;
 
-    // Set by the one who runs the work.
+    // Set by measure::main.
     struct settings {
         long few = 1;
         long many = 2;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings of one rank as a program runs them that knows which operation completes next: it looks for nothing. What
-// its MPI calls take no way of finding completions can save.
+// The rings on one rank, run by a program that knows which operation completes next and never has to find completions.
+// The cost of its MPI calls is a lower bound for every way of finding completions.
 #pragma once
 
 #include "ring.hpp"
@@ -9,7 +9,7 @@
 
 namespace ring {
 
-// A message to oneself completes the oldest receive of its tag.
+// On one rank a message completes the oldest receive of its tag.
 class by_order {
 public:
     explicit by_order(traffic &of)
@@ -35,7 +35,7 @@ public:
         traffic_.sent(mine);
         traffic_.received(next, *this);
     }
-    void make_free(int) {} // a ring ends before its start returns
+    void wait_until_free(int) {} // the ring has ended when start() returns
 
 private:
     struct of_slot {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings through transform_mpi, in one mode of the pools or without pools: what follows each operation starts the
+// The rings with transform_mpi, in one mode of the pools or without pools. The receiver of each operation starts the
 // next one.
 #pragma once
 
@@ -20,15 +20,15 @@ struct in_pools {
     thence::mode how;
 
     template <class Call> auto transform(Call call) const { return pools->transform_mpi(call, how); }
-    // To enter the arena once costs less than work_until() entering it for every ring.
-    template <class Go> void enter(Go &&go) const { pools->arena().execute(go); }
+    // Entering the arena once is cheaper than letting work_until() enter it for every ring.
+    template <class Function> void enter(Function &&run) const { pools->arena().execute(run); }
     template <class Condition> void wait_until(Condition &&condition) const { pools->work_until(condition); }
 };
 
-// In callbacks, on the thread that makes progress.
+// Receivers run in callbacks, on the thread that makes progress.
 template <class... Options> struct without_pools {
     template <class Call> auto transform(Call call) const { return thence::transform_mpi(call, Options()...); }
-    template <class Go> void enter(Go &&go) const { go(); }
+    template <class Function> void enter(Function &&run) const { run(); }
     template <class Condition> void wait_until(Condition &&condition) const {
         do
             thence_progress();
@@ -36,35 +36,36 @@ template <class... Options> struct without_pools {
     }
 };
 
-template <class Way> auto receive_of(const traffic &rings, const Way &way, step &mine) {
+template <class Transform> auto receive_of(const traffic &rings, const Transform &transform, step &mine) {
     return ex::just(mine.message.data(), rings.count(), MPI_INT, rings.left(), mine.tag, MPI_COMM_WORLD) |
-           way.transform(MPI_Irecv);
+           transform.transform(MPI_Irecv);
 }
-template <class Way> auto send_of(const traffic &rings, const Way &way, step &mine) {
+template <class Transform> auto send_of(const traffic &rings, const Transform &transform, step &mine) {
     return ex::just(mine.message.data(), rings.count(), MPI_INT, rings.right(), mine.tag, MPI_COMM_WORLD) |
-           way.transform(MPI_Isend);
+           transform.transform(MPI_Isend);
 }
 
-// Looks for messages before each new ring, whether it has to wait or not: that keeps MPI's queues short.
-template <class Way> class by_senders {
+// Polls before each new ring, even if it does not have to wait for a slot. That keeps MPI's queues short.
+template <class Transform> class by_senders {
 public:
-    by_senders(traffic &of, const Way &way) : traffic_(of), way_(way), rooms_(of.steps().size()) {}
+    by_senders(traffic &of, const Transform &transform)
+        : traffic_(of), transform_(transform), storage_(of.steps().size()) {}
 
     void run(int iterations) {
-        way_.enter([&] { traffic_.run(iterations, *this); });
+        transform_.enter([&] { traffic_.run(iterations, *this); });
     }
     void receive(step &mine) {
-        room(mine).template start<receiving>([&] {
-            return ex::connect(receive_of(traffic_, way_, mine), receiver<true>{this, &mine});
+        storage(mine).template start<receiving>([&] {
+            return ex::connect(receive_of(traffic_, transform_, mine), receiver<true>{this, &mine});
         });
     }
     void send(step &mine) {
-        room(mine).template start<sending>([&] {
-            return ex::connect(send_of(traffic_, way_, mine), receiver<false>{this, &mine});
+        storage(mine).template start<sending>([&] {
+            return ex::connect(send_of(traffic_, transform_, mine), receiver<false>{this, &mine});
         });
     }
-    void make_free(int slot) {
-        way_.wait_until([&] { return traffic_.free(slot); });
+    void wait_until_free(int slot) {
+        transform_.wait_until([&] { return traffic_.free(slot); });
     }
 
 private:
@@ -83,23 +84,25 @@ private:
     };
     template <class Sender, bool Receives> using operation = ex::connect_result_t<Sender, receiver<Receives>>;
     using receiving =
-        operation<std::invoke_result_t<decltype(receive_of<Way>), const traffic &, const Way &, step &>, true>;
+        operation<std::invoke_result_t<decltype(receive_of<Transform>), const traffic &, const Transform &, step &>,
+                  true>;
     using sending =
-        operation<std::invoke_result_t<decltype(send_of<Way>), const traffic &, const Way &, step &>, false>;
+        operation<std::invoke_result_t<decltype(send_of<Transform>), const traffic &, const Transform &, step &>,
+                  false>;
 
-    // One operation at a time. The one before is complete, and its receiver starts the next in its place, as its last
-    // act; without an error its destructor has nothing to do.
-    struct alignas(64) operation_room { // a cache line, or two with pools
+    // Storage for one operation state at a time. A receiver starts the next operation in the same storage as its last
+    // action: the previous operation is complete by then, and its destructor has nothing to do if there was no error.
+    struct alignas(64) operation_storage { // one cache line, or two with pools
         alignas(receiving) alignas(sending) std::byte bytes[std::max(sizeof(receiving), sizeof(sending))];
         template <class Operation, class Make> void start(Make &&make) {
             ex::start(*::new (static_cast<void *>(bytes)) Operation(make()));
         }
     };
-    operation_room &room(const step &mine) { return rooms_[traffic_.index(mine)]; }
+    operation_storage &storage(const step &mine) { return storage_[traffic_.index(mine)]; }
 
     traffic &traffic_;
-    Way way_;
-    std::vector<operation_room> rooms_;
+    Transform transform_;
+    std::vector<operation_storage> storage_;
 };
 
 } // namespace ring

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rings as a program without Thence runs them: one thread polls all requests with MPI_Testsome.
+// The rings in a program without Thence: one thread polls all requests with MPI_Testsome.
 #pragma once
 
 #include "ring.hpp"
@@ -8,7 +8,7 @@ namespace ring {
 
 class by_testsome {
 public:
-    // `eager`: looks before each new ring, whether it has to wait or not.
+    // `eager`: polls before each new ring, even if it does not have to wait for a slot.
     explicit by_testsome(traffic &of, bool eager = false)
         : traffic_(of), eager_(eager), requests_(of.steps().size(), MPI_REQUEST_NULL), receives_(requests_.size()),
           complete_(requests_.size()) {}
@@ -24,10 +24,10 @@ public:
         MPI_Isend(mine.message.data(), traffic_.count(), MPI_INT, traffic_.right(), mine.tag, MPI_COMM_WORLD,
                   &requests_[traffic_.index(mine)]);
     }
-    void make_free(int slot) {
-        for (bool look = eager_; look || !traffic_.free(slot); look = false) {
+    void wait_until_free(int slot) {
+        for (bool poll = eager_; poll || !traffic_.free(slot); poll = false) {
             int count = 0;
-            // By MPI's other name: libthence would look for its own requests among them.
+            // The PMPI name, since libthence interposes the other one and would search for CRs among the requests.
             PMPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count, complete_.data(),
                           MPI_STATUSES_IGNORE);
             for (int i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ private:
     traffic &traffic_;
     bool eager_;
     std::vector<MPI_Request> requests_; // one per step
-    std::vector<char> receives_;        // what it is
+    std::vector<char> receives_;        // true if the request is a receive
     std::vector<int> complete_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Modes of the pools against MPI_Testsome in one run: short blocks of each alternate, so that what disturbs one
-// disturbs the others. Four ranks, as in the paper's figures of one node.
+// Compares modes of the pools with MPI_Testsome in one run. Short blocks of all variants alternate, so that a
+// disturbance affects all of them. Up to four ranks, as in the paper's figures of one node.
 #pragma once
 
 #include "by_order.hpp"
@@ -24,16 +24,16 @@ inline int ranks() {
 
 struct found {
     std::string mode;
-    measure::sample ratio; // of its rate to that of MPI_Testsome in the same round
+    measure::sample ratio; // its rate divided by that of MPI_Testsome in the same round
     double rate = 0;       // messages per second of all ranks
 };
 
-// No mode of the pools: transform_mpi by itself, and with the option of that name.
+// Variants without pools: transform_mpi alone, and with the option thence::in_completion.
 inline const std::string no_pools = "no-pools";
 inline const std::string in_completion = "no-pools,in-completion";
 
-// Both ways of a program with MPI_Testsome: it looks for messages only where it has to wait for room, or before each
-// ring too. The better one counts.
+// Two variants of the program with MPI_Testsome: it polls only if it has to wait for a slot, or also before each ring.
+// The faster one is the baseline.
 inline const std::string lazy = "testsome:lazy";
 inline const std::string eager = "testsome:eager";
 inline const std::vector<std::string> baselines = {lazy, eager};
@@ -64,7 +64,7 @@ inline std::vector<std::string> every_mode() {
     return modes;
 }
 
-// On every rank. Rank 0 tells the judge.
+// Runs on every rank. Rank 0 reports the results.
 class comparison {
 public:
     comparison(measure::work &work, const std::vector<std::string> &modes)
@@ -73,26 +73,26 @@ public:
           pools_(std::make_unique<thence::pools>(thence::pools_options{.workers = threads_ - 1})) {}
 
     void run(int repeats) {
-        const std::size_t ways = modes_.size() + baselines.size();
-        std::vector<std::vector<double>> rates(ways);
-        for (int round = -1; round < repeats; ++round) // the first one warms up
-            for (std::size_t i = 0; i < ways; ++i) {
-                const std::size_t way = way_at(i, round, ways);
-                const double rate = rate_of(way);
+        const std::size_t variants = modes_.size() + baselines.size();
+        std::vector<std::vector<double>> rates(variants);
+        for (int round = -1; round < repeats; ++round) // the first one is a warm-up
+            for (std::size_t i = 0; i < variants; ++i) {
+                const std::size_t variant = variant_at(i, round, variants);
+                const double rate = rate_of(variant);
                 if (round >= 0)
-                    rates[way].push_back(rate);
+                    rates[variant].push_back(rate);
             }
         if (rings_.wrong())
             throw std::runtime_error("a message of a ring was wrong");
         for (std::size_t i = 0; i < modes_.size(); ++i)
             work_.result("rate:" + modes_[i], measure::median_of(rates[i]).value);
         for (std::size_t base = 0; base < baselines.size(); ++base) {
-            const std::vector<double> &its = rates[modes_.size() + base];
-            work_.result(baselines[base], measure::median_of(its).value);
+            const std::vector<double> &baseline = rates[modes_.size() + base];
+            work_.result(baselines[base], measure::median_of(baseline).value);
             for (std::size_t i = 0; i < modes_.size(); ++i) {
-                std::vector<double> ratios(its.size());
-                for (std::size_t round = 0; round < its.size(); ++round)
-                    ratios[round] = rates[i][round] / its[round];
+                std::vector<double> ratios(baseline.size());
+                for (std::size_t round = 0; round < baseline.size(); ++round)
+                    ratios[round] = rates[i][round] / baseline[round];
                 const measure::sample ratio = measure::median_of(ratios);
                 work_.result(figure("ratio", baselines[base], modes_[i]), ratio.value);
                 work_.result(figure("low", baselines[base], modes_[i]), ratio.low);
@@ -102,15 +102,16 @@ public:
     }
 
 private:
-    // There and back, each time from the next one on: each comes after both of its neighbours equally often.
-    static std::size_t way_at(std::size_t i, int round, std::size_t ways) {
+    // Rounds go through the variants forwards and backwards in turn, and start with the next variant after each pair of
+    // rounds. So each variant runs equally often after either of its neighbours.
+    static std::size_t variant_at(std::size_t i, int round, std::size_t variants) {
         const std::size_t first = static_cast<std::size_t>(std::max(round, 0) / 2);
-        return (first + (round % 2 == 0 ? i : ways - 1 - i)) % ways;
+        return (first + (round % 2 == 0 ? i : variants - 1 - i)) % variants;
     }
     static int threads_per_rank() {
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
     }
-    // suspend-resume needs a worker in any case.
+    // suspend-resume always needs a worker.
     thence::pools &pools_for(const thence::mode &how) {
         if (how.method != thence::handler::suspend_resume || threads_ > 1)
             return *pools_;
@@ -118,10 +119,10 @@ private:
             with_worker_ = std::make_unique<thence::pools>(thence::pools_options{.workers = 1});
         return *with_worker_;
     }
-    double rate_of(std::size_t way) {
-        if (way >= modes_.size())
-            return timed(by_testsome(rings_, baselines[way - modes_.size()] == eager));
-        const std::string &mode = modes_[way];
+    double rate_of(std::size_t variant) {
+        if (variant >= modes_.size())
+            return timed(by_testsome(rings_, baselines[variant - modes_.size()] == eager));
+        const std::string &mode = modes_[variant];
         if (mode == no_pools)
             return timed(by_senders(rings_, without_pools<>()));
         if (mode == in_completion)
@@ -129,13 +130,13 @@ private:
         const thence::mode how = thence::parse_mode(mode);
         return timed(by_senders(rings_, in_pools{&pools_for(how), how}));
     }
-    // In its own steady state: in which order the one before gave back its requests to MPI decides by a tenth how long
-    // the first ones take.
-    template <class Way> double timed(Way way) {
-        way.run(std::max(iterations_ / 10, 1));
+    // Messages per second in the variant's own steady state. It runs a few rings first, since the order in which the
+    // previous variant freed its MPI requests changes the time of the first rings by a tenth.
+    template <class Variant> double timed(Variant variant) {
+        variant.run(std::max(iterations_ / 10, 1));
         MPI_Barrier(MPI_COMM_WORLD);
         const double start = MPI_Wtime();
-        way.run(iterations_);
+        variant.run(iterations_);
         MPI_Barrier(MPI_COMM_WORLD);
         return rings_.messages(iterations_) / (MPI_Wtime() - start);
     }
@@ -149,33 +150,33 @@ private:
     std::unique_ptr<thence::pools> with_worker_;
 };
 
-// What several jobs found, one after the other: where the system puts a job's processes and their memory decides by a
-// tenth and more, for as long as the job runs.
+// The results of several jobs that ran one after the other. Where the system places a job's processes and their memory
+// changes its rates by a tenth and more, for as long as the job runs.
 struct findings {
     std::vector<found> modes;
-    double testsome = 0;
-    bool looks = false; // before each ring, the better program with MPI_Testsome
+    double testsome = 0;          // messages per second of the baseline
+    bool eager_is_better = false; // the baseline polls before each ring
 };
 inline findings run_jobs(measure::session &session, const std::vector<std::string> &modes, int bytes, int iterations,
                          int jobs) {
-    std::vector<measure::numbers> told;
-    told.reserve(static_cast<std::size_t>(jobs));
+    std::vector<measure::numbers> results;
+    results.reserve(static_cast<std::size_t>(jobs));
     for (int i = 0; i < jobs; ++i)
-        told.push_back(session.together(
+        results.push_back(session.together(
             ranks(), {.work = "compare", .parameters = {{"bytes", bytes}, {"iterations", iterations}}}));
     const auto each_of = [&](const std::string &name) {
         std::vector<double> values;
-        values.reserve(told.size());
-        for (const measure::numbers &job : told)
+        values.reserve(results.size());
+        for (const measure::numbers &job : results)
             values.push_back(job.at(name));
         return values;
     };
     findings all;
     const double of_lazy = measure::median_of(each_of(lazy)).value;
     const double of_eager = measure::median_of(each_of(eager)).value;
-    all.looks = of_eager > of_lazy;
+    all.eager_is_better = of_eager > of_lazy;
     all.testsome = std::max(of_lazy, of_eager);
-    const std::string &base = all.looks ? eager : lazy;
+    const std::string &base = all.eager_is_better ? eager : lazy;
     for (const std::string &mode : modes) {
         const std::vector<double> low = each_of(figure("low", base, mode));
         const std::vector<double> high = each_of(figure("high", base, mode));
@@ -194,11 +195,12 @@ inline const found &best_of(const std::vector<found> &all) {
                              [](const found &a, const found &b) { return a.ratio.value < b.ratio.value; });
 }
 inline std::string baseline_of(const findings &all) {
-    return all.looks ? "MPI_Testsome over all requests, in the application, before each ring too (better so here)"
-                     : "MPI_Testsome over all requests, in the application";
+    return all.eager_is_better
+               ? "MPI_Testsome over all requests, in the application, also before each ring (faster here)"
+               : "MPI_Testsome over all requests, in the application";
 }
 
-// Counted in one rank.
+// Work whose instructions are counted, on one rank.
 inline void count_by_testsome(measure::work &work) {
     traffic rings(static_cast<int>(work.parameter("bytes")));
     work.count([&](long iterations) { by_testsome(rings).run(static_cast<int>(iterations)); });
@@ -210,8 +212,9 @@ inline void count_by_order(measure::work &work) {
         throw std::runtime_error("a message of a ring was wrong");
 }
 
-// Where MPI's own calls are most of the work, little is to be gained. Empty where nothing can be counted.
-inline std::string what_is_possible(measure::session &session, int bytes) {
+// A note about the largest possible gain: the instructions per message with MPI_Testsome, and without finding
+// completions. Empty if instructions cannot be counted.
+inline std::string largest_gain(measure::session &session, int bytes) {
     measure::job job{.work = "testsome", .parameters = {{"bytes", bytes}}, .few = 200, .many = 1200};
     double testsome = 0;
     double order = 0;
@@ -219,18 +222,18 @@ inline std::string what_is_possible(measure::session &session, int bytes) {
         testsome = session.instructions(job).value / rounds;
         job.work = "order";
         order = session.instructions(job).value / rounds;
-    } catch (const std::exception &) { // no valgrind
+    } catch (const std::exception &) { // valgrind is missing
         return "";
     }
     char text[200];
     std::snprintf(text, sizeof text,
-                  "in one rank a message takes %.0f instructions with MPI_Testsome, and %.0f where no completion has to"
-                  " be found: a factor of %.3g",
+                  "on one rank a message takes %.0f instructions with MPI_Testsome, and %.0f if the program knows which"
+                  " operation completes next: a factor of %.3g",
                   testsome, order, testsome / order);
     return text;
 }
 
-// The judge of ring_64 and ring_128k.
+// Adds the figures of ring_64 and ring_128k.
 inline void judge_against_testsome(measure::session &session, int bytes, int iterations, double bar,
                                    const std::string &note = "") {
     const findings all = run_jobs(session, usual_modes(), bytes, iterations, usual_jobs(session));

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The ring benchmark of Biddiscombe et al. 2025, section 3: every rank starts rings, each a message that goes on from
-// neighbour to neighbour until it has been round five times. This is a rank's part in all rings; who waits for the
-// requests and calls received() and sent() is what the benchmark compares.
+// The ring benchmark of Biddiscombe et al. 2025, section 3: every rank starts rings. A ring is a message that each rank
+// passes to its right neighbour until it has gone round five times. This file has what one rank does for all rings. The
+// benchmark compares ways to wait for the requests and to call received() and sent().
 //
-// A rank has `in_flight` rings of its own under way, one per slot, and takes part in those of all others. When a ring
-// starts it posts the receives of all five rounds, so it has 32 * 5 receives per rank of the program pending. A step is
-// one of them: the receive from the left, then the send to the right of what came. What has been
-// round five times is not sent on, and a ring's first send has no receive. Threads may post the receives of a ring in
-// any order, so which step gets which message is not known: only the message tells how far it is.
+// A rank has `in_flight` rings of its own at a time, one per slot, and takes part in those of all others. When it
+// starts a ring it posts the receives of all five rounds, so 32 * 5 receives are pending for each rank of the program.
+// A step is one receive from the left and the send of the same message to the right. A message that has gone round five
+// times is not sent again, and the first send of a ring has no receive. Threads may post the receives of a ring in any
+// order, so it is not known which step gets which message. The message itself contains the number of times it was sent.
 #pragma once
 
 #include <atomic>
@@ -20,11 +20,11 @@ namespace ring {
 constexpr int in_flight = 32;
 constexpr int rounds = 5;
 
-// Has one operation at a time.
+// A step has at most one operation in flight.
 struct step {
     int slot = 0;
     int tag = 0;
-    std::vector<int> message; // first: how often it was sent; last: the tag
+    std::vector<int> message; // first element: how often it was sent; last element: the tag
 };
 
 class traffic {
@@ -48,35 +48,35 @@ public:
     int right() const { return (rank_ + 1) % ranks_; }
     std::vector<step> &steps() { return steps_; }
     std::size_t index(const step &of) const { return static_cast<std::size_t>(&of - steps_.data()); }
-    // Messages that all ranks send in so many iterations.
+    // The number of messages that all ranks send in `iterations` iterations.
     double messages(int iterations) const { return static_cast<double>(iterations) * rounds * ranks_ * ranks_; }
 
-    // So many rings of this rank, and its part in those of the others. `go.make_free(slot)` waits until the slot is
-    // free.
-    template <class Go> void run(int iterations, Go &&go) {
+    // Starts `iterations` rings of this rank, and takes part in those of the other ranks.
+    // `starter.wait_until_free(slot)` must return once the slot is free.
+    template <class Starter> void run(int iterations, Starter &&starter) {
         for (int i = 0; i < iterations; ++i) {
-            go.make_free(i % in_flight);
-            start(i % in_flight, go);
+            starter.wait_until_free(i % in_flight);
+            start(i % in_flight, starter);
         }
         for (int slot = 0; slot < in_flight; ++slot)
-            go.make_free(slot);
+            starter.wait_until_free(slot);
     }
-    // Starts the next ring in a slot that is free, and takes part in those of the others there. `go` starts an
-    // operation: `go.receive(step)` or `go.send(step)`.
-    template <class Go> void start(int slot, Go &&go) {
+    // Starts the next ring in a free slot, and posts the receives of the other ranks' rings in that slot.
+    // `starter.receive(step)` and `starter.send(step)` start an operation.
+    template <class Starter> void start(int slot, Starter &&starter) {
         busy_[static_cast<std::size_t>(slot)].store(ranks_ * rounds + 1, std::memory_order_relaxed);
         for (int origin = 0; origin < ranks_; ++origin)
             for (int round = 0; round < rounds; ++round)
-                go.receive(at(origin, slot, round));
+                starter.receive(at(origin, slot, round));
         step &first = at(rank_, slot, rounds);
         first.message.assign(first.message.size(), first.tag);
         first.message.front() = 1;
-        go.send(first);
+        starter.send(first);
     }
     // True once this rank has nothing more to do for any ring of the slot.
     bool free(int slot) const { return busy_[static_cast<std::size_t>(slot)].load(std::memory_order_acquire) == 0; }
 
-    template <class Go> void received(step &mine, Go &&go) {
+    template <class Starter> void received(step &mine, Starter &&starter) {
         if (mine.message.back() != mine.tag || mine.message[mine.message.size() / 2] != mine.tag ||
             mine.message.front() > rounds * ranks_)
             wrong_.store(true, std::memory_order_relaxed);
@@ -84,7 +84,7 @@ public:
             end(mine);
         } else {
             ++mine.message.front();
-            go.send(mine);
+            starter.send(mine);
         }
     }
     void sent(step &mine) { end(mine); }
@@ -95,14 +95,14 @@ private:
         return steps_[(static_cast<std::size_t>(origin) * in_flight + static_cast<std::size_t>(slot)) * (rounds + 1) +
                       static_cast<std::size_t>(round)];
     }
-    // The last access to the step: whoever waits for the slot may start it again.
+    // Must be the last access to the step: the waiting thread may start it again at once.
     void end(step &mine) { busy_[static_cast<std::size_t>(mine.slot)].fetch_sub(1, std::memory_order_acq_rel); }
 
     int count_;
     int rank_ = 0;
     int ranks_ = 1;
     std::vector<step> steps_;
-    std::vector<std::atomic<int>> busy_; // per slot: steps that are not done
+    std::vector<std::atomic<int>> busy_; // per slot: the number of unfinished steps
     std::atomic<bool> wrong_{false};
 };
 

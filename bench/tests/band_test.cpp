@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides of the benchmark band_pipeline, on any number of ranks: bit by bit what one station alone makes; and that
-// is tridiagonal with the eigenvalues of the band matrix, counted below points of the axis by Sylvester's law of
-// inertia.
+// Both sides of the benchmark band_pipeline, on any number of ranks, compute bit for bit what a single station
+// computes. That matrix has the eigenvalues of the band matrix: the number of eigenvalues below some points is
+// compared, which Sylvester's law of inertia gives.
 #include "band/by_blocking.hpp"
 #include "band/by_senders.hpp"
 
@@ -13,7 +13,7 @@ namespace {
 using band::problem;
 using band::tridiagonal;
 
-// Eigenvalues of T below x: negative pivots of T - x.
+// The number of eigenvalues of T below x, which is the number of negative pivots of T - x.
 int below(const tridiagonal &t, double x) {
     int count = 0;
     double pivot = 1;
@@ -23,7 +23,7 @@ int below(const tridiagonal &t, double x) {
     }
     return count;
 }
-// The same of the band matrix, by elimination without exchanges.
+// The same for the band matrix, by Gaussian elimination without pivoting.
 int below(const problem &of, double x) {
     const auto order = static_cast<std::size_t>(of.order);
     std::vector<double> a(order * order);
@@ -43,16 +43,17 @@ int below(const problem &of, double x) {
 
 const problem problems[] = {{3, 2, 1}, {5, 4, 2}, {40, 2, 1}, {61, 5, 1}, {64, 8, 2}, {90, 7, 3}, {50, 60, 1}};
 
-struct way {
+struct variant {
     const char *name;
     int workers;
     thence::mode mode = {};
 };
-const way ways[] = {{"alone", 0},
-                    {"workers", 2},
-                    {"inline_completion", 0, {.inline_completion = true}},
-                    {"yield_while", 0, {.method = thence::handler::yield_while}},
-                    {"mpi_pool", 1, {.method = thence::handler::new_task, .mpi_pool = true, .inline_request = false}}};
+const variant variants[] = {
+    {"alone", 0},
+    {"workers", 2},
+    {"inline_completion", 0, {.inline_completion = true}},
+    {"yield_while", 0, {.method = thence::handler::yield_while}},
+    {"mpi_pool", 1, {.method = thence::handler::new_task, .mpi_pool = true, .inline_request = false}}};
 
 class Band : public testing::TestWithParam<problem> {};
 
@@ -66,15 +67,15 @@ TEST_P(Band, keeps_the_eigenvalues) {
     }
 }
 
-TEST_P(Band, blocking_receives_make_what_one_station_makes) {
+TEST_P(Band, blocking_receives_compute_what_one_station_computes) {
     const band::ranks over(GetParam());
     const tridiagonal found = band::by_blocking(over).run();
     EXPECT_TRUE(over.rank() != 0 || found == band::reduce_alone(GetParam()));
 }
 
-TEST_P(Band, senders_make_what_one_station_makes) {
+TEST_P(Band, senders_compute_what_one_station_computes) {
     const band::ranks over(GetParam());
-    for (const way &how : ways) {
+    for (const variant &how : variants) {
         SCOPED_TRACE(how.name);
         thence::pools pools({.workers = how.workers});
         const tridiagonal found = band::by_senders(over, pools, how.mode).run();
@@ -82,8 +83,8 @@ TEST_P(Band, senders_make_what_one_station_makes) {
     }
 }
 
-// Columns of 2 x 280 doubles: the sends wait for their receives.
-TEST(BandBeyondTheEagerLimit, is_the_same) {
+// Columns of 2 x 280 doubles exceed the eager limit, so sends wait for their receives.
+TEST(BandBeyondTheEagerLimit, computes_the_same) {
     const problem large{700, 280, 1};
     const band::ranks over(large);
     thence::pools pools({.workers = 0});

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_command.py CASE PROGRAM
 
-Checks of `thence bench`, one function each, named for what must hold.
+Tests of `thence bench`. CASE is the name of one of the functions below.
 """
 
 import json
@@ -41,13 +41,13 @@ def bench_lists_every_benchmark(program):
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
 
 
-def wrong_usage_is_told(program):
+def wrong_usage_is_reported(program):
     result = run(program, "bench", "no_such_benchmark")
     assert result.returncode == 2 and "no_such_benchmark" in result.stderr and "--list" in result.stderr, result
     for arguments in (["bench"], ["bench", "--all", "memory"], ["bench", "--no-such-option"]):
         result = run(program, *arguments)
         assert result.returncode == 2 and result.stderr, (arguments, result)
-    # Before anything is measured.
+    # These errors must come before anything is measured.
     for arguments in (["--json", "/nowhere/figures.json"], ["--plot", "/proc/nowhere"]):
         result = run(program, "bench", "memory", *arguments)
         assert result.returncode == 3 and "/nowhere" in result.stderr and "measuring" not in result.stderr, result
@@ -55,7 +55,7 @@ def wrong_usage_is_told(program):
 
 
 def check_figure(figure):
-    """A judged figure says so itself, and its verdict is that of its numbers."""
+    """A figure has `passed` if and only if it has a bar, and `passed` agrees with its numbers."""
     assert figure["low"] <= figure["value"] <= figure["high"] and figure["unit"] and figure["against"], figure
     if "at_most" in figure:
         assert figure["passed"] == (figure["value"] <= figure["at_most"]), figure
@@ -91,7 +91,7 @@ def plot_draws_every_benchmark(program):
         assert result.returncode in (0, 1), result
         for name in ("overview", "memory", "inflight_rate"):
             assert (drawn / f"{name}.png").stat().st_size > 5000, name
-        assert json.loads((drawn / "figures.json").read_text())["benchmarks"], "the figures are beside the pictures"
+        assert json.loads((drawn / "figures.json").read_text())["benchmarks"], "no figures beside the pictures"
     return 0
 
 
@@ -102,22 +102,23 @@ def plot_draws_a_bar_for_every_mode(_):
     if with_matplotlib.returncode != 0:
         print(with_matplotlib.stderr)
         return SKIPPED
-    names = [f"{size} B, {method}{polls}{issues}{goes_on}{priority}"
+    names = [f"{size} B, {method}{polls}{issues}{completion}{priority}"
              for size in (64, 131072)
              for method in ("yield-while", "suspend-resume", "continuation", "new-task", "mpix")
              for polls in ("", ",mpi-pool")
              for issues in ("", ",inline-request")
-             for goes_on in ("", ",inline-completion", ",bypass")
+             for completion in ("", ",inline-completion", ",bypass")
              for priority in ("", ",high-priority")]
     figures = [{"name": name, "value": 0.5 + i % 7 / 5} for i, name in enumerate(names)]
     pictures = []
     with tempfile.TemporaryDirectory() as folder:
-        for measured in (figures, figures[:-1], [figure for figure in figures if not (
-                figure["name"].startswith("131072 B, yield-while") and "inline-request" in figure["name"])], figures[:1]):
-            told = Path(folder) / "figures.json"
-            told.write_text(json.dumps({
+        without_inline_requests = [figure for figure in figures if not (
+            figure["name"].startswith("131072 B, yield-while") and "inline-request" in figure["name"])]
+        for measured in (figures, figures[:-1], without_inline_requests, figures[:1]):
+            written = Path(folder) / "figures.json"
+            written.write_text(json.dumps({
                 "measured_on": {}, "benchmarks": [{"name": "ring_modes", "about": "rings", "figures": measured}]}))
-            done = subprocess.run([with_matplotlib.stdout.strip(), "-c", DRAW_MODES, str(bench), str(told), folder],
+            done = subprocess.run([with_matplotlib.stdout.strip(), "-c", DRAW_MODES, str(bench), str(written), folder],
                                   capture_output=True, text=True, check=False)
             pictures.append(succeed(done).strip())
     assert pictures[0].startswith("240 bars; no bar is missing"), pictures

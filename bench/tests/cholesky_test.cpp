@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Both sides of the benchmark cholesky, on any number of ranks, against LAPACK on the whole matrix.
+// Both sides of the benchmark cholesky, on any number of ranks, compared with LAPACK on the whole matrix.
 #include "cholesky/by_fork_join.hpp"
 #include "cholesky/by_senders.hpp"
 #include "cholesky/check.hpp"
@@ -18,7 +18,7 @@ int ranks() {
     return count;
 }
 
-// The whole lower triangle by columns, on all ranks.
+// The whole lower triangle in column-major order, on all ranks.
 std::vector<double> gathered(const matrix &a) {
     const auto order = static_cast<std::size_t>(a.order());
     std::vector<double> whole(order * order);
@@ -29,20 +29,20 @@ std::vector<double> gathered(const matrix &a) {
     return whole;
 }
 
-struct way {
+struct variant {
     const char *name;
     bool senders;
-    int threads; // beside the one that waits, for senders
+    int threads; // of the loops; for senders, in addition to the waiting thread
     thence::mode mode = {};
 };
-const way ways[] = {{"fork_join_1", false, 1},
-                    {"fork_join_3", false, 3},
-                    {"senders_alone", true, 0},
-                    {"senders_2_workers", true, 2},
-                    {"senders_inline_completion", true, 1, {.inline_completion = true}},
-                    {"senders_mpi_pool", true, 1, {.mpi_pool = true, .inline_request = false}}};
+const variant variants[] = {{"fork_join_1", false, 1},
+                            {"fork_join_3", false, 3},
+                            {"senders_alone", true, 0},
+                            {"senders_2_workers", true, 2},
+                            {"senders_inline_completion", true, 1, {.inline_completion = true}},
+                            {"senders_mpi_pool", true, 1, {.mpi_pool = true, .inline_request = false}}};
 
-void factorize(matrix &a, const way &how, int times = 1) {
+void factorize(matrix &a, const variant &how, int times = 1) {
     cholesky::one_thread_per_kernel();
     const std::vector<double> given = a.elements();
     thence::pools pools({.workers = how.threads, .mode = how.mode});
@@ -54,9 +54,9 @@ void factorize(matrix &a, const way &how, int times = 1) {
     }
 }
 
-class Cholesky : public testing::TestWithParam<way> {};
+class Cholesky : public testing::TestWithParam<variant> {};
 
-void expect_lapacks(const grid &over, const way &how, int order, int edge, int times = 1) {
+void expect_factor_of_lapack(const grid &over, const variant &how, int order, int edge, int times = 1) {
     SCOPED_TRACE(std::to_string(over.rows()) + " x " + std::to_string(over.columns()) + " ranks, order " +
                  std::to_string(order) + ", tiles of " + std::to_string(edge));
     matrix a(over, order, edge);
@@ -76,27 +76,27 @@ void expect_lapacks(const grid &over, const way &how, int order, int edge, int t
     EXPECT_LT(largest, 1e-13 * order);
 }
 
-TEST_P(Cholesky, makes_the_factor_that_lapack_makes) {
+TEST_P(Cholesky, computes_the_factor_that_lapack_computes) {
     for (const int rows : {0, 1, ranks()}) {
         const grid over(MPI_COMM_WORLD, rows);
-        expect_lapacks(over, GetParam(), 96, 16);
-        expect_lapacks(over, GetParam(), 83, 16); // the last tiles are smaller
-        expect_lapacks(over, GetParam(), 9, 16);  // less than one tile
-        expect_lapacks(over, GetParam(), 33, 16); // the last tile has one element
+        expect_factor_of_lapack(over, GetParam(), 96, 16);
+        expect_factor_of_lapack(over, GetParam(), 83, 16); // the last tiles are smaller
+        expect_factor_of_lapack(over, GetParam(), 9, 16);  // less than one tile
+        expect_factor_of_lapack(over, GetParam(), 33, 16); // the last tile has one element
     }
 }
 
 TEST_P(Cholesky, messages_beyond_the_eager_limit) {
     const grid over(MPI_COMM_WORLD);
-    expect_lapacks(over, GetParam(), 300, 64);
+    expect_factor_of_lapack(over, GetParam(), 300, 64);
 }
 
 TEST_P(Cholesky, can_be_run_again) {
     const grid over(MPI_COMM_WORLD);
-    expect_lapacks(over, GetParam(), 64, 8, 20);
+    expect_factor_of_lapack(over, GetParam(), 64, 8, 20);
 }
 
-TEST_P(Cholesky, all_ranks_are_told_that_a_matrix_is_not_positive_definite) {
+TEST_P(Cholesky, all_ranks_throw_if_the_matrix_is_not_positive_definite) {
     const grid over(MPI_COMM_WORLD);
     matrix a(over, 60, 8);
     a.fill([](int row, int column) { return row != column ? 0.0 : row < 41 ? 1.0 : -1.0; });
@@ -108,16 +108,16 @@ TEST_P(Cholesky, all_ranks_are_told_that_a_matrix_is_not_positive_definite) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(By, Cholesky, testing::ValuesIn(ways),
-                         [](const testing::TestParamInfo<way> &each) { return std::string(each.param.name); });
+INSTANTIATE_TEST_SUITE_P(By, Cholesky, testing::ValuesIn(variants),
+                         [](const testing::TestParamInfo<variant> &each) { return std::string(each.param.name); });
 
-TEST(Residual, sees_one_wrong_element) {
+TEST(Residual, detects_one_wrong_element) {
     const grid over(MPI_COMM_WORLD);
     matrix a(over, 50, 8);
     a.fill([](int row, int column) { return cholesky::dominant_diagonal(50, row, column); });
     matrix l(over, 50, 8);
     l.restore(a.elements());
-    factorize(l, ways[0]);
+    factorize(l, variants[0]);
     EXPECT_LT(cholesky::residual(a, l), 1);
     if (over.mine(2, 1))
         l.tile(2, 1)[3] += 1e-9;

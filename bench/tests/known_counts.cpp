@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A benchmark whose answer is known: 100 instructions more than nothing. THENCE_BENCH_TEST_BAR sets the bar to judge
-// by.
+// A benchmark with a known result: 100 instructions. THENCE_BENCH_TEST_BAR sets its bar.
 #include "measure/benchmark.hpp"
 
 #include <cstdlib>
@@ -40,7 +39,7 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "known_counts",
-                          .about = "a loop of 100 instructions against an empty one",
+                          .about = "a loop of 100 instructions compared with an empty one",
                           .bars = "100",
                           .pieces = {{"nothing", nothing}, {"hundred", hundred}},
                           .judge = judge});

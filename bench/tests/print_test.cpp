@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `thence bench` says of a figure.
+// The report of `thence bench` about a figure.
 #include "command/print.hpp"
 #include "measure/figure.hpp"
 
@@ -22,7 +22,7 @@ bool has(const std::string &text, const char *part) {
     return text.find(part) != std::string::npos;
 }
 
-constexpr char doubt[] = "measure again where nothing else runs";
+constexpr char doubt[] = "measure again on an idle machine";
 
 TEST(print, a_bar_that_is_met) {
     const std::string text = printed({1.6, 1.55, 1.9}, measure::bar_kind::at_least);

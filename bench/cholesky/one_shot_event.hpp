@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Something that happens once, and that any number of coroutines await. They go on inside set(), in the order in which
-// they came, so each should go on elsewhere at once.
-// Invariant: `waiting_` is the list of those who wait, the last first, or the event itself once it has happened.
+// An event that is set once and that any number of coroutines may await. set() resumes them in the order in which they
+// began to wait, on the calling thread, so each should move to another thread at once.
+// Invariant: `waiting_` is the list of waiting coroutines, the last one first, or the address of the event once it is
+// set.
 #pragma once
 
 #include <atomic>
@@ -9,10 +10,10 @@
 
 namespace cholesky {
 
-class once {
+class one_shot_event {
     struct waiter {
-        explicit waiter(once &of) : event(of) {}
-        bool await_ready() const noexcept { return event.happened(); }
+        explicit waiter(one_shot_event &of) : event(of) {}
+        bool await_ready() const noexcept { return event.is_set(); }
         bool await_suspend(std::coroutine_handle<> who) noexcept {
             coroutine = who;
             void *first = event.waiting_.load(std::memory_order_acquire);
@@ -25,13 +26,13 @@ class once {
         }
         void await_resume() const noexcept {}
 
-        once &event;
+        one_shot_event &event;
         waiter *next = nullptr;
         std::coroutine_handle<> coroutine;
     };
 
 public:
-    bool happened() const noexcept { return waiting_.load(std::memory_order_acquire) == this; }
+    bool is_set() const noexcept { return waiting_.load(std::memory_order_acquire) == this; }
     waiter operator co_await() noexcept { return waiter(*this); }
     void set() noexcept {
         auto *last = static_cast<waiter *>(waiting_.exchange(this, std::memory_order_acq_rel));
@@ -44,7 +45,7 @@ public:
         }
         while (first != nullptr) {
             waiter *const now = first;
-            first = now->next; // it is gone once its coroutine goes on
+            first = now->next; // resume() may destroy it
             now->coroutine.resume();
         }
     }
