@@ -66,7 +66,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
     return row.back();
 }
 
-// What a key does with its value; it throws ConfigError with the reason alone, the caller adds file and line.
+// Parses the value of a key and stores it. Throws ConfigError with the reason; the caller adds file and line.
 using Setter = std::function<void(Config &, std::string_view)>;
 
 Setter integer(int Config::*field) {
@@ -140,7 +140,7 @@ const std::map<std::string, Key, std::less<>> &keys() {
     return table;
 }
 
-// Why a number cannot be used, or nothing.
+// Why a number is out of range; empty if all are in range.
 std::string out_of_range(const Config &c) {
     if (c.rows < 1 || c.cols < 1 || c.rows > max_side || c.cols > max_side)
         return "size " + std::to_string(c.rows) + " x " + std::to_string(c.cols) +
@@ -154,7 +154,7 @@ std::string out_of_range(const Config &c) {
 
 std::string unknown_key(std::string_view key) {
     std::string best, all;
-    std::size_t least = 4; // more edits than this is no typing error
+    std::size_t least = 4; // a key with this many edits is not a misspelling
     for (const auto &[name, unused] : keys()) {
         all += (all.empty() ? "" : ", ") + name;
         if (const auto d = distance(key, name); d < least)

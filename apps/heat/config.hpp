@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The description of one plate, read from a text of `key = value` lines. Invariant: a Config that parse_config()
-// returns is complete and in range; everything else ends in a ConfigError that names file, line and remedy.
+// returns is complete and in range. On any error it throws a ConfigError that names file, line and remedy.
 #pragma once
 
 #include <optional>

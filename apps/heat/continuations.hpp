@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The few lines that bind a message to a task: attach a callback of Thence to its request, and make progress in a
-// thread that has nothing else to do. Both task variants use these; the callback is theirs.
+// The code that couples messages to tasks: it attaches a callback to the request of a message, and makes progress on a
+// thread that has no task. Both task variants use it, each with its own callback.
 #pragma once
 
 #include "halo.hpp"
@@ -20,31 +20,31 @@ public:
     Continuations(const Continuations &) = delete;
     Continuations &operator=(const Continuations &) = delete;
 
-    // `then(error, statuses, data)` runs once, when the operation of `flight` is complete; never inside this call. If
-    // it is complete already the answer is true and `then` will not run.
+    // `then(error, statuses, data)` runs once when the operation of `flight` is complete, but never inside this call.
+    // If the operation is complete already, the call returns true and `then` will not run.
     bool attach(const Flight &flight, thence_callback *then, void *data) {
         const Timed timed(run.recorder, Activity::start, flight.message.iteration, -1, flight.message.col);
-        MPI_Request request = flight.request; // a copy: `flight` may be in use again before this call returns
+        MPI_Request request = flight.request; // a copy, since `flight` may be reused before this call returns
         int done = 0;
         check(thence_attach(1, &request, then, data, 0, MPI_STATUSES_IGNORE, cr, &done), "attach");
         return done != 0;
     }
 
-    // What a thread does that finds no task.
+    // Called by a thread that finds no task.
     void progress() {
         const Timed timed(run.recorder, Activity::poll);
         thence_progress();
         last_poll.store(now(), std::memory_order_relaxed);
     }
 
-    // What a thread does between two tasks: while there is always a task, messages must not wait for the end of them
-    // all.
-    void glance() {
-        if (now() - last_poll.load(std::memory_order_relaxed) > glance_period)
+    // Called between two tasks. It polls if no thread has polled for 20 microseconds, so that messages make progress
+    // while every thread has tasks.
+    void poll_if_due() {
+        if (now() - last_poll.load(std::memory_order_relaxed) > poll_period)
             progress();
     }
 
-    // The default error handler of MPI ends the program before this is seen; here for programs that set another one.
+    // With the default error handler MPI ends the program first. This check is for programs that set another one.
     static void check(int error, const char *what) {
         if (error == MPI_SUCCESS)
             return;
@@ -53,7 +53,7 @@ public:
     }
 
 private:
-    static constexpr Nanoseconds glance_period = 20'000;
+    static constexpr Nanoseconds poll_period = 20'000;
 
     Run &run;
     std::atomic<Nanoseconds> last_poll{0}; // by any thread

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The whole field: collected band by band, compared bit by bit, kept in NumPy's format (version 1.0, little-endian
-// doubles in rows), which needs no library.
+// The whole field: gathered from the bands, compared bit by bit, and stored in NumPy's format (version 1.0, row-major
+// little-endian doubles).
 #include "outcome.hpp"
 
 #include <bit>
@@ -26,7 +26,7 @@ Field gather_field(const Run &run) {
     std::vector<double> mine(static_cast<std::size_t>(run.band.rows()) * static_cast<std::size_t>(width));
     for (int i = 0; i < run.band.rows(); ++i)
         std::copy_n(run.band.row(i), width, mine.begin() + static_cast<std::ptrdiff_t>(i) * width);
-    // One message per row of blocks keeps counts within int.
+    // Chunks of at most 2^24 cells, so that counts fit into int.
     const int chunk = std::max(1, (1 << 24) / width);
     const auto transfer = [&](double *cells, int rows, int peer, bool send) {
         for (int i = 0; i < rows; i += chunk) {
@@ -96,7 +96,7 @@ void write_field(const Field &field, const std::string &file) {
               static_cast<std::streamsize>(field.cells.size() * sizeof(double)));
     out.close();
     if (!out)
-        fail(file, "cannot write the field; is the folder there and has it space?");
+        fail(file, "cannot write the field; check that the folder exists and has space");
 }
 
 Field read_field(const std::string &file) {

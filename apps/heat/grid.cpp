@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The starting field is a function of the position on the plate alone, so every rank fills its band and its halo rows
-// without a message. This file is compiled without contraction to fused operations: both sweeps below round alike,
-// which is what makes all variants agree to the last bit.
+// The starting field depends only on the position on the plate, so every rank fills its band and its halo rows without
+// communication. This file is compiled with -ffp-contract=off: then both loops of sweep() round in the same way, and
+// all variants compute the same field bit for bit.
 #include "grid.hpp"
 
 namespace heat {
@@ -26,7 +26,7 @@ public:
             return {config.left, true};
         if (col >= config.cols)
             return {config.right, true};
-        // The last source listed lies on top.
+        // If sources overlap, the last one in the list counts.
         for (auto s = config.sources.rbegin(); s != config.sources.rend(); ++s) {
             const double dx = (col + 0.5) - s->x * config.cols;
             const double dy = (row + 0.5) - s->y * config.rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The plate cut into bands of rows, one for each rank, and each band into square blocks. Invariant: the bands follow
-// one another without gap, cut between rows of blocks, and no band is empty.
+// The partition of the plate into bands of rows, one per rank, and of each band into square blocks. Invariant: the
+// bands cover all rows without a gap, their limits are limits of blocks, and no band is empty.
 #pragma once
 
 #include "config.hpp"
@@ -34,8 +34,8 @@ private:
     int first_block(int rank) const { return static_cast<int>(static_cast<long>(count(rows)) * rank / ranks); }
 };
 
-// The cells of one band with a frame one cell wide: the border of the plate, or a row of the neighbour above or below
-// (the halo). Row -1 and row rows() are the frame, and so are column -1 and column cols().
+// The cells of one band with a frame of one cell: the border of the plate, or a row of the band above or below (the
+// halo). Row -1 and row rows() are the frame, and so are column -1 and column cols().
 class Band {
 public:
     Band(const Config &config, const std::optional<Picture> &picture, int first_row, int rows);
@@ -45,8 +45,8 @@ public:
     double *row(int i) { return cells.data() + offset(i); }
     const double *row(int i) const { return cells.data() + offset(i); }
 
-    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours, of which the
-    // upper and left are new already and the lower and right are old. Cells of a source stay as they are.
+    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours. The upper
+    // and left neighbours have their new values, the lower and right ones the old. Cells of a source do not change.
     void sweep(const Tile &tile);
 
 private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tag names piece and direction only: messages of the same piece follow one another in the order of iterations,
-// which MPI keeps.
+// The tag contains only piece and direction. Messages of the same piece are sent and received in the order of
+// iterations, and MPI does not let them overtake.
 #include "halo.hpp"
 
 #include <array>

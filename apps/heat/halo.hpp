@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The boundary rows between bands, in pieces. A piece travels from the first or last row of one band into the halo row
-// of the next, without a copy; whoever starts an operation keeps its memory alone until the operation is complete.
+// Messages with pieces of the boundary rows. A piece goes from the first or last row of one band into the halo row of
+// the next, without a copy. The caller must not use the memory of an operation until it is complete.
 #pragma once
 
 #include "run.hpp"
 
 namespace heat {
 
-// A started operation with what the recorder will keep of it. `request` is null where there is no neighbour.
+// A started operation and its record for the recorder. `request` is null if there is no neighbour.
 struct Flight {
     MPI_Request request = MPI_REQUEST_NULL;
     Message message{};
@@ -17,7 +17,7 @@ class Halo {
 public:
     explicit Halo(Run &r) : run(r) {}
 
-    // `down` leaves the last row for the rank below; `up` leaves the first row for the rank above.
+    // `down`: from the last row to the rank below. `up`: from the first row to the rank above.
     bool sends(Direction d) const { return d == Direction::down ? run.rank + 1 < run.ranks : run.rank > 0; }
     bool receives(Direction d) const { return d == Direction::down ? run.rank > 0 : run.rank + 1 < run.ranks; }
 
@@ -29,7 +29,7 @@ public:
         return start(false, d, iteration, k, col0, col1);
     }
 
-    // To be called once when the operation of `flight` is known to be complete.
+    // Must be called once when the operation of `flight` is complete.
     void complete(const Flight &flight) {
         Message m = flight.message;
         m.complete = now();
@@ -45,7 +45,7 @@ private:
     Run &run;
 };
 
-// The columns of a row cut into pieces; throws ConfigError if MPI has too few tags for them.
+// Throws ConfigError if MPI has too few tags for so many pieces in a row.
 void check_tags(MPI_Comm comm, int pieces);
 
 } // namespace heat

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Just enough JSON to write: nesting, commas, strings with their escapes, numbers that read back exactly.
+// A minimal JSON writer: nesting, commas, escaped strings, and numbers that are read back without loss.
 #pragma once
 
 #include <charconv>
@@ -21,7 +21,7 @@ public:
         out << '\n';
         out.close();
         if (!out)
-            throw std::runtime_error(file + ": cannot write; is the folder there and has it space?");
+            throw std::runtime_error(file + ": cannot write; check that the folder exists and has space");
     }
 
     JsonWriter &key(std::string_view name) {

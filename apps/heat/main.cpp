@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// heat: read the plate, cut it, run one variant, check and report. Rank 0 reads the files, and all ranks understand the
-// same bytes, so they agree on every error.
+// heat: reads the configuration, partitions the plate, runs one variant, checks the field and reports. Rank 0 reads the
+// files and broadcasts their bytes. All ranks parse the same bytes, so they agree on every error.
 #include "halo.hpp"
 #include "outcome.hpp"
 
@@ -13,7 +13,7 @@
 namespace heat {
 namespace {
 
-// The bytes of a file on rank 0, on every rank. Throws ConfigError on all ranks if it cannot be read.
+// Returns on every rank the bytes of a file that rank 0 reads. Throws ConfigError on all ranks if it cannot be read.
 std::string broadcast_file(const std::string &name, const std::string &hint, int rank, MPI_Comm comm) {
     std::string bytes;
     long size = -1;
@@ -55,7 +55,7 @@ std::optional<Picture> load_picture(const Config &config, const std::string &con
     return parse_pgm(broadcast_file(name, " (the picture of " + config_file + ")", rank, comm), name);
 }
 
-// Threads of this rank; says so if there are more on the node than it has cores.
+// The number of threads of this rank. Prints a note if the node has fewer cores than all ranks have threads.
 int choose_threads(const Options &options, int rank, MPI_Comm comm) {
     if (!options.variant->threaded)
         return 1;
@@ -68,9 +68,10 @@ int choose_threads(const Options &options, int rank, MPI_Comm comm) {
     if (options.threads == 0)
         return std::max(1, cores / ranks);
     if (rank == 0 && options.threads > 1 && options.threads * ranks > cores)
-        std::fprintf(stderr,
-                     "heat: note: %d threads share %d cores, so times say little; OMP_WAIT_POLICY=passive helps\n",
-                     options.threads * ranks, cores);
+        std::fprintf(
+            stderr,
+            "heat: note: %d threads share %d cores, so times are not meaningful; OMP_WAIT_POLICY=passive helps\n",
+            options.threads * ranks, cores);
     return options.threads;
 }
 
@@ -78,7 +79,7 @@ bool draws_bar(When when, int rank) {
     return rank == 0 && (when == When::always || (when == When::automatic && isatty(STDERR_FILENO)));
 }
 
-// The field of a serial run of the same plate, on this process alone.
+// The field of a serial run of the same plate in this process.
 Field serial_field(const Config &config, const std::optional<Picture> &picture, double &time) {
     const Partition whole(config, 1);
     Band band(config, picture, 0, config.rows);
@@ -107,7 +108,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
-    recorder.lane(); // the first lane is this thread's
+    recorder.lane(); // this thread gets the first lane
     ProgressBar bar(draws_bar(options.progress, rank), variant.name, config.iterations);
     Run run{partition, band, comm, rank, ranks, threads, config.iterations, recorder, bar};
     if (!options.start.empty()) {
@@ -178,7 +179,7 @@ int run_program(const Options &options) {
     } else {
         try {
             status = run_variant(options, MPI_COMM_WORLD);
-        } catch (const ConfigError &e) { // alike on all ranks
+        } catch (const ConfigError &e) { // thrown on all ranks
             if (rank == 0)
                 std::fprintf(stderr, "heat: %s\n", e.what());
             status = usage;
@@ -186,7 +187,7 @@ int run_program(const Options &options) {
             if (rank == 0)
                 std::fprintf(stderr, "heat: %s\n", e.what());
             status = usage;
-        } catch (const std::exception &e) { // on this rank alone: the others would wait for it
+        } catch (const std::exception &e) { // perhaps on this rank only, so the others would wait for it
             std::fprintf(stderr, "heat: %s\n", e.what());
             MPI_Abort(MPI_COMM_WORLD, failure);
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Parsed before MPI_Init, since the variant decides the thread level; the launcher's environment tells the rank.
+// The command line is parsed before MPI_Init, since the thread level depends on the variant. The rank is read from the
+// launcher's environment variables.
 #include "options.hpp"
 
 #include <CLI/CLI.hpp>
@@ -40,21 +41,25 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     app.add_option("config", o.config, "Configuration file: size, borders, heat sources, picture")->required();
     app.add_option("-v,--variant", variant, "How to compute, see below [serial]")
         ->check(CLI::Validator(
-            [](std::string &name) { return find_variant(name) ? "" : "unknown or not built in; see heat --help"; },
+            [](std::string &name) {
+                return find_variant(name) ? "" : "unknown, or not built into this program; see heat --help";
+            },
             ""));
     app.add_option("-t,--threads", o.threads, "Threads per rank [cores of the node / ranks on it]")
         ->check(CLI::Range(1, 512));
     app.add_option("-s,--size", size, "ROWSxCOLUMNS instead of the configured size");
     app.add_option("-i,--iterations", o.iterations, "Iterations instead of the configured number");
-    app.add_option("-b,--block", o.block, "Rows and columns of a block, instead of the configured");
+    app.add_option("-b,--block", o.block, "Rows and columns of a block instead of the configured number");
     app.add_flag("--verify", o.verify,
-                 "Compare the field with that of a serial run, done by rank 0 after the timed run");
-    app.add_option("--reference", o.reference, "Compare the field with this one, written by --field");
-    app.add_option("--field", o.field, "Write the final field, a NumPy array of doubles (.npy)");
+                 "Compare the field with that of a serial run, which rank 0 does after the timed run");
+    app.add_option("--reference", o.reference, "Compare the field with a file that --field wrote");
+    app.add_option("--field", o.field, "Write the final field as a NumPy array of doubles (.npy)");
     app.add_option("--start", o.start, "Write the starting field in the same format");
     app.add_option("--json", o.json, "Write settings, times and the result of the comparison");
-    app.add_option("--timeline", o.timeline, "Record what each thread did and each message, write it as JSON");
-    app.add_option("--timeline-capacity", o.timeline_capacity, "Most intervals and messages kept per thread [131072]")
+    app.add_option("--timeline", o.timeline,
+                   "Record the activity of each thread and each message, and write them as JSON");
+    app.add_option("--timeline-capacity", o.timeline_capacity,
+                   "Largest number of intervals and messages recorded per thread [131072]")
         ->check(CLI::Range(1, 1 << 26));
     app.add_option("--progress", progress, "Progress bar: auto (on a terminal), always, never [auto]")
         ->check(CLI::IsMember({"auto", "always", "never"}));
@@ -87,7 +92,7 @@ void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]]
     if (options.variant->solve != solve_omp_tasks || omp_get_max_task_priority() >= 2)
         return;
     if (std::getenv("HEAT_RESTARTED"))
-        return; // the runtime ignores the setting: go on without
+        return; // the runtime ignores the variable: continue without it
     setenv("OMP_MAX_TASK_PRIORITY", "2", 1);
     setenv("HEAT_RESTARTED", "1", 1);
     execv("/proc/self/exe", argv);

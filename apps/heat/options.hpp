@@ -26,11 +26,12 @@ struct Options {
 // Exit status of the program.
 enum Exit { success = 0, failure = 1, usage = 2, field_differs = 3 };
 
-// Reads the command line; prints help or errors on rank 0 only. Nothing if the program is to end with `status`.
+// Parses the command line. Prints help or errors on rank 0 only. If it returns nothing, the program must exit with
+// `status`.
 std::optional<Options> parse_options(int argc, char **argv, int &status);
 
-// Before MPI_Init, for the variants that need it: gives OpenMP the settings it reads only when it is loaded, by running
-// this program again in place. Returns at once if they are set.
+// Called before MPI_Init. OpenMP reads some settings only when it is loaded, so if the variant needs one that is not
+// set, this function sets the environment variable and executes this program again. Otherwise it returns at once.
 void restart_with_openmp_settings(char **argv, const Options &options);
 
 } // namespace heat

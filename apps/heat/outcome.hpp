@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What comes out of a run: times of all ranks, the whole field on rank 0, and whether that is the field it must be.
+// The results of a run: times of all ranks, the whole field on rank 0, and the result of its comparison.
 #pragma once
 
 #include "options.hpp"
@@ -12,22 +12,22 @@ struct Field {
     std::vector<double> cells;
 };
 
-// Of one rank, in seconds summed over its threads; doubles throughout, so that it travels as one array.
+// Times of one rank in seconds, summed over its threads. All members are doubles, so that it is sent as one array.
 struct RankTimes {
     double compute, start, wait, poll; // as in Activity
-    double messages, cells;            // sent
-    double threads;                    // that recorded anything
+    double messages, cells;            // that were sent
+    double threads;                    // threads that recorded anything
     double dropped;                    // intervals and messages not recorded
 };
 
 struct Comparison {
     enum Verdict { unchecked, identical, differs } verdict = unchecked;
     std::string against;     // what it was compared with
-    std::string text;        // one line for people
-    double serial_time = -1; // of the serial run, if one was done
+    std::string text;        // one line of output
+    double serial_time = -1; // of the serial run; negative if there was none
 };
 
-// What Thence says about itself; counts of all ranks.
+// Results of thence_cr_query; the counts are sums over all ranks.
 struct ContinuationCounts {
     std::string engine, engine_why, hook;
     unsigned long long attached, immediate, polls;
@@ -40,7 +40,7 @@ struct Outcome {
     Comparison comparison;
 };
 
-// These collect on rank 0; the others return empty.
+// These gather on rank 0; on other ranks they return empty values.
 std::vector<RankTimes> gather_times(const Run &run);
 ContinuationCounts gather_continuations(const Run &run);
 Field gather_field(const Run &run);
@@ -52,7 +52,7 @@ Comparison compare(const Field &field, const Field &reference, std::string again
 void write_field(const Field &field, const std::string &file);
 Field read_field(const std::string &file);
 
-// Offset that turns this rank's clock into that of rank 0.
+// The offset to add to this rank's clock to get that of rank 0.
 Nanoseconds clock_offset(MPI_Comm comm);
 
 void print_table(const Run &run, const Options &options, const Config &config, const Outcome &outcome);

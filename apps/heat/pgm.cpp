@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reader checks every count before it believes it: a header cannot make it allocate more than the bytes that follow
-// could fill.
+// The reader checks each count of the header against the size of the file before it allocates memory.
 #include "pgm.hpp"
 
 #include <algorithm>
@@ -72,7 +71,7 @@ Picture parse_pgm(std::string_view bytes, std::string_view name) {
     const std::size_t sample = white > 255 ? 2 : 1;
 
     if (plain) {
-        // Each pixel needs at least a digit and a separator.
+        // Each pixel takes at least one digit and one separator.
         if (pixels > (in.rest.size() + 1) / 2)
             in.fail("the file is too short for " + std::to_string(pixels) + " pixels");
     } else {

@@ -15,7 +15,7 @@ struct Picture {
     int height = 0;
     std::vector<float> grey; // row by row from the top; 0 is black, 1 is white
 
-    // Brightness at (x, y) in fractions of the picture, linear between the centres of the pixels.
+    // Brightness at (x, y), which are fractions of the picture; linear interpolation between the centres of pixels.
     double at(double x, double y) const;
 };
 
@@ -24,7 +24,7 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-// Reads the bytes of a PGM file; `name` is what errors show. Throws PictureError.
+// Reads the bytes of a PGM file; `name` is the file name that errors show. Throws PictureError.
 Picture parse_pgm(std::string_view bytes, std::string_view name);
 
 } // namespace heat

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tables and figures from the files that heat writes. `table` needs Python alone, the figures numpy and matplotlib."""
+"""Tables and figures from the files that heat writes. `table` needs only Python, the figures need numpy and matplotlib."""
 import argparse
 import json
 import os
@@ -34,7 +34,7 @@ def plate(run):
 
 
 def best_times(runs):
-    """Least time for each plate and variant, what speed-ups refer to."""
+    """The shortest time for each plate and variant, to which speed-ups refer."""
     best = {}
     for run in runs:
         key = (plate(run), run["variant"])
@@ -52,7 +52,7 @@ def shape(run):
 
 
 def verdict(run):
-    """Whether the field is right; a serial run that was compared with nothing is what the others are compared with."""
+    """The verdict on the field. A serial run that was not compared is the reference of the others."""
     alone = run["variant"] == "serial" and run["field"]["verdict"] == "unchecked"
     return "reference" if alone else run["field"]["verdict"]
 
@@ -84,7 +84,7 @@ def command_table(args):
 
 
 def figures():
-    """matplotlib with a plain, readable style; imported late so that `table` works without it."""
+    """Imports matplotlib and sets its style. It is imported here so that `table` works without it."""
     try:
         import matplotlib
         matplotlib.use("Agg")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain ASCII, so that it is readable in any terminal and in a log.
+// The bar is plain ASCII, so that every terminal and every log shows it.
 #include "progress_bar.hpp"
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One line on standard error that fills up. Invariant: drawing is rare (ten times a second at most) and done by one
-// thread at a time; the others skip it.
+// A progress bar in one line of standard error. It is drawn at most ten times a second, by one thread at a time; other
+// threads skip drawing.
 #pragma once
 
 #include "recorder.hpp"

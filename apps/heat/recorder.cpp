@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers are filled up to their capacity and never grow beyond it; what does not fit is counted.
+// Buffers never grow beyond their capacity. Records that do not fit are counted, but not kept.
 #include "recorder.hpp"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ namespace heat {
 thread_local Recorder::Current Recorder::current;
 
 namespace {
-// Polls closer together than this are one span: a waiting thread polls a million times a second.
+// Polls with a smaller distance than this are merged into one span, since a waiting thread polls a million times a
+// second.
 constexpr Nanoseconds merge_gap = 2'000;
 } // namespace
 

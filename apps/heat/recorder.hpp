@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each thread did and when. Invariant: a thread writes only its own lane, so recording takes no lock and shares no
-// cache line; lanes are read after all threads have stopped.
+// The activity of each thread over time. Invariant: a thread writes only its own lane, so recording needs no lock and
+// shares no cache line. Lanes are read after all threads have stopped.
 #pragma once
 
 #include <atomic>
@@ -22,7 +22,7 @@ enum class Activity : std::uint8_t {
     compute, // a sweep over a block
     start,   // starting operations: MPI_Isend, MPI_Irecv, attaching a continuation
     wait,    // blocked in MPI until an operation is complete
-    poll,    // thence_progress() in a thread that has nothing else to do
+    poll,    // thence_progress() on a thread that has no task
 };
 constexpr int activities = 4;
 
@@ -36,13 +36,13 @@ struct Span {
     Activity activity;
 };
 
-// One message as one of its ends saw it: from the start of its operation to the moment its completion was known.
+// One message as its sender or its receiver recorded it: from the start of the operation until its completion is known.
 struct Message {
     Nanoseconds started, complete;
     std::int32_t iteration, col, peer, cells;
-    std::uint16_t lane; // of the thread that started it
+    std::uint16_t lane; // lane of the thread that started it
     Direction direction;
-    bool sent; // else received
+    bool sent; // false: received
 };
 
 struct Lane {
@@ -50,26 +50,26 @@ struct Lane {
     Nanoseconds total[activities] = {};
     std::uint64_t count[activities] = {};
     std::uint64_t messages_sent = 0, cells_sent = 0;
-    std::uint64_t dropped = 0; // spans and messages not kept because the lane was full
+    std::uint64_t dropped = 0; // spans and messages that were not kept since the lane was full
     std::vector<Span> spans;
     std::vector<Message> messages;
 };
 
 class Recorder {
 public:
-    // `capacity`: spans and messages each that a lane keeps; 0 keeps the totals only.
+    // `capacity`: how many spans, and how many messages, a lane keeps; with 0 it keeps only the totals.
     explicit Recorder(std::size_t capacity);
     ~Recorder();
     Recorder(const Recorder &) = delete;
     Recorder &operator=(const Recorder &) = delete;
 
-    // The lane of this thread, made at first use.
+    // The lane of this thread; created at the first call.
     Lane &lane() { return current.owner == this ? *current.lane : enter(); }
 
     void add(Activity activity, Nanoseconds begin, Nanoseconds end, int iteration = -1, int row = -1, int col = -1);
     void add(const Message &message);
 
-    // For after the run.
+    // To be called after the run.
     std::vector<const Lane *> lanes() const;
 
 private:
@@ -87,7 +87,7 @@ private:
     std::unique_ptr<std::atomic<Lane *>[]> slots;
 };
 
-// Records the life of this object as one interval.
+// Records the lifetime of the object as one span.
 class Timed {
 public:
     Timed(Recorder &r, Activity a, int t = -1, int i = -1, int k = -1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run as a line of a table and as JSON. Shares of time are of ranks x threads x wall clock; idle is what remains.
+// Prints one run as a line of a table and as JSON. Shares of time are fractions of ranks x threads x wall clock; idle
+// is the rest.
 #include "json.hpp"
 #include "outcome.hpp"
 
@@ -10,7 +11,7 @@ namespace heat {
 namespace {
 
 struct Shares {
-    double compute = 0, mpi = 0, poll = 0, idle = 0; // of all thread time, 0..1
+    double compute = 0, mpi = 0, poll = 0, idle = 0; // fractions of the time of all threads
 };
 
 Shares shares(const Run &run, const Outcome &outcome) {
@@ -83,13 +84,13 @@ void print_table(const Run &run, const Options &options, const Config &config, c
     if (!outcome.comparison.text.empty())
         std::printf("field: %s\n", outcome.comparison.text.c_str());
     if (const auto &c = outcome.continuations)
-        std::printf("continuations: %llu ran, %llu operations were complete at once; engine %s, hook %s\n", c->attached,
-                    c->immediate, c->engine.c_str(), c->hook.c_str());
+        std::printf("continuations: %llu ran, %llu operations were complete when attached; engine %s, hook %s\n",
+                    c->attached, c->immediate, c->engine.c_str(), c->hook.c_str());
     double dropped = 0;
     for (const RankTimes &r : outcome.ranks)
         dropped += r.dropped;
     if (dropped > 0 && !options.timeline.empty())
-        std::printf("timeline: %.0f intervals and messages did not fit; raise --timeline-capacity\n", dropped);
+        std::printf("timeline: %.0f intervals and messages were not recorded; raise --timeline-capacity\n", dropped);
     std::fflush(stdout);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a variant gets: one band, its neighbours, and who watches. All variants obey the same order: block (i, k) of
-// iteration t comes after (i-1, k) and (i, k-1) of t and after (i+1, k) and (i, k+1) of t-1, on whatever rank these
-// are.
+// The input of a variant: one band, its neighbours, the recorder and the progress bar. All variants keep the same
+// order: block (i, k) of iteration t is computed after (i-1, k) and (i, k-1) of iteration t and after (i+1, k) and (i,
+// k+1) of iteration t-1, whichever ranks own these blocks.
 #pragma once
 
 #include "grid.hpp"
@@ -26,7 +26,7 @@ struct Run {
     int col0(int k) const { return k * partition.block; }
     int col1(int k) const { return std::min(col0(k) + partition.block, band.cols()); }
 
-    // Sweeps block (i, k); any thread.
+    // Sweeps block (i, k). May be called by any thread.
     void compute(int iteration, int i, int k) {
         const int row0 = i * partition.block;
         sweep(iteration, i, k, {row0, std::min(row0 + partition.block, band.rows()), col0(k), col1(k)});
@@ -44,12 +44,12 @@ struct Variant {
     const char *name;
     const char *about;
     void (*solve)(Run &);
-    int thread_level;   // least level that MPI must grant
+    int thread_level;   // minimum level that MPI must provide
     bool threaded;      // uses more than one thread
-    bool continuations; // binds messages to tasks
+    bool continuations; // couples messages to tasks with Thence
 };
 
-// The variants compiled in; `serial` is the first.
+// The variants that were compiled; `serial` is the first.
 std::span<const Variant> variants();
 const Variant *find_variant(std::string_view name);
 

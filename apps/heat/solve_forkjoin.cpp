@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Fork-join: the threads of a rank share the blocks of one anti-diagonal after another and meet after each; between two
-// iterations one thread exchanges whole boundary rows and the others have nothing to do.
+// Fork-join: the threads of a rank share the blocks of one anti-diagonal at a time, with a barrier after each. Between
+// two iterations one thread exchanges whole boundary rows while the others are idle.
 #include "halo.hpp"
 
 namespace heat {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI only: a band is one row of blocks as tall as the band. Every operation is started as early as its memory allows
-// and waited for as late as its value is needed, so messages and sweeps overlap.
+// MPI only: a band is one row of blocks as tall as the band. Every operation is started as soon as its buffer is free
+// and waited for when its data is needed, so messages and sweeps overlap.
 #include "halo.hpp"
 
 namespace heat {

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // OpenMP tasks: one per block and iteration, one per message. A message is a detached task: its body only starts the
-// operation, and its continuation fulfils the event of the task, whose dependences release the blocks that wait. No
-// thread ever blocks in MPI; one that finds no block to sweep runs a polling task.
+// operation. The continuation of the operation fulfils the event of the task, whose dependences then release the
+// waiting blocks. No thread ever blocks in MPI. A thread without a block to sweep runs a polling task.
 //
-// What GCC's libgomp asks for, all of it allowed by the standard:
-//  - taskyield does nothing there, so the thread that creates the tasks helps inside a taskgroup instead. It then takes
-//  a
-//    task from outside the group only if that has a higher priority: hence blocks 2, polling 1, and
-//    OMP_MAX_TASK_PRIORITY, which heat sets (see options.cpp).
-//  - beyond 64 ready tasks per thread a new task runs at once in its creator, and a detached one would block it until
-//  its
-//    message arrives. So there are never that many: the creator stops at a bound and helps.
+// Two properties of GCC's libgomp, which the standard allows, need extra code:
+//  - taskyield does nothing. So the thread that creates the tasks executes tasks inside a taskgroup instead. There it
+//    takes a task from outside the group only if that task has a higher priority. Therefore blocks have priority 2,
+//    polling has priority 1, and heat sets OMP_MAX_TASK_PRIORITY (see options.cpp).
+//  - With more than 64 ready tasks per thread, a new task runs at once on the creating thread. A detached task would
+//    block that thread until its message arrives. So the creating thread stops at a lower number and executes tasks.
 #include "continuations.hpp"
 
 #include <atomic>
@@ -20,13 +18,13 @@
 namespace heat {
 namespace {
 
-constexpr int high = 2, low = 1; // blocks and messages, polling
+constexpr int high = 2, low = 1; // high: blocks and messages; low: polling
 
 class TaskSolver {
 public:
     explicit TaskSolver(Run &r)
         : run(r), halo(r), continuations(r), rows(r.block_rows()), cols(r.block_cols()),
-          places(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(cols + 2)),
+          dependence_objects(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(cols + 2)),
           bindings(4 * static_cast<std::size_t>(cols)), bound(64 * r.threads - r.threads - 4) {}
 
     void solve() {
@@ -35,51 +33,51 @@ public:
         {
             for (int t = 0; t < run.iterations; ++t)
                 create(t);
-            help_while_above(0);
+            run_tasks_while_above(0);
         }
     }
 
 private:
-    // An operation on its way, with the task that waits for it. There is one for each direction, end and column, and
-    // the dependences keep it to one operation at a time.
+    // An operation in flight and the task that waits for it. There is one binding for each direction, end and column;
+    // the dependences allow one operation at a time in each.
     struct Binding {
         TaskSolver *solver;
         Flight flight;
         omp_event_handle_t event;
     };
 
-    // The object whose address stands for block (i, k) in dependences; rows -1 and `rows` stand for the halo.
-    char *place(int i, int k) {
-        return &places[static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(cols + 2) +
-                       static_cast<std::size_t>(k + 1)];
+    // The object whose address represents block (i, k) in dependences; rows -1 and `rows` represent the halo.
+    char *dependence_of(int i, int k) {
+        return &dependence_objects[static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(cols + 2) +
+                                   static_cast<std::size_t>(k + 1)];
     }
 
     void create(int t) {
         const bool last = t + 1 == run.iterations;
         for (int k = 0; k < cols; ++k) {
             if (t > 0)
-                message(false, Direction::up, t - 1, k, place(rows, k));
-            message(false, Direction::down, t, k, place(-1, k));
+                message(false, Direction::up, t - 1, k, dependence_of(rows, k));
+            message(false, Direction::down, t, k, dependence_of(-1, k));
         }
         for (int i = 0; i < rows; ++i) {
             for (int k = 0; k < cols; ++k)
                 block(t, i, k);
             for (int k = 0; k < cols && i == 0 && !last; ++k)
-                message(true, Direction::up, t, k, place(0, k));
+                message(true, Direction::up, t, k, dependence_of(0, k));
         }
         for (int k = 0; k < cols; ++k)
-            message(true, Direction::down, t, k, place(rows - 1, k));
+            message(true, Direction::down, t, k, dependence_of(rows - 1, k));
     }
 
     void block(int t, int i, int k) {
-        admit();
-        [[maybe_unused]] const char *up = place(i - 1, k), *left = place(i, k - 1), *right = place(i, k + 1),
-                                    *down = place(i + 1, k);
-        [[maybe_unused]] const char *mid = place(i, k);
+        count_new_task();
+        [[maybe_unused]] const char *up = dependence_of(i - 1, k), *left = dependence_of(i, k - 1),
+                                    *right = dependence_of(i, k + 1), *down = dependence_of(i + 1, k);
+        [[maybe_unused]] const char *mid = dependence_of(i, k);
 #pragma omp task priority(high) depend(in : *up, *left, *right, *down) depend(inout : *mid)
         {
             run.compute(t, i, k);
-            continuations.glance();
+            continuations.poll_if_due();
             --live;
         }
     }
@@ -87,9 +85,9 @@ private:
     void message(bool sent, Direction d, int t, int k, const char *where) {
         if (sent ? !halo.sends(d) : !halo.receives(d))
             return;
-        admit();
+        count_new_task();
         omp_event_handle_t event;
-        // A send reads the block, a receive writes the halo.
+        // A send depends on the block as input, a receive has the halo as output.
         // NOLINTNEXTLINE(bugprone-branch-clone): the tasks differ in what they depend on
         if (sent) {
 #pragma omp task priority(high) depend(in : *where) detach(event)
@@ -113,25 +111,25 @@ private:
         auto &b = *static_cast<Binding *>(data);
         TaskSolver &self = *b.solver;
         self.halo.complete(b.flight);
-        omp_fulfill_event(b.event); // the binding may be in use again from here on
+        omp_fulfill_event(b.event); // from here on another task may use the binding
         --self.live;
         return MPI_SUCCESS;
     }
 
-    // Counts one task in; the creator helps when there are too many.
-    void admit() {
+    // Counts a new task. If there are too many, the creating thread executes tasks first.
+    void count_new_task() {
         if (live >= bound)
-            help_while_above(bound / 2);
+            run_tasks_while_above(bound / 2);
         ++live;
     }
 
-    void help_while_above(long few) {
+    void run_tasks_while_above(long few) {
 #pragma omp taskgroup
         poll(few);
     }
 
-    // A task that polls and follows itself up. Every idle thread may take it, also those at the end of the parallel
-    // region.
+    // A task that polls and creates its successor. Every idle thread may execute it, including those at the end of the
+    // parallel region.
     void poll(long few) {
 #pragma omp task priority(low)
         {
@@ -148,9 +146,9 @@ private:
     Halo halo;
     Continuations continuations;
     const int rows, cols;
-    std::vector<char> places;
+    std::vector<char> dependence_objects;
     std::vector<Binding> bindings;
-    std::atomic<long> live{0}; // tasks created and not finished
+    std::atomic<long> live{0}; // tasks that were created but have not finished
     const long bound;
 };
 

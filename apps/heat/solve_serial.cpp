@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference: no blocks, no messages, one sweep over the whole plate per iteration.
+// The reference: one sweep over the whole plate per iteration, without blocks and messages.
 #include "run.hpp"
 
 namespace heat {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A flow graph of oneTBB: one node per block, one asynchronous node per piece of a boundary row; tokens run round once
-// per iteration. A block fires when each neighbour has sent its token, an asynchronous node starts its operation, and
-// the continuation sends its token on. Neighbours exchange tokens both ways, so no edge ever holds two.
+// A flow graph of oneTBB with one node per block and one asynchronous node per piece of a boundary row. A block runs
+// once per iteration, when it has a token from each neighbour. An asynchronous node starts its operation when it gets a
+// token, and the continuation of the operation passes a token on. Neighbours exchange tokens in both directions, so no
+// edge ever holds two tokens.
 #include "continuations.hpp"
 
 #include <memory>
@@ -18,7 +19,7 @@ namespace {
 using Token = tbb::flow::continue_msg;
 using Block = tbb::flow::continue_node<Token>;
 using Async = tbb::flow::async_node<Token, Token>;
-constexpr tbb::flow::node_priority_t prior = 1;
+constexpr tbb::flow::node_priority_t high_priority = 1;
 using Gate = tbb::flow::multifunction_node<Token, std::tuple<Token>>;
 
 class FlowSolver {
@@ -30,14 +31,14 @@ public:
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k)
                 blocks.push_back(std::make_unique<Block>(
-                    graph, [this, i, k](Token) { sweep(i, k); }, prior));
+                    graph, [this, i, k](Token) { sweep(i, k); }, high_priority));
         for (int i = 0; i < rows; ++i)
             for (int k = 0; k < cols; ++k)
                 connect(i, k);
         for (const Direction d : {Direction::down, Direction::up})
             for (int k = 0; k < cols; ++k)
                 connect_messages(d, k);
-        // Every block depends on block (0, 0) of the same iteration: what stops there stops the graph.
+        // Every block depends on block (0, 0) of the same iteration, so the gate at that block ends the whole graph.
         gate = std::make_unique<Gate>(graph, tbb::flow::serial, [this](Token, Gate::output_ports_type &out) {
             if (iteration[0] < run.iterations)
                 std::get<0>(out).try_put(Token());
@@ -48,7 +49,7 @@ public:
     }
 
     void solve() {
-        // What the first iteration takes from "the iteration before" is there from the start.
+        // The tokens that the first iteration would get from the previous one are put here.
         poll();
         for (Async *receive : first_receives)
             receive->try_put(Token());
@@ -63,7 +64,7 @@ private:
         FlowSolver *solver;
         bool sent;
         Direction direction;
-        int k, messages, next; // how many messages, and the iteration of the next one
+        int k, messages, next; // number of messages, iteration of the next one
         Flight flight;
         Async::gateway_type *gateway;
         std::unique_ptr<Async> node;
@@ -76,11 +77,11 @@ private:
 
     void sweep(int i, int k) {
         run.compute(iteration[index(i, k)]++, i, k);
-        continuations.glance();
+        continuations.poll_if_due();
         ++finished;
     }
 
-    // New values flow right and down within an iteration, old ones left and up into the next.
+    // New values go right and down within an iteration; old values go left and up to the next iteration.
     void connect(int i, int k) {
         const auto both = [this](Block &before, Block &after) {
             tbb::flow::make_edge(before, after);
@@ -93,7 +94,7 @@ private:
             both(block(i, k), block(i + 1, k));
     }
 
-    // The block at the edge starts the operation when it is swept, and waits for it before the next sweep.
+    // A block at the edge of the band starts the operation after its sweep, and waits for it before its next sweep.
     void connect_messages(Direction d, int k) {
         const bool down = d == Direction::down;
         if (halo.sends(d)) {
@@ -114,14 +115,14 @@ private:
     }
 
     Async &add(bool sent, Direction d, int k) {
-        // Nobody needs what would go up after the last iteration.
+        // The last iteration sends nothing up, since no block would use it.
         const int messages = run.iterations - (d == Direction::up ? 1 : 0);
         total += messages;
         pieces.push_back(std::make_unique<Piece>(Piece{this, sent, d, k, messages, 0, {}, nullptr, nullptr}));
         Piece &p = *pieces.back();
         p.node = std::make_unique<Async>(
             graph, tbb::flow::unlimited, [&p](Token, Async::gateway_type &gateway) { p.solver->begin(p, gateway); },
-            prior);
+            high_priority);
         return *p.node;
     }
 
@@ -143,14 +144,15 @@ private:
         FlowSolver &self = *p.solver;
         Async::gateway_type &gateway = *p.gateway;
         self.halo.complete(p.flight);
-        gateway.try_put(Token()); // the piece may be in use again from here on
-        ++self.finished;          // last but one: the solver lives until the graph waits for nobody
+        gateway.try_put(Token()); // from here on another iteration may use the piece
+        ++self.finished;          // before release_wait(), since the solver may be destroyed after that
         gateway.release_wait();
         return MPI_SUCCESS;
     }
 
-    // A task that polls and follows itself up. It is always there, so its thread never comes to stealing; the nodes of
-    // the graph have a priority, which puts them where every thread looks before it takes a task of its own.
+    // A task that polls and creates its successor. There is always such a task, so its thread would never steal. The
+    // nodes of the graph have a priority: oneTBB then puts their tasks into a queue that every thread checks before its
+    // own.
     void poll() {
         polling.run([this] {
             const long before = finished;
@@ -170,11 +172,11 @@ private:
     std::vector<std::unique_ptr<Block>> blocks;
     std::vector<std::unique_ptr<Piece>> pieces;
     std::unique_ptr<Gate> gate;
-    std::vector<int> iteration; // of each block, touched by its node only
+    std::vector<int> iteration; // of each block; only its node accesses it
     std::vector<Block *> old_tokens;
     std::vector<Async *> first_receives;
     tbb::task_group polling;
-    long total; // sweeps and messages in all
+    long total; // sweeps and messages
     std::atomic<long> finished;
 };
 

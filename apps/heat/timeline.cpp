@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recorded intervals and messages of all ranks on one clock, written by rank 0.
+// Rank 0 writes the recorded spans and messages of all ranks, with times of one clock.
 #include "json.hpp"
 #include "outcome.hpp"
 
@@ -8,7 +8,7 @@
 namespace heat {
 namespace {
 
-// Everything of one kind that the lanes of this rank hold.
+// All records of one kind from the lanes of this rank.
 template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T> Lane::*part) {
     std::vector<T> all;
     for (const Lane *lane : recorder.lanes())
@@ -37,7 +37,8 @@ Nanoseconds clock_offset(MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
-    // Ranks on one node read one clock. A measured offset would only add an error, a large one where ranks share cores.
+    // Ranks on one node read the same clock. A measured offset would only add an error, which is large if ranks share
+    // cores.
     MPI_Comm node;
     int first = rank;
     MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
@@ -55,7 +56,8 @@ Nanoseconds clock_offset(MPI_Comm comm) {
                 theirs = now();
                 MPI_Send(&theirs, 1, MPI_INT64_T, peer, 0, comm);
             } else if (rank == peer) {
-                // Rank 0 reads its clock between these two moments; the closest pair bounds the error best.
+                // Rank 0 reads its clock between these two times. The pair with the smallest distance has the smallest
+                // error.
                 const Nanoseconds before = now();
                 MPI_Send(&theirs, 1, MPI_INT64_T, 0, 0, comm);
                 MPI_Recv(&theirs, 1, MPI_INT64_T, 0, 0, comm, MPI_STATUS_IGNORE);
@@ -99,7 +101,7 @@ void write_timeline(const Run &run, const Options &options, Nanoseconds offset) 
         json.value(f);
     json.close(']');
 
-    // Spans of all ranks, then messages of all ranks: two passes over what arrives.
+    // First the spans of all ranks are written, then the messages of all ranks.
     std::vector<std::vector<Span>> all_spans{std::move(spans)};
     std::vector<std::vector<Message>> all_messages{std::move(messages)};
     for (int r = 1; r < run.ranks; ++r) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figure of `plot.py timeline`: one lane per thread, one line per message from where it was started to where it arrived."""
+"""The figure of `plot.py timeline`: one lane per thread, one line per message from its start to its arrival."""
 import statistics
 
 COMPUTE = ["#2f6da8", "#7fb0d9"]  # even and odd iterations, so that the pipeline of iterations shows
@@ -20,13 +20,13 @@ def iteration_time(spans):
 
 
 def window(run, args):
-    """Begin and end in microseconds, where the caller did not choose."""
+    """Begin and end of the default window in microseconds."""
     compute = [s for s in run["spans"] if s[2] == 0]
     end = max(s[4] for s in compute)
     length = args.length * 1000 if args.length else 3.2 * iteration_time(run["spans"])
     if args.begin is not None:
         return args.begin * 1000, args.begin * 1000 + length
-    # The window with the most blocks begun in the middle half of the run, so that no interruption by another program shows.
+    # In the middle half of the run, the window with the most blocks: it has no interruption by other programs.
     steps = max(1, int(0.5 * end / length * 2))
     work = [0] * (steps + 2)
     for span in compute:
@@ -57,13 +57,13 @@ def draw_lanes(axes, run, lanes, begin, end):
         colour = COMPUTE[iteration % 2] if name == "compute" else ACTIVITY[name]
         bars.setdefault((lanes[rank, lane], colour, name), []).append((start - begin, stop - start))
     for (row, colour, name), pieces in bars.items():
-        # Blocks wide enough get a hairline, so that neighbours of one colour stay apart.
+        # Wide blocks get a thin outline, which separates neighbours of the same colour.
         wide = name == "compute" and statistics.median(w for _, w in pieces) > (end - begin) / 250
         axes.broken_barh(pieces, (row - HALF, 2 * HALF), facecolor=colour, edgecolor="white", linewidth=0.4 if wide else 0)
 
 
 def draw_messages(axes, run, lanes, begin, end):
-    """A message is known from both ends; the ends find each other by sender, receiver, direction, iteration and column."""
+    """Pairs the two records of each message by sender, receiver, direction, iteration and column, and draws them."""
     sent = {}
     for rank, lane, is_sent, down, peer, iteration, col, _, started, _ in run["messages"]:
         if is_sent:
@@ -91,7 +91,7 @@ def draw(args, load, figures, save):
     from matplotlib.patches import Patch
     runs = [load(f) for f in args.files]
     windows = [window(r, args) for r in runs]
-    # One scale for all: the longest window, but none so long that another's blocks vanish.
+    # All panels have the same scale: the longest window, but at most three times the shortest.
     length = min(max(e - b for b, e in windows), 3 * min(e - b for b, e in windows))
     orders = [lane_order(r) for r in runs]
     heights = [len(o) + 1.1 for o in orders]

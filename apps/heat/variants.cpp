@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The one list of variants. A variant whose runtime was not found when this was compiled is absent.
+// The list of variants. Variants whose runtime was not found at configuration are missing.
 #include "run.hpp"
 
 #include <array>
@@ -7,7 +7,7 @@
 namespace heat {
 namespace {
 
-// Thread levels are values of the MPI in use, hence no constant initialization.
+// Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
     Variant{"serial", "one sweep over the plate, no messages; the reference", solve_serial, MPI_THREAD_SINGLE, false,
             false},
