@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Heat in a square, a block of rows and columns per process: each step exchanges the halo with all four neighbours in
-// one co_await, columns as strided views, while nothing else is blocked. The result is compared with a run on one
-// process.
+// Heat in a square with one block of rows and columns per process. Each step exchanges the halo with all four
+// neighbours in one co_await; columns are strided views. The result is compared with a run on one process.
 #include <thence/mpi.hpp>
 
 #include <array>
@@ -16,7 +15,7 @@ namespace ex = thence::ex;
 namespace {
 
 constexpr int steps = 50;
-constexpr std::size_t edge = 24; // of the whole square; every number of processes up to 4 divides it
+constexpr std::size_t edge = 24; // of the whole square; divisible by every number of processes up to 4
 
 // A block with a frame of one cell.
 struct block {
@@ -40,7 +39,7 @@ void step(block &now, block &next) {
     std::swap(now.cells, next.cells);
 }
 
-// A torus, so that everyone has four neighbours.
+// The processes form a torus, so that each has four neighbours.
 ex::task<> exchange(const thence::communicator &comm, block &b, int up, int down, int left, int right) {
     co_await ex::when_all(comm.sendrecv(b.part(1, 1, 1, b.columns), up, b.part(b.rows + 1, 1, 1, b.columns), down, 0),
                           comm.sendrecv(b.part(b.rows, 1, 1, b.columns), down, b.part(0, 1, 1, b.columns), up, 1),

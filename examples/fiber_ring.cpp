@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Boost.Fiber: many fibers on one thread, each blocked on its own message of a ring. The scheduler polls MPI when no
-// fiber is ready, so a single thread per rank does everything, and code reads as if each fiber called MPI_Recv.
+// fiber is ready, so one thread per rank is sufficient, and the code reads as if each fiber called MPI_Recv.
 // Usage: mpirun -n N fiber_ring (any N, no arguments). Link Boost::fiber.
 #include <boost/fiber/algo/round_robin.hpp>
 
@@ -14,7 +14,7 @@
 namespace {
 
 constexpr int lanes = 32;
-constexpr int length = 4096; // 16 KiB: more than MPIs send eagerly through shared memory, so sends block as well
+constexpr int length = 4096; // 16 KiB: above the eager limit of shared memory, so sends block, too
 
 // Sends a vector once round the ring; each rank adds its number plus one to each element.
 bool run_lane(int lane, int rank, int size, MPI_Request cr) {
@@ -54,7 +54,7 @@ bool run_lane(int lane, int rank, int size, MPI_Request cr) {
 int main(int argc, char **argv) {
     int rank = 0;
     int size = 0;
-    MPI_Init(&argc, &argv); // one thread: no thread level needed
+    MPI_Init(&argc, &argv); // one thread per rank, so no thread level is needed
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     boost::fibers::use_scheduling_algorithm<thence::fibers::polling<boost::fibers::algo::round_robin>>();

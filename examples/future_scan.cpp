@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Futures: a prefix sum over the ranks in log2(N) rounds. Each round's messages are a future; the work that does not
-// need them goes on, and thence::get() makes progress while it waits. A truncated message arrives as an exception.
+// Futures: a prefix sum over the ranks in log2(N) rounds. Each round's messages are a future. Work that does
+// not need them continues, and thence::get() makes progress while it waits. A truncated message is an exception.
 // Usage: mpirun -n N future_scan (any N, no arguments). Link thence-core or thence.
 #include <algorithm>
 #include <cstdlib>
@@ -35,7 +35,7 @@ vector prefix_sum(int rank, int size, MPI_Request cr) {
             MPI_Isend(sum.data(), length, MPI_LONG, rank + distance, distance, MPI_COMM_WORLD,
                       &requests.emplace_back());
         std::future<std::vector<MPI_Status>> messages = thence::as_future(requests, cr);
-        const vector before = sum; // independent of the messages: overlaps with them
+        const vector before = sum; // does not depend on the messages, so it overlaps with them
         thence::get(messages);
         for (std::size_t i = 0; i < from_left.size(); ++i)
             sum[i] = before[i] + from_left[i];
@@ -43,7 +43,7 @@ vector prefix_sum(int rank, int size, MPI_Request cr) {
     return sum;
 }
 
-// The right neighbour's buffer is too small. Its future throws; the code, class and text are MPI's.
+// The buffer of the right neighbour is too small. Its future throws an exception with MPI's code, class and text.
 bool truncation_is_an_exception(int rank, int size, MPI_Request cr) {
     if (size < 2 || rank > 1)
         return true;
@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // errors become exceptions, not the end of the program
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // errors become exceptions and do not end the program
     bool ok = false;
     try {
         const thence::continuation_request cr;

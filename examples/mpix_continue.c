@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * MPI Continuations with the signatures of Schuchart et al. 2021: a ring all-gather that drives itself. The
- * continuation of each hop starts the next one, and the main program only waits for the continuation request. Usage:
- * mpirun -n N mpix_continue (any N, no arguments). Link thence, so that MPI_Wait understands the CR. */
+ * MPI Continuations with the signatures of Schuchart et al. 2021: a ring all-gather. The continuation of
+ * each hop starts the next one, and the main program only waits for the continuation request. Usage:
+ * mpirun -n N mpix_continue (any N, no arguments). Link thence, so that MPI_Wait takes the CR. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ typedef struct gather {
 
 static void hop_done(MPI_Status *statuses, void *data);
 
-/* Start the next hop: pass on what came last. Returns 1 if it is complete already. */
+/* Start the next hop: send the value that was received last. Returns 1 if the hop is complete already. */
 static int start_hop(gather *g) {
     int send = (g->rank - g->hop + g->size) % g->size;
     int receive = (send - 1 + g->size) % g->size;
@@ -27,7 +27,8 @@ static int start_hop(gather *g) {
     return flag;
 }
 
-/* Go on until all hops are done or one is pending. A hop that is complete already runs no callback, hence the loop. */
+/* Start hops until all are done or one is pending. The loop is needed since a hop that is complete already runs no
+ * callback. */
 static void advance(gather *g) {
     while (g->hop < g->size - 1 && start_hop(g))
         g->hop += 1;
@@ -58,7 +59,7 @@ int main(int argc, char **argv) {
 
     MPIX_Continue_init(&g.cr, MPI_INFO_NULL);
     advance(&g);
-    MPI_Wait(&g.cr, MPI_STATUS_IGNORE); /* continuations registered by a continuation count too */
+    MPI_Wait(&g.cr, MPI_STATUS_IGNORE); /* also waits for continuations that continuations register */
     MPI_Request_free(&g.cr);
 
     for (int i = 0; i < g.size; ++i)

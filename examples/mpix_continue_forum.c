@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  * MPI Continuations as in the MPI Forum's later text: rank 0 serves requests of all ranks. Its continuation request is
- * poll-only, so callbacks run at a known place, and started with MPI_Start; each callback posts the next receive.
+ * poll-only, so callbacks run only where the program tests it, and is started with MPI_Start. Each callback posts the
+ * next receive.
  * Usage: mpirun -n N mpix_continue_forum (any N, no arguments). Link thence. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +22,7 @@ static int serve(int rc, void *data);
 static int post_receive(server *s) {
     MPI_Request request;
     int rc = MPI_Irecv(&s->job, 1, MPI_INT, MPI_ANY_SOURCE, tag_job, MPI_COMM_WORLD, &request);
-    /* Never inside this call: a long run of ready messages must not recurse. */
+    /* DEFER_COMPLETE: the callback never runs inside this call, so many complete messages cause no recursion. */
     return rc != MPI_SUCCESS ? rc : MPIX_Continue(&request, serve, s, MPIX_CONT_DEFER_COMPLETE, &s->status, s->cr);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * OpenMP detached tasks: a ring of cells, split among ranks and blocks. The task that exchanges the halo detaches: its
- * thread updates other blocks meanwhile, and the blocks at the border start when the messages are in. No task ever
- * waits. Usage: mpirun -n N omp_halo (any N, no arguments; OMP_NUM_THREADS as you like). Compile with -fopenmp and
- * link thence: on MPICH and Intel MPI the library's thread needs it, elsewhere thence-core does too. */
+ * OpenMP detached tasks: a ring of cells, split among ranks and blocks. The task that exchanges the halo is detached:
+ * its thread updates other blocks meanwhile, and the blocks at the border start when the messages have arrived. No task
+ * ever waits. Usage: mpirun -n N omp_halo (any N, no arguments; any OMP_NUM_THREADS). Compile with -fopenmp and link
+ * thence: on MPICH and Intel MPI the library's thread needs it, elsewhere thence-core does too. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -36,11 +36,11 @@ static void update_block(const unsigned *from, unsigned *to, int b) {
         to[i] = next_value(from[i - 1], from[i], from[i + 1]);
 }
 
-/* Create all tasks of all steps; their dependences order them. dep[g][0] and dep[g][blocks + 1] stand for the halo
- * cells. */
+/* Create all tasks of all steps; their dependences order them. dep[g][0] and dep[g][blocks + 1] represent the
+ * halo cells. */
 static void create_tasks(int rank, int size, MPI_Request cr) {
     static char dep[2][blocks + 2];
-    (void)dep; /* GCC does not count a depend clause as a use */
+    (void)dep; /* GCC would warn that it is unused, since it ignores depend clauses */
     for (int step = 0; step < steps; ++step) {
         int g = step % 2, h = 1 - g;
         omp_event_handle_t done = (omp_event_handle_t)0;
@@ -62,7 +62,7 @@ static int count_wrong(int rank, int size) {
     unsigned *ring[2] = {malloc((size_t)total * sizeof(unsigned)), malloc((size_t)total * sizeof(unsigned))};
     if (ring[0] == NULL || ring[1] == NULL) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
-        exit(EXIT_FAILURE); /* MPI_Abort does not return, but does not say so */
+        exit(EXIT_FAILURE); /* MPI_Abort does not return, but the compiler does not know that */
     }
     for (int i = 0; i < total; ++i)
         ring[0][i] = first_value(i);
@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
 
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     if (level < MPI_THREAD_MULTIPLE) {
-        fprintf(stderr, "this MPI offers no MPI_THREAD_MULTIPLE\n");
+        fprintf(stderr, "this MPI does not provide MPI_THREAD_MULTIPLE\n");
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < local; ++i)
         cell[0][i + 1] = first_value(rank * local + i);
 
-    /* The library's own thread makes progress while all OpenMP threads wait. */
+    /* The helper thread of the library makes progress while all OpenMP threads wait. */
     thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr);
 #pragma omp parallel
 #pragma omp single

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Your own runtime in 30 lines: a small thread pool that knows nothing of MPI, and the adapter that couples it. The
-// program is a ring all-reduce of many lanes, as a chain of tasks that each start when their messages are in. Usage:
+// An adapter to your own runtime in 30 lines: a small thread pool that does not use MPI, and the adapter that couples
+// it to MPI. The program does many ring all-reductions (lanes). Each is a chain of tasks that start when their messages
+// have arrived. Usage:
 // mpirun -n N own_runtime (any N, no arguments). Link thence-core or thence. See docs/guide/your-own-runtime.md.
 #include <condition_variable>
 #include <cstdlib>
@@ -14,7 +15,7 @@
 
 #include <thence/thence.h>
 
-// ---- The runtime: tasks, workers, and a hook that idle workers call. Most runtimes have one: a polling service. ----
+// ---- The runtime: tasks, workers, and a function that idle workers call. Most runtimes have such a hook. ----
 class pool {
 public:
     pool(int workers, std::function<void()> idle) : idle_(std::move(idle)) {
@@ -60,33 +61,33 @@ private:
 };
 
 // [adapter]
-// ---- The adapter. Everything that MPI and the pool have to know of each other is here. ----
-struct after { // what to do once the operations are complete; lives until then
+// ---- The adapter: all code that couples MPI and the pool. ----
+struct after { // the task to run after the operations; it exists until the callback has run
     pool &where;
     std::function<void(int error)> task;
 };
 
-int submit_task(int error, MPI_Status *, void *data) { // the callback: hands over to the runtime, and no more
+int submit_task(int error, MPI_Status *, void *data) { // the callback: only submits the task to the pool
     const std::unique_ptr<after> self(static_cast<after *>(data));
     self->where.submit([task = std::move(self->task), error] { task(error); });
     return MPI_SUCCESS;
 }
 
-// Run `task(error)` on the pool once all requests are complete. Returns an MPI error if nothing was attached.
+// Runs `task(error)` on the pool once all requests are complete. Returns an MPI error if nothing was attached.
 int submit_after(pool &where, std::vector<MPI_Request> &requests, MPI_Request cr, std::function<void(int error)> task) {
     auto data = std::make_unique<after>(after{where, std::move(task)});
     int complete = 0;
     const int rc = thence_attach(static_cast<int>(requests.size()), requests.data(), submit_task, data.get(),
                                  THENCE_INVOKE_FAILED, MPI_STATUSES_IGNORE, cr, &complete);
     if (complete)
-        submit_task(rc, MPI_STATUSES_IGNORE, data.release()); // rc is the error of a failed operation
+        submit_task(rc, MPI_STATUSES_IGNORE, data.release()); // rc is the error of the first failed operation
     else if (rc == MPI_SUCCESS)
-        (void)data.release(); // the callback owns it
+        (void)data.release(); // now the callback owns it
     return complete ? MPI_SUCCESS : rc;
 }
 // [adapter]
 
-// ---- The program. ----
+// ---- The program ----
 struct lane {
     int number, rank, size;
     int hop = 0;

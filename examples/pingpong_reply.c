@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Ping-pong in which the continuation itself replies: neither side waits for a message, both only wait for the end.
- * Usage: mpirun -n N pingpong_reply (N >= 2; ranks pair up, an odd one is left out). Link thence-core or thence. */
+ * Ping-pong in which the continuation sends the reply. No rank waits for a single message; both wait for the last one.
+ * Usage: mpirun -n N pingpong_reply (N >= 2; ranks form pairs; the last rank of an odd number does nothing). Link
+ * thence-core or thence. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,19 +18,19 @@ typedef struct player {
 
 static int reply(int error, MPI_Status *statuses, void *data);
 
-/* Send `value` (0: only listen) and expect the next one; after the last value only send. */
+/* Send `value` unless it is 0, and post the next receive unless `value` is the last one. */
 static void play(player *p, int value) {
-    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; /* a null request counts as complete */
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; /* a null request is complete */
     p->sent = value;
     if (value > 0)
         MPI_Isend(&p->sent, 1, MPI_INT, p->peer, 0, MPI_COMM_WORLD, &requests[0]);
     if (value < 2 * rounds)
         MPI_Irecv(&p->received, 1, MPI_INT, p->peer, 0, MPI_COMM_WORLD, &requests[1]);
-    /* The CR has THENCE_CR_ENQUEUE_COMPLETE: the callback runs in any case, so there is no flag to look at. */
+    /* The CR has THENCE_CR_ENQUEUE_COMPLETE, so the callback always runs, and no flag is needed. */
     thence_attach(2, requests, reply, p, 0, MPI_STATUSES_IGNORE, p->cr, NULL);
 }
 
-/* The message is out and the answer is in. */
+/* Runs when the send and the receive are complete. */
 static int reply(int error, MPI_Status *statuses, void *data) {
     player *p = data;
     (void)statuses;
@@ -54,7 +55,7 @@ int main(int argc, char **argv) {
     if (p.peer < size) {
         thence_cr_create(THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL, &p.cr);
         double start = MPI_Wtime();
-        play(&p, rank % 2 == 0 ? 1 : 0); /* even ranks serve, odd ranks only listen */
+        play(&p, rank % 2 == 0 ? 1 : 0); /* even ranks send first, odd ranks receive first */
         thence_wait(&p.cr, MPI_STATUS_IGNORE);
         double seconds = MPI_Wtime() - start;
         thence_free(&p.cr);
@@ -62,7 +63,7 @@ int main(int argc, char **argv) {
         if (!ok)
             fprintf(stderr, "rank %d: %d of %d replies, %d errors\n", rank, p.replies, rounds, p.errors);
         else if (rank == 0)
-            printf("%d rounds, %.2f us each way\n", rounds, seconds / rounds / 2 * 1e6);
+            printf("%d rounds, %.2f us per message\n", rounds, seconds / rounds / 2 * 1e6);
     }
     MPI_Finalize();
     return ok ? EXIT_SUCCESS : EXIT_FAILURE;

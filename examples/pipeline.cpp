@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pipeline over the processes with back-pressure: each stage works on a few items at a time, and hands one on only
-// when the next stage has taken it (a synchronous send), so a fast producer waits for a slow consumer instead of
-// filling its memory.
+// A pipeline over the processes with back-pressure. Each stage holds a few items at a time. It sends an item with a
+// synchronous send, which completes when the next stage has received it. So a fast producer waits for a slow consumer
+// and does not fill its memory.
 #include <thence/mpi.hpp>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace ex = thence::ex;
 namespace {
 
 constexpr int items = 200;
-constexpr int lanes = 4; // items that a stage holds at most
+constexpr int lanes = 4; // the largest number of items that a stage holds
 constexpr std::size_t length = 256;
 
 struct stage {
@@ -26,7 +26,7 @@ struct stage {
     int most_held = 0;
     long sum = 0;
 
-    // One lane: every lanes-th item.
+    // One lane processes every lanes-th item.
     ex::task<> lane(int first) {
         for (int item = first; item < items; item += lanes) {
             std::vector<int> block(length, item);

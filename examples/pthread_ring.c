@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* POSIX threads in C: several threads per rank each send a token round the ring and sleep while it is away. The
- * library's own thread makes progress and wakes them.
+/* POSIX threads in C: several threads per rank each send a token round the ring, and sleep until it comes back. The
+ * helper thread of the library makes progress and wakes them.
  * Usage: mpirun -n N pthread_ring (any N, no arguments). Link thence: on MPICH and Intel MPI its thread needs
  * it, elsewhere thence-core does too. */
 #include <stdio.h>
@@ -14,10 +14,10 @@ typedef struct lane {
     int number;
     int rank, size;
     MPI_Request cr;
-    int right; /* whether the token came back as it should */
+    int right; /* true if the token came back with the right value */
 } lane;
 
-/* Every rank adds its number to the token; after a lap rank 0 sees the sum. */
+/* Every rank adds its number to the token. After each lap rank 0 checks the sum. */
 static void *run_lane(void *data) {
     lane *self = data;
     const int left = (self->rank + self->size - 1) % self->size;
@@ -55,7 +55,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (level < MPI_THREAD_MULTIPLE) {
-        fputs("this MPI offers no MPI_THREAD_MULTIPLE\n", stderr);
+        fputs("this MPI does not provide MPI_THREAD_MULTIPLE\n", stderr);
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause
- * Quickstart: each rank sends its rank to the right; when the message from the left arrives, a callback runs.
+ * Quickstart: each rank sends its number to the right. When the message from the left has arrived, a callback runs.
  * Usage: mpirun -n N quickstart (any N, no arguments). Link thence-core or thence. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ static int arrived(int error, MPI_Status *statuses, void *data) {
 int main(int argc, char **argv) {
     int rank, size, flag;
     MPI_Request cr, requests[2];
-    MPI_Status statuses[2]; /* stay valid until the callback has run: thence_wait() below makes sure */
+    MPI_Status statuses[2]; /* must stay valid until the callback has run; thence_wait() below ensures that */
     message m = {-1, 0, 0};
 
     MPI_Init(&argc, &argv);
@@ -33,17 +33,17 @@ int main(int argc, char **argv) {
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     m.expected = (rank + size - 1) % size;
 
-    /* 1. A continuation request keeps track of continuations. */
+    /* 1. Create a continuation request (CR), with which continuations are registered. */
     thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
 
-    /* 2. Start operations as ever, and attach one continuation to both. They belong to the library now. */
+    /* 2. Start operations as usual, and attach one continuation to both. From then on the library owns the requests. */
     MPI_Irecv(&m.value, 1, MPI_INT, m.expected, 0, MPI_COMM_WORLD, &requests[0]);
     MPI_Isend(&rank, 1, MPI_INT, (rank + 1) % size, 0, MPI_COMM_WORLD, &requests[1]);
     thence_attach(2, requests, arrived, &m, 0, statuses, cr, &flag);
-    if (flag) /* complete already: the callback does not run */
+    if (flag) /* both are complete already, so the callback will not run */
         arrived(MPI_SUCCESS, statuses, &m);
 
-    /* 3. Go on computing. Any MPI call of any thread may run the callback; waiting for the CR surely does. */
+    /* 3. Compute. The callback runs in an MPI call of any thread, at the latest in this wait for the CR. */
     thence_wait(&cr, MPI_STATUS_IGNORE);
 
     thence_free(&cr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A server that answers requests until nobody needs it any more. It always waits for the next request; when all clients
-// are done, that pending receive is cancelled, and the server's coroutine ends where it waits. Now and then it gives no
-// answer: a client waits only so long for a reply, and then goes on without it.
+// A server that answers requests until all clients have finished. Its coroutine always waits for the next request. When
+// the clients are done, this pending receive is cancelled, which ends the coroutine. The server leaves some requests
+// without a reply; a client waits for a reply until a deadline and then continues without it.
 #include <thence/mpi.hpp>
 #include <thence/timeout.hpp>
 
@@ -16,9 +16,9 @@ namespace {
 
 constexpr int request_tag = 1;
 constexpr int requests = 50;
-constexpr int every = 20; // of which so many stay without an answer
+constexpr int every = 20; // of `every` requests one gets no reply
 
-// A reply carries the number of its request as its tag, so one that comes too late is not taken for another.
+// The tag of a reply is the number of its request, so a late reply is not taken for another one.
 constexpr int reply_tag(int i) {
     return 100 + i;
 }
@@ -48,12 +48,12 @@ struct outcome {
 ex::task<> ask(const thence::communicator &comm, outcome &result) {
     for (int i = 0; i < requests; ++i) {
         const request asked{1000L * comm.rank() + i, i, i % every != every - 1};
-        // For a reply that is sure to come the patience is what a broken network takes, not what a slow one does.
-        const auto patience = asked.wants_answer ? 60000ms : 10ms;
+        // The deadline of a reply that will come is so long that only a broken network exceeds it.
+        const auto limit = asked.wants_answer ? 60000ms : 10ms;
         long reply = 0;
         try {
             co_await ex::when_all(comm.send(asked, 0, request_tag),
-                                  comm.recv(reply, 0, reply_tag(i)) | thence::timeout(patience));
+                                  comm.recv(reply, 0, reply_tag(i)) | thence::timeout(limit));
             result.wrong += reply == asked.number * asked.number ? 0 : 1;
         } catch (const thence::timed_out &) {
             result.unanswered += 1;
@@ -61,7 +61,7 @@ ex::task<> ask(const thence::communicator &comm, outcome &result) {
     }
 }
 
-// Rank 0 asks itself too. Its server is stopped when the barrier says that everyone has all replies.
+// Rank 0 is a client, too. Its server is stopped after the barrier, when all clients have their replies.
 ex::task<> clients(const thence::communicator &comm, outcome &result) {
     co_await ask(comm, result);
     co_await comm.barrier();

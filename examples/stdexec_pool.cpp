@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI operations among the senders of NVIDIA's stdexec: blocks of numbers go round a ring, and a thread pool of stdexec
-// works on each block while the next one is under way. No thread of the pool calls MPI; the main thread, which waits,
-// makes progress.
+// MPI operations together with senders of NVIDIA's stdexec: blocks of numbers go round a ring, and a thread pool of
+// stdexec works on each block while the next one is in flight. The threads of the pool do not call MPI. The main thread
+// waits and makes progress.
 #include <thence/mpi.hpp>
 
 #include <exec/static_thread_pool.hpp>
@@ -23,16 +23,16 @@ struct ring {
     int left, right;
 };
 
-// Raw calls: their arguments come from just(), as for any other function.
+// Plain MPI calls, whose arguments come from just().
 auto exchange(const ring &where, std::vector<double> &out, std::vector<double> &in) {
     return ex::when_all(ex::just(out.data(), elements, MPI_DOUBLE, where.right, 0, where.comm) |
                             thence::transform_mpi(MPI_Isend, thence::uncancellable),
                         ex::just(in.data(), elements, MPI_DOUBLE, where.left, 0, where.comm) |
                             thence::transform_mpi(MPI_Irecv)) |
-           ex::then([](auto &&...) noexcept {}); // the arguments are of no use any more
+           ex::then([](auto &&...) noexcept {}); // the arguments are not needed any more
 }
 
-// On the pool, in four parts at once.
+// Runs on the pool, in four parallel parts.
 auto sum(auto pool, const std::vector<double> &block) {
     const auto part = [&block, pool](std::ptrdiff_t i) {
         return ex::schedule(pool) | ex::then([&block, i] {
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
         }
         double largest = total;
         thence::sync_wait(world.allreduce(largest, thence::maximum()) | ex::continues_on(pool) | ex::then([&] {
-                              largest *= 2; // what comes after an operation may run on the pool too
+                              largest *= 2; // work after an operation may run on the pool, too
                           }));
         ok = total == elements * (size * (size + 1) / 2.0) && largest == 2 * total;
         if (world.rank() == 0 || !ok)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A dynamic task farm: rank 0 gives each worker the next task as soon as it returns a result. One coroutine per worker,
-// in a scope that waits for all of them; rank 0 works too, between the messages.
+// A dynamic task farm: rank 0 sends each worker the next task as soon as it returns a result. There is one coroutine
+// per worker, in a scope that waits for all of them. Rank 0 works, too, between the messages.
 #include <thence/mpi.hpp>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ constexpr int result_tag = 2;
 constexpr long limit = 60000;
 constexpr long step = 500;
 
-// Numbers to look at; the later ones take longer. An empty one ends the worker.
+// A range of numbers to test; larger numbers take longer. An empty range ends the worker.
 struct job {
     long first, last;
 };

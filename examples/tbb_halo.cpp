@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// oneTBB: the ring of cells of omp_halo.c as a task group. The inner cells are updated while the halo is on its way,
-// the border when it is in; one task suspends itself in the middle for a collective, and its worker goes on. Usage:
-// mpirun -n N tbb_halo (any N, no arguments). Link TBB::tbb.
+// oneTBB: the ring of cells of omp_halo.c as a task group. The inner cells are updated while the halo messages are in
+// flight, the border cells after they have arrived. One task suspends for a collective, and its worker runs others.
+// Usage: mpirun -n N tbb_halo (any N, no arguments). Link TBB::tbb.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -45,7 +45,7 @@ void step(cells &from, cells &to, int rank, int size, thence::onetbb::task_group
         update(from, to, 1, 1);
         update(from, to, local, local);
     });
-    group.run_after(sends, [] {}); // wait() waits for the sends too
+    group.run_after(sends, [] {}); // so that wait() waits for the sends, too
     for (int b = 0; b < blocks; ++b)
         group.run(
             [&, b] { update(from, to, std::max(2, 1 + b * block_size), std::min(local - 1, (b + 1) * block_size)); });
@@ -96,7 +96,7 @@ int main(int argc, char **argv) {
             MPI_Request request;
             mine = sum(u, 1, local);
             MPI_Iallreduce(&mine, &all, 1, MPI_UNSIGNED, MPI_SUM, MPI_COMM_WORLD, &request);
-            group.suspend(request); // the task waits here, its worker does not
+            group.suspend(request); // the task waits here; its worker runs other tasks
         });
         group.run([&] { expected = expected_sum(size); });
         group.wait();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads: several threads per rank each send a token round the ring and sleep while it is away. Of the threads of a
-// rank that wait, one polls MPI for all; the program itself makes no progress call.
+// Threads: several threads per rank each send a token round the ring, and sleep until it comes back. One of the waiting
+// threads of a rank polls MPI for all of them; the program makes no progress call.
 // Usage: mpirun -n N threads_ring (any N, no arguments). Link thence-core or thence.
 #include <array>
 #include <atomic>
@@ -16,7 +16,7 @@ namespace {
 constexpr int threads_per_rank = 3;
 constexpr int laps = 20;
 
-// Every rank adds its number to the token of lane `lane`; after a lap rank 0 sees the sum.
+// Every rank adds its number to the token of lane `lane`. After each lap rank 0 checks the sum.
 bool run_lane(int lane, int rank, int size, MPI_Request cr) {
     const int left = (rank + size - 1) % size;
     const int right = (rank + 1) % size;
@@ -52,7 +52,7 @@ int main(int argc, char **argv) {
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     if (level < MPI_THREAD_MULTIPLE) {
-        std::cerr << "this MPI offers no MPI_THREAD_MULTIPLE\n";
+        std::cerr << "this MPI does not provide MPI_THREAD_MULTIPLE\n";
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     std::atomic<int> right_lanes = 0;
