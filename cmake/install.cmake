@@ -3,11 +3,11 @@
 # pages, and the programs that a user gets.
 include(CMakePackageConfigHelpers)
 
-foreach(lib IN ITEMS thence_core thence)
+foreach(lib IN ITEMS thence_core thence thence_senders)
   # Installed libraries find each other beside themselves, and MPI where it was at build time.
   set_target_properties(${lib} PROPERTIES INSTALL_RPATH "$ORIGIN" INSTALL_RPATH_USE_LINK_PATH ON)
 endforeach()
-install(TARGETS thence_core thence EXPORT thenceTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+install(TARGETS thence_core thence thence_senders EXPORT thenceTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
         INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY include/thence DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 

@@ -131,8 +131,8 @@ public:
         if (after_ <= 0) {
             parties_.store(2, order::relaxed);
             ask(deadline);
-        } else if (after_ != timer_queue::never) {
-            timers.set(*this, timer_queue::now() + after_);
+        } else if (after_ != never) {
+            libthence_senders::set_timer(*this, now() + after_);
         }
         listening_.start(ex::get_stop_token(ex::get_env(receiver_)), this);
         ex::start(operation_);
@@ -152,8 +152,8 @@ private:
             complete_with_kept();
     }
     template <class Tag, class... As> void ended(Tag tag, As &&...as) noexcept {
-        if (after_ > 0 && after_ != timer_queue::never)
-            timers.cancel(*this);
+        if (after_ > 0 && after_ != never)
+            libthence_senders::cancel_timer(*this);
         listening_.end();
         if (parties_.load(order::acquire) == 1) {
             complete(tag, static_cast<As &&>(as)...);
@@ -257,7 +257,7 @@ struct timeout_closure : ex::sender_adaptor_closure<timeout_closure> {
 template <class Rep, class Period> timer_time timer_duration(std::chrono::duration<Rep, Period> given) noexcept {
     const double seconds = std::chrono::duration<double>(given).count();
     if (!(seconds < 1e9))
-        return timer_queue::never;
+        return never;
     return seconds <= 0 ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
 }
 

@@ -18,10 +18,10 @@ namespace thence {
 
 /** @brief Asks everything to stop that has a thence::timeout() whose time is over, on this thread.
  *  @return whether there was any.
- *  @note Threads: any that may call MPI, any number at once. Cost: one load where no timer is set, else one look at
- *        the clock. Call it in turn with thence_progress(). */
+ *  @note Threads: any that may call MPI, any number at once. Cost: a call and a load where no timer is set, else one
+ *        look at the clock. Call it in turn with thence_progress(). */
 inline bool run_timers() noexcept {
-    return detail::timers.run();
+    return libthence_senders::run_timers();
 }
 
 } // namespace thence

@@ -61,7 +61,7 @@ pkg_config)
     ;;
 esac
 programs="interposed through_library core_only"
-[ "$way" = cmake ] && programs="$programs from_cxx"
+[ "$way" = cmake ] && programs="$programs from_cxx senders"
 for program in $programs; do
     timeout 60 "$MPIEXEC" -n 2 "$work/build/$program"
 done

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "library.hpp"
+#include "senders/requests.hpp"
 
 #include <thence/transform_mpi.hpp>
 
@@ -25,7 +26,7 @@ class senders : public on_fake {
 protected:
     void SetUp() override { world.handler = MPI_ERRORS_RETURN; }
     void TearDown() override {
-        thence::detail::sender_requests.release(); // as MPI_Finalize does
+        thence::libthence_senders::release_requests(); // as MPI_Finalize does
     }
 };
 

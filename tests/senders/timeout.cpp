@@ -3,6 +3,8 @@
 // stopped because of the deadline, stopped if somebody else asked first.
 #include "support.hpp"
 
+#include "senders/timer_heap.hpp"
+
 #include <thence/timeout.hpp>
 
 #include <algorithm>
@@ -24,7 +26,7 @@ protected:
     ticket t;
 
     void TearDown() override {
-        EXPECT_EQ(thence::detail::timers.run(), false);
+        EXPECT_EQ(thence::run_timers(), false);
         senders::TearDown();
     }
 };
@@ -285,7 +287,7 @@ TEST_P(timeouts, many_deadlines_run_in_order) {
     };
     std::mt19937 random(5);
     for (int round = 0; round < 50; ++round) {
-        thence::detail::timer_queue queue;
+        thence::detail::timer_heap queue;
         std::vector<int> ran;
         std::vector<int> expected;
         std::vector<entry> entries(100);

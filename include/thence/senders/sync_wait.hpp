@@ -86,7 +86,7 @@ public:
             }
             long ran = 0;
             check(thence_progress_some(&ran), "make progress");
-            if (detail::timers.run() || ran > 0) {
+            if (libthence_senders::run_timers() || ran > 0) {
                 pauses.reset();
                 continue;
             }

@@ -46,7 +46,7 @@ public:
         bool timers_ran = false;
         {
             const completing_scope inside; // what a deadline completes must not wait here, as in a callback
-            timers_ran = timers.run();
+            timers_ran = libthence_senders::run_timers();
         }
         if (on_cr_.load(std::memory_order_relaxed) == 0)
             thence_progress_some(&ran);

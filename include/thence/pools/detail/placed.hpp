@@ -57,11 +57,11 @@ public:
         run = [](pool_task *task) noexcept { static_cast<placed_part *>(task)->issue(); };
         state_->give(state_->polling(how_), *this, urgent());
     }
-    int prepare() noexcept { return how_.method != handler::mpix ? sender_requests.make() : MPI_SUCCESS; }
+    int prepare() noexcept { return how_.method != handler::mpix ? make_shared_requests() : MPI_SUCCESS; }
     /** Of what nobody can stop: it is registered there next. */
     MPI_Request continuation_request() noexcept {
         if (how_.method != handler::mpix) [[likely]]
-            return sender_requests.shared();
+            return shared_request();
         on_cr_ = true;
         state_->progress(how_).registered();
         return state_->progress(how_).cr();

@@ -108,7 +108,7 @@ private:
         const bool stuck = first || second || since == 0;
         pace_.looked(since, stuck);
         if (stuck) {
-            timers.run();
+            libthence_senders::run_timers();
             thence_progress();
         }
     }

@@ -71,9 +71,9 @@ inline void tell_slow(timer_time took, std::string_view function) noexcept {
 /** Runs `go`, after which nothing of the task may be left. @tparam What tells which task it was. */
 template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexcept {
     static std::atomic<timer_time> longest{0};
-    const timer_time started = timer_queue::now();
+    const timer_time started = now();
     go();
-    const timer_time took = timer_queue::now() - started;
+    const timer_time took = now() - started;
     timer_time told = longest.load(std::memory_order_relaxed);
     while (took >= limit && took >= 2 * told)
         if (longest.compare_exchange_weak(told, took, std::memory_order_relaxed))

@@ -72,8 +72,8 @@ private:
         return std::apply([&](auto &...values) { return call_for_requests<N>(sender_.fn, requests, values...); },
                           sender_.predecessor.values);
     }
-    static int prepare() noexcept { return sender_requests.make(); }
-    static MPI_Request continuation_request() noexcept { return sender_requests.shared(); }
+    static int prepare() noexcept { return make_shared_requests(); }
+    static MPI_Request continuation_request() noexcept { return shared_request(); }
     static void attaching() noexcept {}
     template <ending_place Place> void succeeded() noexcept {
         if constexpr (Place == ending_place::continuation)

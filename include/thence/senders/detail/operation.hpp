@@ -257,7 +257,7 @@ private:
         if constexpr (N > 1) {
             if (started_of(requests) != 0) {
                 lent_request *lent = nullptr;
-                if (!cancelling_.made() && sender_requests.lend(lent) == MPI_SUCCESS)
+                if (!cancelling_.made() && lend_request(lent) == MPI_SUCCESS)
                     cancelling_.make(lent);
                 if (!cancelling_.made()) {
                     wait_for(requests);
@@ -289,7 +289,7 @@ private:
         if (token.stop_requested())
             return end_stopped<ending_place::begin>(); // nothing is started
         lent_request *lent = nullptr;
-        if (const int code = sender_requests.lend(lent); code != MPI_SUCCESS)
+        if (const int code = lend_request(lent); code != MPI_SUCCESS)
             return refused(code);
         cancelling_.make(lent).stop.callback.emplace(token, on_stop{this});
         std::array<MPI_Request, N> requests;
@@ -370,7 +370,7 @@ private:
     void end_cancelling() noexcept {
         if constexpr (MayStop)
             cancelling_->stop.callback.reset(); // waits for one that runs on another thread
-        sender_requests.give_back(cancelling_->lent);
+        give_back_request(cancelling_->lent);
         cancelling_.destroy();
     }
 

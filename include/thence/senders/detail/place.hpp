@@ -20,9 +20,9 @@ template <bool InCompletion> struct here {
     template <class Operation> struct part {
         explicit part(const here &) noexcept {}
         static void begin(Operation &operation) noexcept { operation.begin_here(); }
-        static int prepare() noexcept { return sender_requests.make(); }
+        static int prepare() noexcept { return make_shared_requests(); }
         static MPI_Request continuation_request() noexcept {
-            return InCompletion ? sender_requests.shared_in_completion() : sender_requests.shared();
+            return InCompletion ? shared_request_in_completion() : shared_request();
         }
         static void attaching() noexcept {}
         static void succeeded(Operation &operation) noexcept { operation.send_values(); }

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The timers of the process.
+#include "senders/timer_heap.hpp"
+
+namespace thence::libthence_senders {
+
+namespace {
+
+constinit detail::timer_heap timers; // has no destructor to run: it can be used until the very end
+
+} // namespace
+
+void set_timer(detail::timer &added, detail::timer_time when) noexcept {
+    timers.set(added, when);
+}
+void cancel_timer(detail::timer &gone) noexcept {
+    timers.cancel(gone);
+}
+bool run_timers() noexcept {
+    return timers.run();
+}
+
+} // namespace thence::libthence_senders
