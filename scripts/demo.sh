@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# The demonstration: heat in all variants on two plates, checked bit by bit against the serial run, with figures.
+# The demonstration: runs heat in all variants on two plates, compares each field bit for bit with the serial run, and
+# draws figures.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -8,14 +9,13 @@ usage() {
     cat <<'EOF'
 usage: scripts/demo.sh BUILD_DIR OUT_DIR
 
-Runs BUILD_DIR/bin/heat serially and in every variant it was built with, on the plates in apps/heat/configs. Leaves in
-OUT_DIR, in place of what an earlier run left there (*.png, *.json, *.npy, *.log, report.txt), the figures (*.png), the
-table (report.txt) and what the runs wrote. Exit status 1 if a run fails, 3 if any field
-differs from the serial one.
+Runs BUILD_DIR/bin/heat serially and in every variant that it has, on the plates in apps/heat/configs. Writes to OUT_DIR
+the figures (*.png), the table (report.txt) and the files of the runs. Deletes the files of an earlier run there first
+(*.png, *.json, *.npy, *.log, report.txt). Exit status: 1 if a run fails, 3 if a field differs from the serial one.
 
 THENCE_DEMO_SCALE   percentage of the configured iterations [100]
 MPIEXEC             the MPI launcher [the one BUILD_DIR was configured with]
-PYTHON              a Python with numpy and matplotlib [python3 or /usr/bin/python3, the first that has them]
+PYTHON              a Python with numpy and matplotlib [the first of python3 and /usr/bin/python3 that has them]
 EOF
 }
 case ${1-} in --help | -h) usage; exit 0 ;; esac
@@ -34,11 +34,11 @@ mkdir -p "$2"
 out=$(cd "$2" && pwd)
 rm -f "$out"/*.json "$out"/*.npy "$out"/*.log "$out"/*.png "$out/report.txt"
 
-# Running as root, more ranks than cores, no binding: the same settings as for the tests.
+# The environment of the tests: it allows to run as root and with more ranks than cores, and switches binding off.
 while IFS='=' read -r name value; do export "$name=$value"; done < <(grep '^[A-Z]' "$root/cmake/test_environment.txt")
 
-# On a machine that others use too, a thread that spins while it waits takes the core from the one it waits for. So
-# waiting threads yield early, in MPI and in OpenMP alike; your own settings win.
+# If other programs use the machine, a thread that spins while it waits may occupy the core that another thread needs.
+# So waiting threads yield early, in MPI and in OpenMP. Variables that are set already are not changed.
 export OMPI_MCA_mpi_yield_when_idle=${OMPI_MCA_mpi_yield_when_idle:-1} GOMP_SPINCOUNT=${GOMP_SPINCOUNT:-1000}
 
 python=
@@ -52,7 +52,7 @@ if [ -z "$python" ]; then
 fi
 plot() { "$python" "$root/apps/heat/plot.py" "$@"; }
 
-# Two ranks share the cores, or one has them all; four ranks of MPI only, whatever the machine.
+# Two ranks share the cores, or one rank has all of them. MPI only runs with four ranks on every machine.
 cores=$(nproc)
 threads=$((cores / 2))
 if [ "$threads" -lt 1 ]; then threads=1; fi
@@ -69,7 +69,7 @@ plates=(sources picture)
 
 total=$((${#plates[@]} * ${#runs[@]}))
 done_runs=0
-bar() { # what is running
+bar() { # bar TEXT: shows the progress and what is running
     local width=30 filled
     filled=$((width * done_runs / total))
     if [ -t 2 ]; then
@@ -107,7 +107,7 @@ for plate in "${plates[@]}"; do
         echo "demo: $name ended with status $status; the end of $out/$name.log:" >&2
         tail -n 15 "$out/$name.log" >&2
         failed=1
-        # A run that ended with a report takes part in the table, where its field shows as different.
+        # If the run wrote a report, the table shows that its field differs.
         if [ "$variant" = serial ]; then exit 1; fi
     done
 done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Layout (clang-format), static checks (clang-tidy) and the checks of tests/lint. Runs all, then fails if any did.
+# Format (clang-format), static checks (clang-tidy) and the checks of tests/lint. Runs all parts and fails if one fails.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 jobs=${JOBS:-$(nproc)}
@@ -9,9 +9,9 @@ usage() {
     cat <<'EOF'
 usage: scripts/lint.sh [format] [tidy] [checks]
 
-  format   every C and C++ source is laid out as .clang-format says; scripts/lint.sh --fix format lays it out
+  format   checks the format of all C and C++ sources with clang-format; scripts/lint.sh --fix format corrects it
   tidy     clang-tidy over the compiled sources, with the checks of .clang-tidy
-  checks   the checks of tests/lint: include directions, public headers alone, licence lines, lengths, documentation
+  checks   the checks of tests/lint: layers, each public header compiled alone, licence lines, lengths, documentation
 EOF
 }
 
@@ -37,10 +37,10 @@ run_format() {
     fi
 }
 
-# clang-tidy's driver wants the compilation database of a configured build; only GCC flags that Clang lacks are dropped.
-# GCC's own headers come last: omp.h is among them, and not every Clang brings one. Its attribute with arguments is news
-# to Clang.
-# Before 19 it does not compile the senders, and later ones have more checks than were looked at.
+# clang-tidy needs the compilation database of a configured build. Unknown GCC flags are ignored. GCC's headers come
+# last in the include path, since omp.h is one of them and some Clang packages have none; its attribute `malloc` with
+# arguments is replaced, since Clang does not know it. clang-tidy before 19 does not compile the senders; newer ones
+# have more checks.
 tidy_command() {
     for command in clang-tidy-{19,20,21,22} clang-tidy; do
         command -v "$command" && return

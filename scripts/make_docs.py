@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Man pages, API reference and site from the public headers and docs/."""
+"""Makes man pages, API reference and site from the public headers and docs/."""
 
 import argparse
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def version():
-    """From the macros of the header, the one place that has it beside CMake's."""
+    """The version, read from the macros of thence/thence.h."""
     text = (ROOT / "include/thence/thence.h").read_text()
     return ".".join(text.split(f"THENCE_VERSION_{part} ")[1].split()[0] for part in ("MAJOR", "MINOR", "PATCH"))
 
@@ -34,7 +34,7 @@ def write_man(headers, output):
 
 
 def settings_faults():
-    """The table of settings has what the sources read from the environment, and nothing else."""
+    """Yields variables that the sources read but the table of settings lacks, and the other way round."""
     read = {match for folder in ("src", "include") for path in (ROOT / folder).rglob("*.?pp")
             for match in re.findall(r'"(THENCE_[A-Z_]+)"', path.read_text())}
     table = (ROOT / "docs/guide/settings.md").read_text().split("\n## ")[0]
@@ -44,7 +44,7 @@ def settings_faults():
 
 
 def check(headers):
-    """Faults: public functions without a comment or page, pages that groff complains about, dead links."""
+    """Returns the faults: public functions without a comment or man page, warnings of groff, dead links."""
     faults = [f"{h.name}: {name} has no documentation comment" for h in headers for name in h.undocumented]
     faults += [f"{h.name}: no @file comment with a brief" for h in headers if not h.comment.brief]
     faults += site.dead_links(ROOT)
@@ -68,8 +68,8 @@ def check(headers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--output", help="write the man pages and the site below this folder")
-    parser.add_argument("--man", help="write the man pages alone below this folder")
-    parser.add_argument("--check", action="store_true", help="fail when a public function has no comment, or a link is dead")
+    parser.add_argument("--man", help="write only the man pages, below this folder")
+    parser.add_argument("--check", action="store_true", help="fail if a public function has no comment or a link is dead")
     options = parser.parse_args()
     if not (options.output or options.man or options.check):
         parser.error("nothing to do: give --output, --man or --check")

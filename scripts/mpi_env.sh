@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# One MPI of the test matrix: installs it, or prints how to build with it and run on it.
+# Installs one MPI of the test matrix, or prints the settings to build with it and to run programs on it.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 wheels=${THENCE_MPI_CACHE:-$root/build/mpi}
@@ -13,7 +13,7 @@ usage: scripts/mpi_env.sh --list
        scripts/mpi_env.sh NAME              print shell exports (MPICC, MPIEXEC, PATH, ...) to build and run by hand:
                                             eval "\$(scripts/mpi_env.sh impi)"; mpicc hello.c; mpiexec -n 4 ./a.out
 
-Wheels lie in \$THENCE_MPI_CACHE (now $wheels).
+Wheels are installed in \$THENCE_MPI_CACHE (now $wheels).
 EOF
 }
 rows() { grep -E '^[a-z0-9]+\|' "$root/cmake/mpis.txt" | sed "s|@WHEELS@|$wheels|g"; }
@@ -54,7 +54,7 @@ install)
     pip) install_wheel "${packages[@]:1}" ;;
     apt) die "$what: no $compiler; install it with: scripts/setup.sh test" ;;
     esac
-    [ -x "$compiler" ] || die "$what: installed, but there is no $compiler"
+    [ -x "$compiler" ] || die "$what: installed, but $compiler does not exist"
     ;;
 cmake)
     printf -- '-DTHENCE_MPI=%s\n' "$name"

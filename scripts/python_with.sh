@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
 # usage: scripts/python_with.sh MODULE...
-# Prints a Python 3 that has the modules: the one in PATH, else the system's, for which setup.sh installs them.
+# Prints the path of a Python 3 that has the modules: the one in PATH, or that of the system, for which setup.sh
+# installs them.
 set -euo pipefail
 imports=$(printf 'import %s\n' "$@")
 for python in python3 /usr/bin/python3; do

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the test suite on the MPIs of the matrix, and senders with other compilers and implementations of them too. Prints
-one sum as its last line: N passed, N failed, N skipped."""
+"""Runs the test suite on the MPIs of the matrix, and the tests of senders also with Clang and with stdexec. The last
+line of the output is the sum: N passed, N failed, N skipped."""
 
 import argparse
 import os
@@ -23,9 +23,9 @@ class Configuration:
     name: str  # a preset of CMakePresets.json
     mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
     what: str
-    labels: str  # ctest labels, any of which selects a test; empty: all tests
-    program: str = ""  # without it in PATH the configuration is skipped
-    folder: str = ""  # so it is without this variable of the environment, and of CMake, which names a folder
+    labels: str  # runs tests that have one of these ctest labels; empty: all tests
+    program: str = ""  # the configuration is skipped if this program is not in PATH
+    folder: str = ""  # ... or if this environment variable, which CMake gets, too, is not set
 
 
 MATRIX = [
@@ -68,7 +68,7 @@ def run(*command):
 
 
 def is_default(name):
-    """The MPI in PATH needs no second run under the name `openmpi` or `mpich` when it is that package."""
+    """True if `name` is the MPI in PATH, which the configuration `release` tests already."""
     if name not in ("openmpi", "mpich"):
         return False
     try:
@@ -80,7 +80,7 @@ def is_default(name):
 
 
 def install(mpi):
-    """Empty string when the MPI is there, else the reason why it is not."""
+    """Installs the MPI if it is missing. Returns an empty string, or the reason why that failed."""
     done = subprocess.run(["scripts/mpi_env.sh", "--install", mpi], cwd=ROOT, text=True, check=False,
                           stdin=subprocess.DEVNULL, capture_output=True)
     if done.stdout.strip():
@@ -91,10 +91,10 @@ def install(mpi):
 
 
 def count(report):
-    """Sum of one ctest run from the JUnit file that it wrote."""
+    """The counts of one ctest run, from its JUnit file."""
     result = Result()
     for case in ElementTree.parse(report).getroot().iter("testcase"):
-        skip = case.find("skipped")  # ctest writes one also for a program that is missing, with another message
+        skip = case.find("skipped")  # ctest writes this for a missing program, too, but with another message
         if case.get("status") == "run":
             result.passed += 1
         elif case.get("status") == "disabled" or (skip is not None and "SKIP_" in skip.get("message", "")):
@@ -107,11 +107,11 @@ def count(report):
 
 
 def missing(configuration):
-    """Empty string when there is what it needs besides an MPI, else what to do."""
+    """An empty string if all that the configuration needs besides an MPI exists, else what is missing."""
     if configuration.program and shutil.which(configuration.program) is None:
-        return f"not there: install {configuration.program}"
+        return f"missing: install {configuration.program}"
     if configuration.folder and configuration.folder not in os.environ:
-        return f"not there: set {configuration.folder}"
+        return f"missing: set {configuration.folder}"
     return ""
 
 
@@ -128,15 +128,15 @@ def test(configuration, labels, jobs):
     if configuration.folder:
         arguments.append(f"-D{configuration.folder}={os.environ[configuration.folder]}")
     if run("cmake", "--preset", configuration.name, *arguments):
-        return broken("does not configure")
+        return broken("the configuration failed")
     targets = [f"tests_{label}" for label in labels.split()] or ["all"]
     if run("cmake", "--build", str(build), "--parallel", str(jobs), "--target", *targets):
-        return broken("does not build")
+        return broken("the build failed")
     report = build / "junit.xml"
     report.unlink(missing_ok=True)
     select = ["-L", f"^({'|'.join(labels.split())})$"] if labels else []
     if configuration.mpi:
-        select += ["-LE", "^lint$"]  # the sources are the same for every MPI
+        select += ["-LE", "^lint$"]  # lint checks sources, which are the same for every MPI
     status = run("ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--parallel", str(jobs),
                  "--output-junit", str(report), *select)
     if not report.exists():
@@ -168,7 +168,7 @@ def main():
         if name not in known:
             parser.error(f"no configuration {name}; there are: {' '.join(known)}")
 
-    # In CI every MPI of the matrix must be there, unless whoever runs it says that the network may be missing.
+    # In CI a missing MPI is a failure, unless THENCE_MATRIX_OPTIONAL=1, which is for runs without a network.
     must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
     results = []
     for configuration in choose(options.names):

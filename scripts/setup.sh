@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# Installs what is missing for the given purposes, through apt, and says what and why. Does nothing, and asks for no
-# rights, when all of it is there.
+# Installs the missing packages for the given purposes through apt, and prints the reason for each. If nothing is
+# missing, it does nothing and needs no root rights.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -9,15 +9,15 @@ usage() {
     cat <<'EOF'
 usage: scripts/setup.sh [--check] [build] [demo] [test] [lint] [docs] [bench]
 
-Makes sure that the packages for the named purposes (default: build) are installed. Installs through apt, with sudo
-unless root. --check installs nothing: it lists what is missing and exits with 1 if a required package is.
+Installs the missing packages for the named purposes (default: build) through apt; with sudo if not run as root. --check
+installs nothing: it lists what is missing and exits with 1 if a required package is.
 EOF
 }
 
-# Each probe says whether the thing is there, however it was installed.
+# Probes. Each returns true if the thing exists, however it was installed.
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_package() { dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null | grep -qx installed; }
-has_header() { # where the compiler and CMake look
+has_header() { # searches where the compiler and CMake search
     local folder
     local -a folders prefixes
     IFS=: read -r -a folders <<<"${CPATH-}:${CPLUS_INCLUDE_PATH-}"
@@ -39,8 +39,8 @@ has_cmake() {
     has_command cmake && [ "$(printf '%s\n' 3.25 "$(cmake --version | sed -n '1s/[^0-9.]*//gp')" | sort -V | head -n 1)" = 3.25 ]
 }
 
-# purposes | probe | Debian packages | why. a/b: the first that apt knows. ?: optional: without it tests are skipped, or
-# the programs that need it are left out.
+# Columns: purpose | probe | Debian packages | reason. a/b: the first of them that apt knows. ?: optional; without it
+# some tests are skipped, or some programs are not built.
 table() {
     cat <<'EOF'
 build|has_command g++|g++|the library is C++20
@@ -120,20 +120,20 @@ if [ -n "$check_only" ]; then
     echo "setup: required packages are missing; this command installs them: make deps$for_these" >&2
     exit 1
 fi
-# Nothing stops for what can be done without; its tests say that they were skipped.
+# Fails only if a required package is missing. Tests that need an optional one report that they are skipped.
 give_up() {
     echo "setup: $1" >&2
     [ ${#required[@]} -gt 0 ] || exit 0
     exit 1
 }
 if ! has_command apt-get; then
-    give_up "this system has no apt-get; install what the list above names, then run the command again"
+    give_up "this system has no apt-get; install the things in the list above, then run the command again"
 fi
 
 sudo=
 if [ "$(id -u)" -ne 0 ]; then
     if ! has_command sudo; then
-        give_up "neither root nor sudo; as root: apt-get install ${missing[*]#\?}"
+        give_up "not run as root, and sudo is not installed; run as root: apt-get install ${missing[*]#\?}"
     fi
     sudo=sudo
 fi
@@ -141,8 +141,8 @@ apt() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get -o Dpkg::Use-Pty=0 -y "
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 candidate() { grep -q 'Candidate: [^(]' <<<"$(apt-cache policy "$1" 2>/dev/null)"; }
-# Sets `chosen` for the given entries. A package list that knows every package is new enough until an installation says
-# otherwise: fails if one is not known.
+# Sets `chosen` to the packages for the given entries. Fails if apt knows none for an entry: the package lists may be
+# old then. If it succeeds, they are taken to be new enough, unless the installation fails.
 choose() {
     local entry package unknown=0
     chosen=()
@@ -154,7 +154,7 @@ choose() {
             fi
         done
         unknown=1
-        case $entry in \?*) ;; *) chosen+=("$entry") ;; esac # apt-get says that there is none
+        case $entry in \?*) ;; *) chosen+=("$entry") ;; esac # so that apt-get reports it
     done
     return $unknown
 }
@@ -174,6 +174,6 @@ if ! choose "${missing[@]}" || ! install; then
             echo "setup: apt-get could not install: ${chosen[*]}" >&2
             exit 1
         }
-        echo "setup: apt-get could not install all of: ${missing[*]#\?}; what some tests need is not there" >&2
+        echo "setup: apt-get could not install all of: ${missing[*]#\?}; some tests will be skipped" >&2
     fi
 fi

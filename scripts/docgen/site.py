@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The site: the Markdown of docs/ and an API reference made from the headers, as plain HTML pages."""
+"""Makes the site: HTML pages of the Markdown in docs/ and of the API reference from the headers."""
 
 import re
 from pathlib import Path
@@ -19,7 +19,7 @@ LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
 
 
 def link_calls(text, anchors):
-    """calls() become links into the reference."""
+    """Turns calls() into links to the reference."""
     text = re.sub(r"(?<![:\w])::(?=\w)", "", text)
     return re.sub(r"(?<![\w`])(\w+)\(\)", lambda m: f"[`{m.group(1)}()`](#{anchors[m.group(1)]})"
                   if m.group(1) in anchors else f"`{m.group(1)}()`", text)
@@ -30,7 +30,7 @@ def anchor(header, item):
 
 
 def reference(headers):
-    """Markdown of the API reference."""
+    """The API reference as Markdown."""
     anchors = {}
     for header in headers:
         for item in header.functions():
@@ -67,7 +67,7 @@ def reference_item(header, item, anchors):
 
 
 def dead_links(root):
-    """Relative links of README.md and docs/ that lead nowhere."""
+    """Yields the relative links of README.md and docs/ whose target does not exist."""
     root = Path(root)
     for source in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
         text = re.sub(r"```.*?```", "", source.read_text(), flags=re.DOTALL)
@@ -76,11 +76,11 @@ def dead_links(root):
             if not target or "://" in target or target == "api.md" or target.endswith("/api.md"):
                 continue
             if not (source.parent / target).exists():
-                yield f"{source.relative_to(root)}: link to {match.group(2)}, which is not there"
+                yield f"{source.relative_to(root)}: link to {match.group(2)}, which does not exist"
 
 
 def write(root, headers, output):
-    """HTML of every page below `output`; returns how many."""
+    """Writes the HTML of every page below `output`; returns the number of pages."""
     import markdown  # Debian: python3-markdown
 
     docs = Path(root) / "docs"
