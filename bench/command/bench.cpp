@@ -85,7 +85,7 @@ measure::report run(const std::string &name, const bench_options &chosen) {
 // The output of `thence info --json` for the report; an empty object if it fails.
 nlohmann::json environment() {
     for (const char *to_bin : {THENCE_BIN_FROM_LIBEXEC, "../../bin"}) { // in an installed tree, in a build tree
-        const std::string command = folder() + "/" + to_bin + "/thence";
+        const std::string command = folder() + "/" + to_bin + "/" THENCE_COMMAND;
         if (std::filesystem::exists(command)) {
             const outcome result = run_program({command, "info", "--json"}, {}, std::chrono::seconds(60));
             return result.exit_code == 0 ? nlohmann::json::parse(result.output) : nlohmann::json::object();

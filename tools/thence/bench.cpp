@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 fs::path find_program() {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
     const fs::path installed = (here / THENCE_LIBEXEC_FROM_BIN / "thence-bench").lexically_normal();
-    const fs::path built = (here / "../libexec/thence/thence-bench").lexically_normal();
+    const fs::path built = (here / "../libexec" / THENCE_LIBEXEC_FOLDER / "thence-bench").lexically_normal();
     return !fs::exists(installed) && fs::exists(built) ? built : installed;
 }
 

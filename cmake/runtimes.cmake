@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The task runtimes that adapters adapt to: OpenMP, oneTBB and Boost.Fiber. Each is found once, here. Whoever needs one
+# asks whether its target is there: OpenMP::OpenMP_C, OpenMP::OpenMP_CXX, TBB::tbb, Boost::fiber.
+set(THENCE_OPENMP AUTO CACHE STRING "OpenMP adapter, thence::omp: AUTO (if OpenMP is found), ON or OFF")
+set(THENCE_TBB AUTO CACHE STRING "oneTBB adapter and pools, thence::tbb and thence::pools: AUTO, ON or OFF")
+set(THENCE_FIBER AUTO CACHE STRING "Boost.Fiber adapter, thence::fiber: AUTO, ON or OFF")
+set_property(CACHE THENCE_OPENMP THENCE_TBB THENCE_FIBER PROPERTY STRINGS AUTO ON OFF)
+set(THENCE_TBB_VERSION 2021.6)
+set(THENCE_BOOST_VERSION 1.71)
+
+# Targets of a project that has this one as a part must see them too.
+set(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL ON)
+macro(thence_find_runtime switch name) # name, further arguments of find_package...
+  if(NOT ${switch} STREQUAL AUTO AND ${switch})
+    find_package(${name} ${ARGN} REQUIRED)
+  elseif(${switch} STREQUAL AUTO)
+    find_package(${name} ${ARGN} QUIET)
+  endif()
+endmacro()
+thence_find_runtime(THENCE_OPENMP OpenMP COMPONENTS C CXX)
+thence_find_runtime(THENCE_TBB TBB ${THENCE_TBB_VERSION})
+thence_find_runtime(THENCE_FIBER Boost ${THENCE_BOOST_VERSION} CONFIG COMPONENTS fiber)
+unset(CMAKE_FIND_PACKAGE_TARGETS_GLOBAL)
