@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # How tests are declared, for tests/, apps/ and examples/ alike. All of it does nothing with THENCE_BUILD_TESTS=OFF.
 #
-#   thence_add_test(name [SOURCES a.cpp ...] [LABELS ...] [LIBRARIES ...] [TIMEOUT s] [ARGS ...])
-#     One process, GoogleTest with its own main, on the scripted fake MPI. Sees the library's inside. Label `fake` is added.
+#   thence_add_test(name [SOURCES a.cpp ...] [LABELS ...] [LIBRARIES ...] [TIMEOUT s])
+#     GoogleTest with its own main, on the scripted fake MPI. Sees the library's inside. Label `fake` is added. Each of
+#     its cases is one ctest, named suite.case, in a process of its own; TIMEOUT is that of a case.
 #
 #   thence_mpi_test(name RANKS 1 2 4 [SOURCES a.cpp ...] [PROGRAM target] [LABELS core ...] [LIBRARIES ...]
 #                   [TIMEOUT s] [ARGS ...])
@@ -26,6 +27,7 @@ if(THENCE_BUILD_TESTS)
   find_package(GTest)
   if(GTest_FOUND)
     enable_testing()
+    include(GoogleTest)
   else()
     message(STATUS "GoogleTest not found, so no tests are built (Debian: libgtest-dev)")
     set(THENCE_BUILD_TESTS OFF)
@@ -55,6 +57,23 @@ function(thence_test_properties test timeout)
                                           SKIP_RETURN_CODE 77 LABELS "${ARGN}")
 endfunction()
 
+# Each case of a GoogleTest program of one process as a test. ctest learns the cases from a file that the build of the
+# program writes, and their properties from another one: lists do not pass through gtest_discover_tests().
+function(thence_discover_tests program timeout)
+  if(NOT timeout)
+    set(timeout 60)
+  endif()
+  gtest_discover_tests(${program} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120 TEST_LIST ${program}_cases)
+  set(properties ${CMAKE_CURRENT_BINARY_DIR}/${program}_properties.cmake)
+  file(CONFIGURE OUTPUT ${properties} @ONLY CONTENT [=[
+if(@program@_cases)
+  set_tests_properties(${@program@_cases} PROPERTIES ENVIRONMENT [==[@THENCE_TEST_ENVIRONMENT@]==] TIMEOUT @timeout@
+                                                     LABELS [==[@ARGN@]==])
+endif()
+]=])
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties})
+endfunction()
+
 function(thence_test_program name sources)
   if(NOT sources)
     set(sources ${name}.cpp)
@@ -68,10 +87,9 @@ function(thence_add_test name)
   if(NOT THENCE_BUILD_TESTS)
     return()
   endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES;ARGS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LABELS;LIBRARIES")
   thence_test_program(${name} "${arg_SOURCES}" ${arg_LIBRARIES} thence_core_objects GTest::gtest GTest::gtest_main)
-  add_test(NAME ${name} COMMAND ${name} ${arg_ARGS})
-  thence_test_properties(${name} "${arg_TIMEOUT}" fake ${arg_LABELS})
+  thence_discover_tests(${name} "${arg_TIMEOUT}" fake ${arg_LABELS})
   thence_label_target(${name} fake ${arg_LABELS})
 endfunction()
 

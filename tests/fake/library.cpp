@@ -35,6 +35,12 @@ std::vector<variant> all_variants() {
     };
 }
 
+std::vector<variant> variants_where(bool (*holds)(const variant &)) {
+    std::vector<variant> found = all_variants();
+    std::erase_if(found, [&](const variant &v) { return !holds(v); });
+    return found;
+}
+
 std::string name_of(const ::testing::TestParamInfo<variant> &info) {
     return info.param.name;
 }

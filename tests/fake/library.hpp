@@ -23,11 +23,15 @@ struct variant {
     const char *engine;
     features offers;
     bool hook; // MPI's own calls run our continuations
+
+    // MPI calls us when it makes progress.
+    bool has_hook() const { return offers.opal_progress || offers.async_start; }
 };
 std::ostream &operator<<(std::ostream &out, const variant &v);
 
 // Every one that this MPI's types allow.
 std::vector<variant> all_variants();
+std::vector<variant> variants_where(bool (*holds)(const variant &));
 std::string name_of(const ::testing::TestParamInfo<variant> &info);
 
 // Sets the library up on a fake as `v` says, and at its end sees to it that nothing is left of either.
@@ -49,8 +53,13 @@ protected:
     library library_{GetParam()};
 };
 
+// Nothing before the comma: a test is named fixture.rule/variant.
 #define THENCE_RULES(fixture)                                                                                          \
-    INSTANTIATE_TEST_SUITE_P(on, fixture, ::testing::ValuesIn(::thence::fake::all_variants()), ::thence::fake::name_of)
+    INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::ValuesIn(::thence::fake::all_variants()), ::thence::fake::name_of)
+// The same where a rule speaks of some MPIs only: those for which `holds` is true.
+#define THENCE_RULES_WHERE(fixture, holds)                                                                             \
+    INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::ValuesIn(::thence::fake::variants_where(holds)),                    \
+                             ::thence::fake::name_of)
 
 // A continuation request for a scope.
 class cr {

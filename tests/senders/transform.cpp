@@ -262,10 +262,9 @@ TEST_P(transform, a_stop_of_the_predecessor_passes) {
     EXPECT_EQ(second.q, nullptr) << "nothing more was started";
 }
 
-TEST_P(transform, allocates_nothing) {
-    if (std::string(GetParam().engine) == "testsome") {
-        GTEST_SKIP() << "the fake's MPI_Testsome allocates by itself";
-    }
+class transform_without_testsome : public transform {}; // the fake's MPI_Testsome allocates by itself
+
+TEST_P(transform_without_testsome, allocates_nothing) {
     ticket t;
     const auto round = [&] {
         ending end;
@@ -331,5 +330,6 @@ static_assert(completes_with<with_status, unstoppable_env, ex::set_value_t(int, 
 static_assert(completes_with<left_alone, stoppable_env, ex::set_value_t(int), ex::set_error_t(std::exception_ptr)>());
 
 THENCE_RULES(transform);
+THENCE_RULES_WHERE(transform_without_testsome, [](const variant &v) { return v.engine != std::string("testsome"); });
 
 } // namespace
