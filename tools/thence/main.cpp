@@ -13,6 +13,7 @@ int main(int argc, char **argv) {
                "Exit status: 0 done, 2 wrong usage, 3 the command failed.");
     int status = command::done;
     command::add_info(app, status);
+    command::add_trace(app, status);
     command::add_bench(app, status);
     try {
         app.parse(argc, argv);

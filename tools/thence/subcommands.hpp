@@ -11,6 +11,7 @@ namespace command {
 enum exit_status { done = 0, wrong_usage = 2, failed = 3 };
 
 void add_info(CLI::App &app, int &status);
+void add_trace(CLI::App &app, int &status);
 void add_bench(CLI::App &app, int &status);
 
 } // namespace command
