@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What allocates: coroutine frames, split, start_detached, spawn, large senders in any_sender; nothing else does.
+// Heap allocations: only coroutine frames, split, start_detached, spawn, and large senders in any_sender allocate.
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -11,7 +11,7 @@ namespace {
 int allocations = 0;
 }
 
-// Not inlined: GCC would see malloc's memory freed by delete, and the reverse.
+// Not inlined, since GCC would warn that memory of malloc() is freed by delete, and vice versa.
 [[gnu::noinline]] void *operator new(std::size_t size) {
     ++allocations;
     if (void *room = std::malloc(size))
@@ -40,7 +40,7 @@ ex::task<int> parent() {
     co_return co_await leaf() + co_await leaf();
 }
 
-TEST(Allocations, algorithms_make_none) {
+TEST(Allocations, algorithms_do_not_allocate) {
     EXPECT_EQ(allocated_by([] {
                   ex::inplace_stop_source source;
                   auto work =
@@ -55,14 +55,15 @@ TEST(Allocations, algorithms_make_none) {
               0);
 }
 
-TEST(Allocations, a_coroutine_allocates_its_frame_alone_and_once) {
+TEST(Allocations, a_coroutine_allocates_only_its_frame) {
     EXPECT_EQ(allocated_by([] { ex::sync_wait(leaf()); }), 1);
-    constexpr bool kept = THENCE_EXEC_KEEPS_FRAMES != 0; // not where a sanitizer is to see them go
+    // False in sanitizer builds, so that the sanitizer sees each deallocation.
+    constexpr bool kept = THENCE_EXEC_KEEPS_FRAMES != 0;
     EXPECT_LE(allocated_by([] { ex::sync_wait(parent()); }), kept ? 2 : 3);
     EXPECT_EQ(allocated_by([] { ex::sync_wait(parent()); }), kept ? 0 : 3);
 }
 
-TEST(Allocations, any_sender_makes_none_for_what_fits) {
+TEST(Allocations, any_sender_does_not_allocate_for_small_senders) {
     using any = ex::any_sender<ex::set_value_t(int), ex::set_error_t(std::exception_ptr), ex::set_stopped_t()>;
     EXPECT_EQ(allocated_by([] {
                   any sender = ex::just(1) | ex::then([](int i) { return i; });
@@ -77,12 +78,12 @@ TEST(Allocations, any_sender_makes_none_for_what_fits) {
               2); // the sender and its operation
 }
 
-TEST(Allocations, what_outlives_its_caller_allocates_once) {
+TEST(Allocations, operations_that_outlive_their_caller_allocate_once) {
     EXPECT_EQ(allocated_by([] { ex::sync_wait(ex::split(ex::just(1))); }), 1);
-    // Pending, so that no compiler sees an object made and destroyed, which it may put on the stack.
+    // The sender stays pending, so that no compiler can elide the allocation.
     pending_list list;
     ex::start_detached(pending_sender{&list});
-    list.complete(); // the list has its own memory now
+    list.complete(); // now the list has allocated its memory
     EXPECT_EQ(allocated_by([&] { ex::start_detached(pending_sender{&list}); }), 1);
     list.complete();
     ex::counting_scope scope;
@@ -111,7 +112,7 @@ template <class T> struct own_allocator {
     }
     void deallocate(T *room, std::size_t) {
         --*balance;
-        std::free(room); // NOLINT(clang-analyzer-unix.Malloc): it is what allocate() gave
+        std::free(room); // NOLINT(clang-analyzer-unix.Malloc): it comes from allocate()
     }
     template <class U> bool operator==(const own_allocator<U> &other) const { return balance == other.balance; }
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// any_sender: a sender of any type behind its completion signatures.
+// any_sender: type erasure of a sender with given completion signatures.
 #include <array>
 
 #include "support.hpp"
@@ -24,15 +24,15 @@ any_int make(int kind) {
     }
 }
 
-TEST(AnySender, completes_as_the_sender_inside_does) {
+TEST(AnySender, completes_as_the_wrapped_sender) {
     EXPECT_EQ(std::get<0>(ex::sync_wait(make(0)).value()), 1);
-    EXPECT_EQ(std::get<0>(ex::sync_wait(make(1)).value()), 2); // too large to be inside
+    EXPECT_EQ(std::get<0>(ex::sync_wait(make(1)).value()), 2); // too large for the internal buffer
     EXPECT_FALSE(ex::sync_wait(make(2)).has_value());
     EXPECT_THROW(ex::sync_wait(make(3)), std::runtime_error);
 }
 
 #if defined(THENCE_EXECUTION_IS_THENCE)
-TEST(AnySender, an_empty_one_says_so) {
+TEST(AnySender, an_empty_one_throws) {
     any_int moved = make(0);
     const any_int taken = std::move(moved);
     EXPECT_THROW(ex::sync_wait(std::move(moved)), ex::empty_any_sender); // NOLINT(bugprone-use-after-move): the subject
@@ -51,7 +51,7 @@ TEST(AnySender, can_be_moved_and_assigned) {
     EXPECT_EQ(std::get<0>(ex::sync_wait(std::move(b)).value()), 1);
 }
 
-TEST(AnySender, destroys_what_is_inside) {
+TEST(AnySender, destroys_the_wrapped_sender) {
     {
         any_int kept = ex::just(counted()) | ex::then([](const counted &) noexcept { return 1; });
         any_int dropped = ex::just(std::array<counted, 100>()) | ex::then([](const auto &) noexcept { return 1; });
@@ -61,7 +61,7 @@ TEST(AnySender, destroys_what_is_inside) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(AnySender, passes_the_stop_token_on) {
+TEST(AnySender, forwards_the_stop_token) {
     ex::inplace_stop_source source;
     source.request_stop();
     any_int asks =
@@ -71,7 +71,7 @@ TEST(AnySender, passes_the_stop_token_on) {
 #if THENCE_EXECUTION_IS_THENCE
     EXPECT_EQ(seen, 1);
 #else
-    EXPECT_GE(seen, 0); // stdexec's has an environment only where it is declared with queries
+    EXPECT_GE(seen, 0); // in stdexec it has an environment only if it is declared with queries
 #endif
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Awaitables as senders, senders in coroutines of one's own [exec.awaitable], [exec.with.awaitable.senders]
+// Awaitables as senders, and senders in coroutines of the user [exec.awaitable], [exec.with.awaitable.senders]
 #include <coroutine>
 #include <optional>
 
@@ -65,7 +65,7 @@ TEST(Awaitable, sends_what_co_await_throws_as_an_error) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(Awaitable, can_say_that_it_was_stopped) {
+TEST(Awaitable, can_complete_as_stopped) {
     event e;
     record got;
     auto operation = ex::connect(event_ref{&e}, recording{&got});
@@ -121,7 +121,7 @@ TEST(WithAwaitableSenders, lets_a_coroutine_await_senders) {
     EXPECT_EQ(coroutine.handle.promise().result, 8);
 }
 
-TEST(WithAwaitableSenders, throws_errors_into_it) {
+TEST(WithAwaitableSenders, throws_errors_in_the_coroutine) {
     auto body = []() -> own_coroutine {
         co_await (ex::just() | ex::then([] { raise("x"); }));
         co_return 1;
@@ -130,7 +130,7 @@ TEST(WithAwaitableSenders, throws_errors_into_it) {
     EXPECT_EQ(coroutine.handle.promise().result, -1);
 }
 
-TEST(WithAwaitableSenders, tells_it_when_a_sender_was_stopped) {
+TEST(WithAwaitableSenders, calls_unhandled_stopped_when_a_sender_is_stopped) {
     auto body = []() -> own_coroutine {
         co_await ex::just_stopped();
         co_return 1;

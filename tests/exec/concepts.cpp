@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The concepts, and what is computed from completion signatures. Most of it holds when it compiles.
+// The concepts, and computations with completion signatures. Most checks are static assertions.
 #include <coroutine>
 #include <tuple>
 #include <variant>
@@ -53,7 +53,7 @@ static_assert(ex::sender_in<awaitable, ex::env<>>);
 static_assert(completes_with<with_function, ex::set_value_t(int), ex::set_stopped_t()>);
 static_assert(completes_with<awaitable, ex::set_value_t(int), throws, ex::set_stopped_t()>);
 
-// What depends on the environment is known only with it.
+// Completion signatures that depend on the environment need it.
 using asks = decltype(ex::read_env(answer_t()));
 static_assert(ex::sender<asks> && !ex::sender_in<asks, ex::env<>> && ex::sender_in<asks, with_answer>);
 using asks_then = decltype(ex::read_env(answer_t()) | ex::then([](int) noexcept {}));
@@ -76,7 +76,7 @@ static_assert(ex::operation_state<operation> && !ex::operation_state<int>);
 static_assert(!std::is_move_constructible_v<operation>);
 #endif
 
-// Types gathered from signatures.
+// Types computed from signatures.
 using several = with_function;
 static_assert(
     std::is_same_v<ex::value_types_of_t<several, ex::env<>, std::tuple, std::variant>, std::variant<std::tuple<int>>>);
@@ -84,7 +84,7 @@ static_assert(ex::sends_stopped<several, ex::env<>> && !ex::sends_stopped<with_n
 using failing = decltype(ex::just_error(std::string()));
 static_assert(std::is_same_v<ex::error_types_of_t<failing, ex::env<>, std::variant>, std::variant<std::string>>);
 
-// A composed sender is as movable and copyable as its parts.
+// A composed sender is movable or copyable if its children are.
 using copyable = decltype(ex::just(1) | ex::then([](int) noexcept {}));
 using movable = decltype(ex::just(move_only(1)) | ex::then([](move_only) noexcept {}));
 static_assert(ex::sender_to<copyable &, recording<>> && ex::sender_to<const copyable &, recording<>>);

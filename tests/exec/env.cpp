@@ -35,12 +35,12 @@ static_assert(ex::forwarding_query(ex::get_stop_token) && ex::forwarding_query(e
 static_assert(!answers<ex::env<>, color_t>);
 static_assert(answers<ex::prop<color_t, int>, color_t> && !answers<ex::prop<color_t, int>, secret_t>);
 
-TEST(Env, a_prop_has_one_answer) {
+TEST(Env, a_prop_answers_one_query) {
     const auto env = ex::prop{color, 3};
     EXPECT_EQ(color(env), 3);
 }
 
-TEST(Env, the_first_environment_that_knows_answers) {
+TEST(Env, the_first_environment_with_the_query_answers) {
     const auto env = ex::env{ex::prop{color, 1}, ex::prop{secret, 2}, ex::prop{color, 3}};
     EXPECT_EQ(color(env), 1);
     EXPECT_EQ(secret(env), 2);
@@ -68,7 +68,7 @@ TEST(ReadEnv, sends_the_answer) {
     EXPECT_EQ(got.values, 1);
 }
 
-TEST(WriteEnv, answers_and_leaves_the_rest_to_the_receiver) {
+TEST(WriteEnv, answers_its_query_and_forwards_others_to_the_receiver) {
     record got;
     int first = 0, second = 0;
     const auto outer = ex::env{ex::prop{color, 1}, ex::prop{shade, 2}};
@@ -88,7 +88,7 @@ TEST(WriteEnv, can_be_piped) {
     EXPECT_EQ(answer, 4);
 }
 
-TEST(Unstoppable, never_hears_of_a_stop_request) {
+TEST(Unstoppable, receives_no_stop_request) {
     ex::inplace_stop_source source;
     source.request_stop();
     auto asks = ex::read_env(ex::get_stop_token) | ex::then([](auto token) noexcept { return token.stop_requested(); });

@@ -17,7 +17,7 @@ TEST(Just, sends_its_values_in_order) {
     EXPECT_EQ(text, "one");
 }
 
-TEST(Just, decays_what_it_is_given) {
+TEST(Just, decays_its_arguments) {
     const char text[] = "array";
     int number = 1;
     auto sender = ex::just(text, number);
@@ -50,7 +50,7 @@ TEST(Just, completes_the_receiver_once_and_not_before_start) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(Just, errors_and_stopped_go_their_own_way) {
+TEST(Just, errors_and_stopped_use_their_own_channels) {
     record failed, stopped;
     auto first = ex::connect(ex::just_error(1), recording{&failed});
     auto second = ex::connect(ex::just_stopped(), recording{&stopped});
@@ -61,7 +61,7 @@ TEST(Just, errors_and_stopped_go_their_own_way) {
     EXPECT_EQ(failed.completions() + stopped.completions(), 2);
 }
 
-TEST(Just, its_values_die_with_the_operation) {
+TEST(Just, its_values_are_destroyed_with_the_operation) {
     {
         record got;
         auto operation = ex::connect(ex::just(counted()), recording{&got});

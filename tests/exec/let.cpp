@@ -16,16 +16,16 @@ static_assert(
 static_assert(
     completes_with<decltype(ex::just_stopped() | ex::let_stopped([]() noexcept { return ex::just_error('c'); })),
                    ex::set_error_t(char)>);
-// What the function does not take passes.
+// Other channels are forwarded.
 static_assert(
     completes_with<decltype(ex::just_stopped() | ex::let_value([] { return ex::just(); })), ex::set_stopped_t()>);
 
-TEST(LetValue, goes_on_with_the_sender_that_the_function_returns) {
+TEST(LetValue, continues_with_the_sender_that_the_function_returns) {
     auto [result] = ex::sync_wait(ex::just(3) | ex::let_value([](int i) { return ex::just(2 * i); })).value();
     EXPECT_EQ(result, 6);
 }
 
-TEST(LetValue, what_it_took_lives_until_the_next_sender_completes) {
+TEST(LetValue, its_values_exist_until_the_next_sender_completes) {
     pending_list list;
     record got;
     std::optional<int> during;
@@ -51,7 +51,7 @@ TEST(LetValue, an_exception_of_the_function_is_an_error) {
     EXPECT_THROW(ex::sync_wait(ex::just(1) | ex::let_value(bad)), std::runtime_error);
 }
 
-TEST(LetValue, an_exception_while_keeping_the_values_is_an_error) {
+TEST(LetValue, an_exception_while_storing_the_values_is_an_error) {
     const throws_when_copied value;
     record got;
     auto operation = ex::connect(ex::just() | ex::then([&]() noexcept -> const throws_when_copied & { return value; }) |
@@ -62,7 +62,7 @@ TEST(LetValue, an_exception_while_keeping_the_values_is_an_error) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(LetValue, errors_and_stops_of_the_next_sender_pass) {
+TEST(LetValue, errors_and_stops_of_the_next_sender_are_forwarded) {
     record got;
     auto operation = ex::connect(ex::just() | ex::let_value([] { return ex::just_stopped(); }), recording{&got});
     ex::start(operation);
@@ -70,7 +70,7 @@ TEST(LetValue, errors_and_stops_of_the_next_sender_pass) {
     EXPECT_EQ(got.completions(), 1);
     auto [caught] = ex::sync_wait(ex::just() | ex::let_value([]() noexcept { return ex::just_error(5); }) |
                                   ex::upon_error([](auto &&error) {
-                                      // stdexec also has an exception here, should connecting throw
+                                      // stdexec also sends an exception here, in case connect throws
                                       if constexpr (std::is_same_v<std::decay_t<decltype(error)>, int>)
                                           return error;
                                       else
@@ -80,14 +80,14 @@ TEST(LetValue, errors_and_stops_of_the_next_sender_pass) {
     EXPECT_EQ(caught, 5);
 }
 
-TEST(LetError, goes_on_after_an_error) {
+TEST(LetError, continues_after_an_error) {
     auto [text] = ex::sync_wait(ex::just_error(std::string("lost")) |
                                 ex::let_error([](std::string &error) { return ex::just(error + " found"); }))
                       .value();
     EXPECT_EQ(text, "lost found");
 }
 
-TEST(LetStopped, goes_on_after_a_stop) {
+TEST(LetStopped, continues_after_a_stop) {
     auto [one] = ex::sync_wait(ex::just_stopped() | ex::let_stopped([] { return ex::just(1); })).value();
     EXPECT_EQ(one, 1);
 }
@@ -108,7 +108,7 @@ TEST(LetValue, the_next_sender_knows_where_the_predecessor_completed) {
     EXPECT_EQ(got.values, 1);
 }
 
-// Sends a pointer to what lives in its own operation.
+// Sends a pointer to an object in its own operation state.
 struct sends_its_own {
     using sender_concept = ex::sender_t;
     using completion_signatures = ex::completion_signatures<ex::set_value_t(const volatile int *)>;
@@ -125,7 +125,7 @@ struct sends_its_own {
     template <ex::receiver R> auto connect(R r) const { return operation<R>(std::move(r)); }
 };
 
-TEST(LetValue, the_function_may_look_at_what_lives_in_the_predecessor) {
+TEST(LetValue, the_function_may_access_objects_of_the_predecessor) {
     auto [seven] =
         ex::sync_wait(sends_its_own() | ex::let_value([](const volatile int *at) { return ex::just(int(*at)); }))
             .value();

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: refused.py COMPILER INCLUDE_DIR PROGRAM [FLAGS...]
 
-PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its second
-line. With -DMENDED it must compile, so it is refused for its fault and for nothing else. With a line `// errors: N`
-there may be N errors at most: the message must not drown in what follows from it. Clang may have one more: it goes on with
-the call that a failed assertion inside a constraint has refused.
+PROGRAM must not compile, and the compiler's output must match the regular expression after `// refused:` in its
+second line. With -DMENDED it must compile, which shows that it has no other error. A line `// errors: N` limits the
+number of errors to N, so that the message is not hidden among consequential errors. Clang may give one more, since it
+continues with a call after a failed assertion in its constraints.
 """
 
 import re
@@ -31,16 +31,16 @@ def main():
         sys.exit(f"{program}: no line `// refused: MESSAGE`")
     mended = compile_program(compiler, include_dir, program, "-DMENDED", *more)
     if mended.returncode:
-        sys.exit(f"{program}: does not compile with -DMENDED either:\n{mended.stderr}")
+        sys.exit(f"{program}: does not compile with -DMENDED:\n{mended.stderr}")
     refused = compile_program(compiler, include_dir, program, *more)
     if refused.returncode == 0:
         sys.exit(f"{program}: compiles")
     # Some compilers break long messages.
     if not re.search(found.group(1), " ".join(refused.stderr.split())):
-        sys.exit(f"{program}: refused, but not with `{found.group(1)}`:\n{refused.stderr}")
+        sys.exit(f"{program}: the errors do not contain `{found.group(1)}`:\n{refused.stderr}")
     errors = len(re.findall(r"\berror: ", refused.stderr))
     if most and errors > int(most.group(1)) + ("clang" in compiler):
-        sys.exit(f"{program}: refused with {errors} errors:\n{refused.stderr}")
+        sys.exit(f"{program}: {errors} errors, more than `// errors:` allows:\n{refused.stderr}")
 
 
 if __name__ == "__main__":

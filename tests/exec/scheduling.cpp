@@ -10,7 +10,7 @@ using loop_scheduler = decltype(std::declval<ex::run_loop &>().get_scheduler());
 static_assert(ex::sends_stopped<decltype(ex::schedule(std::declval<loop_scheduler>())),
                                 ex::prop<ex::get_stop_token_t, ex::inplace_stop_token>>);
 static_assert(completes_with<decltype(ex::schedule(ex::inline_scheduler())), ex::set_value_t()>);
-// continues_on adds what the scheduler may do instead of going on, and an exception if keeping the values may throw.
+// continues_on adds the other completions of the scheduler, and an exception if storing the values may throw.
 static_assert(completes_with<decltype(ex::just(1) | ex::continues_on(std::declval<manual_scheduler>())),
                              ex::set_value_t(int), ex::set_stopped_t()>);
 using may_throw = decltype(ex::just() | ex::then([]() noexcept -> const std::string & {
@@ -20,7 +20,7 @@ using may_throw = decltype(ex::just() | ex::then([]() noexcept -> const std::str
 static_assert(completes_with<decltype(std::declval<may_throw>() | ex::continues_on(std::declval<manual_scheduler>())),
                              ex::set_value_t(std::string), throws, ex::set_stopped_t()>);
 
-TEST(RunLoop, does_the_work_in_order_on_the_thread_that_runs_it) {
+TEST(RunLoop, runs_work_in_order_on_the_thread_that_calls_run) {
     ex::run_loop loop;
     std::vector<int> order;
     record got[2];
@@ -50,7 +50,7 @@ TEST(RunLoop, work_may_add_work) {
     EXPECT_EQ(inner.values, 1);
 }
 
-TEST(RunLoop, stops_what_was_asked_to_stop_before_its_turn) {
+TEST(RunLoop, work_that_was_requested_to_stop_before_it_ran_is_stopped) {
     ex::run_loop loop;
     ex::inplace_stop_source source;
     record got;
@@ -72,7 +72,7 @@ TEST(RunLoop, schedulers_of_one_loop_are_equal) {
     EXPECT_TRUE(ex::get_completion_scheduler<ex::set_value_t>(ex::get_env(sender)) == one.get_scheduler());
 }
 
-TEST(InlineScheduler, goes_on_at_once) {
+TEST(InlineScheduler, completes_at_once) {
     record got;
     auto operation = ex::connect(ex::schedule(ex::inline_scheduler()), recording{&got});
     ex::start(operation);
@@ -87,7 +87,7 @@ TEST(StartsOn, runs_the_sender_on_the_scheduler) {
     EXPECT_EQ(ran, other.id());
 }
 
-#if !THENCE_EXECUTION_IS_STDEXEC // which newly tells through another query
+#if !THENCE_EXECUTION_IS_STDEXEC // newer versions use another query
 TEST(StartsOn, its_scheduler_is_in_the_environment) {
     loop_thread other;
     auto [same] =
@@ -131,7 +131,7 @@ TEST(ContinuesOn, sends_errors_and_stops_from_the_scheduler) {
     EXPECT_EQ(after_stop, other.id());
 }
 
-TEST(ContinuesOn, keeps_the_outcome_until_its_turn) {
+TEST(ContinuesOn, stores_the_result_until_the_scheduler_runs_it) {
     pending_list list;
     record got;
     auto operation = ex::connect(ex::just(std::string("kept")) | ex::continues_on(manual_scheduler{&list}) |
@@ -143,8 +143,8 @@ TEST(ContinuesOn, keeps_the_outcome_until_its_turn) {
     EXPECT_EQ(got.values, 1);
 }
 
-#if THENCE_EXECUTION_IS_THENCE // stdexec sends this error at once
-TEST(ContinuesOn, what_cannot_be_kept_is_an_error_sent_from_the_scheduler) {
+#if THENCE_EXECUTION_IS_THENCE // stdexec sends this error on the thread of the predecessor
+TEST(ContinuesOn, a_value_that_cannot_be_stored_is_an_error_sent_from_the_scheduler) {
     const throws_when_copied value;
     pending_list list;
     record got;
@@ -168,7 +168,7 @@ TEST(ContinuesOn, is_stopped_when_its_scheduler_is) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(ContinuesOn, says_where_it_completes) {
+TEST(ContinuesOn, has_a_completion_scheduler) {
     pending_list list;
     auto sender = ex::just() | ex::continues_on(manual_scheduler{&list});
     EXPECT_TRUE((ex::get_completion_scheduler<ex::set_value_t>(ex::get_env(sender)) == manual_scheduler{&list}));

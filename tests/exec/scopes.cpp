@@ -11,7 +11,7 @@ template <class Scope> struct Scopes : testing::Test {};
 using both = testing::Types<ex::simple_counting_scope, ex::counting_scope>;
 TYPED_TEST_SUITE(Scopes, both);
 
-TYPED_TEST(Scopes, join_waits_for_what_was_spawned) {
+TYPED_TEST(Scopes, join_waits_for_spawned_work) {
     TypeParam scope;
     loop_thread other;
     int ran = 0;
@@ -50,7 +50,7 @@ TYPED_TEST(Scopes, a_joined_scope_takes_no_work) {
     EXPECT_FALSE(static_cast<bool>(scope.get_token().try_associate()));
 }
 
-TYPED_TEST(Scopes, several_may_join) {
+TYPED_TEST(Scopes, several_joins_may_wait) {
     TypeParam scope;
     pending_list list;
     ex::spawn(pending_sender{&list}, scope.get_token());
@@ -79,7 +79,7 @@ TYPED_TEST(Scopes, join_completes_on_the_scheduler_of_its_environment) {
     EXPECT_EQ(got.values, 1);
 }
 
-TYPED_TEST(Scopes, spawn_future_gives_the_outcome) {
+TYPED_TEST(Scopes, spawn_future_sends_the_result) {
     TypeParam scope;
     loop_thread other;
     auto future = ex::spawn_future(ex::starts_on(other.scheduler(), ex::just(std::string("done"), move_only(2))),
@@ -106,7 +106,7 @@ TYPED_TEST(Scopes, a_future_may_be_started_before_its_work_completes) {
     ex::sync_wait(scope.join());
 }
 
-TYPED_TEST(Scopes, dropping_a_future_asks_its_work_to_stop) {
+TYPED_TEST(Scopes, destroying_a_future_requests_its_work_to_stop) {
     TypeParam scope;
     pending_list list;
     bool asked = false;
@@ -122,7 +122,7 @@ TYPED_TEST(Scopes, dropping_a_future_asks_its_work_to_stop) {
     ex::sync_wait(scope.join());
 }
 
-TYPED_TEST(Scopes, an_associated_sender_keeps_the_scope) {
+TYPED_TEST(Scopes, an_associated_sender_delays_join) {
     TypeParam scope;
     record joined;
     const auto env = on_scheduler(ex::inline_scheduler());
@@ -137,7 +137,7 @@ TYPED_TEST(Scopes, an_associated_sender_keeps_the_scope) {
     EXPECT_EQ(joined.values, 1);
 }
 
-TEST(CountingScope, asks_all_its_work_to_stop) {
+TEST(CountingScope, requests_all_its_work_to_stop) {
     ex::counting_scope scope;
     pending_list list;
     int asked = 0;

@@ -6,7 +6,7 @@
 
 namespace {
 
-TEST(Split, runs_once_for_all_that_take_its_outcome) {
+TEST(Split, runs_once_for_all_receivers) {
     int runs = 0;
     auto shared = ex::split(ex::just(1) | ex::then([&](int i) {
                                 ++runs;
@@ -18,7 +18,7 @@ TEST(Split, runs_once_for_all_that_take_its_outcome) {
     EXPECT_EQ(runs, 1);
 }
 
-TEST(Split, its_outcome_is_constant_and_lives_as_long_as_a_copy) {
+TEST(Split, its_result_is_const_and_exists_as_long_as_a_copy) {
     {
         auto shared = ex::split(ex::just(counted()));
         ex::sync_wait(shared | ex::then([](auto &value) {
@@ -30,13 +30,13 @@ TEST(Split, its_outcome_is_constant_and_lives_as_long_as_a_copy) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(Split, all_hear_of_an_error) {
+TEST(Split, all_receivers_get_an_error) {
     auto shared = ex::split(ex::just() | ex::then([] { raise("once"); }));
     for (int i = 0; i < 2; ++i)
         EXPECT_THROW(ex::sync_wait(shared), std::runtime_error); // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
 }
 
-TEST(Split, all_that_wait_are_told_when_it_completes) {
+TEST(Split, all_waiting_receivers_are_completed) {
     pending_list list;
     auto shared = ex::split(pending_sender{&list});
     record got[3];
@@ -52,7 +52,7 @@ TEST(Split, all_that_wait_are_told_when_it_completes) {
     EXPECT_EQ(got[2].values, 1);
 }
 
-TEST(Split, is_not_run_if_nobody_starts_it) {
+TEST(Split, does_not_run_if_no_copy_is_started) {
     bool ran = false;
     {
         auto shared = ex::split(ex::just(counted()) | ex::then([&](const counted &) { ran = true; }));
@@ -63,7 +63,7 @@ TEST(Split, is_not_run_if_nobody_starts_it) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(Split, an_operation_may_end_after_all_copies_are_gone) {
+TEST(Split, an_operation_may_end_after_all_copies_are_destroyed) {
     pending_list list;
     record got;
     auto operation = ex::connect(ex::split(pending_sender{&list}), recording{&got});

@@ -17,7 +17,7 @@ struct count_calls {
 };
 using callback = ex::inplace_stop_callback<count_calls>;
 
-TEST(StopSource, tells_its_tokens) {
+TEST(StopSource, sets_the_state_of_its_tokens) {
     ex::inplace_stop_source source;
     const auto token = source.get_token();
     EXPECT_TRUE(token.stop_possible());
@@ -111,7 +111,7 @@ TEST(StopCallback, may_destroy_the_source_that_runs_it) {
     EXPECT_EQ(all, nullptr);
 }
 
-TEST(StopWhen, hears_of_both_tokens) {
+TEST(StopWhen, stops_on_either_token) {
     for (const bool by_receiver : {false, true}) {
         ex::inplace_stop_source given, outer;
         pending_list list;

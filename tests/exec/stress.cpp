@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The protocols between threads, each against the race it is written for, many times: completion against stop request,
-// registration against completion, join against the last piece of work. Meant for ThreadSanitizer too.
+// Races between threads, each repeated many times: completion and stop request, registration and completion, join and
+// the end of the last work. Also run with ThreadSanitizer.
 #include <atomic>
 #include <memory>
 #include <optional>
@@ -54,10 +54,10 @@ TEST(StopSourceStress, a_callback_runs_or_is_removed_and_never_both) {
     int ran = 0;
     for (int i = 0; i < rounds; ++i) {
         source = std::make_unique<ex::inplace_stop_source>();
-        // One each: the two may run on different threads at the same time.
+        // One object each, since the two callbacks may run on different threads at the same time.
         auto a = std::make_unique<int>(0), b = std::make_unique<int>(0);
         auto add_a = [&] {
-            std::this_thread::yield(); // long enough to be met in the middle
+            std::this_thread::yield(); // long enough for the other thread to interfere
             ++*a;
         };
         auto add_b = [&] {
@@ -72,7 +72,7 @@ TEST(StopSourceStress, a_callback_runs_or_is_removed_and_never_both) {
             ASSERT_LE(*a, 1);
             ASSERT_LE(*b, 1);
             ran += *a + *b;
-            a.reset(); // a callback that still ran would use it
+            a.reset(); // a callback that still runs would access freed memory
             b.reset();
         });
     }
@@ -111,13 +111,13 @@ TEST(WhenAllStress, the_first_of_two_errors_is_sent_once) {
     EXPECT_EQ(caught, rounds / 4);
 }
 
-TEST(RunLoopStress, work_from_many_threads_is_done_once) {
+TEST(RunLoopStress, work_from_many_threads_runs_once) {
     ex::run_loop loop;
     std::vector<std::thread> workers;
 #if THENCE_EXECUTION_IS_THENCE
     constexpr int running = 2;
 #else
-    constexpr int running = 1; // more is not asked for by C++26
+    constexpr int running = 1; // C++26 guarantees no more
 #endif
     for (int i = 0; i < running; ++i)
         workers.emplace_back([&] { loop.run(); });
@@ -149,7 +149,7 @@ TEST(RunLoopStress, a_loop_may_be_destroyed_as_soon_as_run_returns) {
     }
 }
 
-TEST(TaskStress, goes_on_once_when_what_it_awaits_completes_while_it_suspends) {
+TEST(TaskStress, continues_once_if_the_awaited_sender_completes_while_it_suspends) {
     loop_thread a, b;
     auto hop = [](auto first, auto second, int n) -> ex::task<int> {
         int sum = 0;
@@ -166,7 +166,7 @@ TEST(TaskStress, goes_on_once_when_what_it_awaits_completes_while_it_suspends) {
     EXPECT_EQ(sum + other, rounds / 2 * 2);
 }
 
-#if !THENCE_EXECUTION_IS_STDEXEC // the removal of a stop callback can wait for ever there
+#if !THENCE_EXECUTION_IS_STDEXEC // there, removing a stop callback can block for ever
 TEST(TaskStress, a_stop_request_meets_a_task_that_completes) {
     loop_thread a;
     std::optional<ex::inplace_stop_source> source;
@@ -180,7 +180,7 @@ TEST(TaskStress, a_stop_request_meets_a_task_that_completes) {
     for (int i = 0; i < rounds / 4; ++i) {
         source.emplace();
         stopper.run([&] {
-            // The token passes through a when_all, so that the task listens through a source of its own.
+            // The token goes through a when_all, which has a stop source of its own.
             const auto result = ex::sync_wait(
                 ex::write_env(ex::when_all(body(a.scheduler())), ex::prop{ex::get_stop_token, source->get_token()}));
             ++(result.has_value() ? values : stops);
@@ -221,7 +221,7 @@ TEST(ScopeStress, a_stop_request_meets_work_that_completes) {
     EXPECT_EQ(ended.load(), rounds / 4 * 2);
 }
 
-TEST(FutureStress, is_taken_or_dropped_while_its_work_completes) {
+TEST(FutureStress, is_started_or_destroyed_while_its_work_completes) {
     loop_thread a;
     int taken = 0;
     for (int i = 0; i < rounds / 4; ++i) {

@@ -2,9 +2,9 @@
 #ifndef THENCE_TESTS_EXEC_SUPPORT_HPP
 #define THENCE_TESTS_EXEC_SUPPORT_HPP
 
-// What the tests of senders share: receivers that write down what they get, a scheduler whose turn the test decides, a
-// thread that runs a loop, types that count, and a comparison of completion signatures as sets. Only names of
-// thence::ex, so that the tests run on every implementation.
+// Shared by the tests of senders: receivers that record their completion, a scheduler that runs work when the test says
+// so, a thread that runs a loop, types that count, and a comparison of completion signatures as sets. It uses only names
+// of thence::ex, so that the tests run with every implementation.
 
 #include <gtest/gtest.h>
 
@@ -76,7 +76,7 @@ template <class Env = ex::env<>> struct recording {
 template <class Env> recording(record *, Env) -> recording<Env>;
 recording(record *)->recording<>;
 
-// --- senders and schedulers whose completion the test decides
+// --- senders and schedulers that complete when the test says so
 
 /** Operations that were started and have not completed; complete() lets the oldest complete. */
 class pending_list {

@@ -37,7 +37,7 @@ struct two_ways {
 };
 
 using either = std::variant<std::tuple<int>, std::tuple<std::string>>;
-#if THENCE_EXECUTION_IS_THENCE // stdexec adds an exception, whatever the values are
+#if THENCE_EXECUTION_IS_THENCE // stdexec always adds an exception
 static_assert(completes_with<decltype(two_ways{true} | ex::into_variant()), ex::set_value_t(either)>);
 #endif
 
@@ -58,7 +58,7 @@ template <class Completion> struct instead_of_a_value {
 };
 template <class Completion> instead_of_a_value(Completion) -> instead_of_a_value<Completion>;
 
-TEST(SyncWait, has_nothing_when_the_sender_is_stopped) {
+TEST(SyncWait, returns_nothing_if_the_sender_is_stopped) {
     const auto result = ex::sync_wait(instead_of_a_value{[](auto &&r) noexcept { ex::set_stopped(std::move(r)); }});
     EXPECT_FALSE(result.has_value());
 }
@@ -67,7 +67,7 @@ TEST(SyncWait, throws_the_exception_of_an_error) {
     EXPECT_THROW(ex::sync_wait(ex::just() | ex::then([] { raise("x"); })), std::runtime_error);
 }
 
-TEST(SyncWait, throws_an_error_of_another_type_as_it_is) {
+TEST(SyncWait, throws_an_error_of_another_type_unchanged) {
     auto fails = instead_of_a_value{[](auto &&r) noexcept { ex::set_error(std::move(r), std::string("plain")); }};
     EXPECT_THROW(ex::sync_wait(fails), std::string);
 }
@@ -97,7 +97,7 @@ TEST(SyncWait, its_loop_is_the_scheduler_of_the_sender) {
     EXPECT_EQ(ran, std::this_thread::get_id());
 }
 
-TEST(IntoVariant, makes_one_way_of_several) {
+TEST(IntoVariant, turns_several_value_completions_into_one) {
     auto [number] = ex::sync_wait(two_ways{false} | ex::into_variant()).value();
     auto [text] = ex::sync_wait(two_ways{true} | ex::into_variant()).value();
     EXPECT_EQ(std::get<0>(std::get<0>(number)), 1);

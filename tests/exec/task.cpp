@@ -28,7 +28,7 @@ TEST(Task, awaits_senders_and_tasks) {
     EXPECT_EQ(sum, 55);
 }
 
-TEST(Task, starts_when_it_is_started) {
+TEST(Task, is_lazy) {
     bool ran = false;
     auto body = [](bool &flag) -> ex::task<void> {
         flag = true;
@@ -46,7 +46,7 @@ TEST(Task, one_that_is_never_started_destroys_its_parameters) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(Task, an_exception_reaches_who_waits) {
+TEST(Task, an_exception_reaches_the_waiting_task) {
     EXPECT_THROW(ex::sync_wait(fail()), std::runtime_error);
     auto catches = []() -> ex::task<std::string> {
         try {
@@ -60,7 +60,7 @@ TEST(Task, an_exception_reaches_who_waits) {
     EXPECT_EQ(text, "task");
 }
 
-TEST(Task, an_error_of_another_type_is_thrown_as_it_is) {
+TEST(Task, an_error_of_another_type_is_thrown_unchanged) {
     auto body = []() -> ex::task<int> {
         try {
             co_await (ex::just() | ex::let_value([] { return ex::just_error(std::string("text")); }) |
@@ -83,7 +83,7 @@ TEST(Task, several_values_are_a_tuple) {
     EXPECT_EQ(three, 3);
 }
 
-TEST(Task, is_stopped_with_what_it_awaits_and_cleans_up) {
+TEST(Task, is_stopped_with_the_awaited_sender_and_destroys_its_locals) {
     int after = 0;
     auto inner = [](int &count) -> ex::task<void> {
         const counted local;
@@ -102,7 +102,7 @@ TEST(Task, is_stopped_with_what_it_awaits_and_cleans_up) {
     EXPECT_EQ(text, 2);
 }
 
-TEST(Task, a_stop_that_comes_later_ends_it_too) {
+TEST(Task, a_later_stop_ends_it_too) {
     pending_list list;
     record got;
     {
@@ -119,7 +119,7 @@ TEST(Task, a_stop_that_comes_later_ends_it_too) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(Task, hears_of_a_stop_request) {
+TEST(Task, receives_a_stop_request) {
     ex::inplace_stop_source source;
     auto inner = []() -> ex::task<bool> {
         auto token = co_await ex::read_env(ex::get_stop_token);
@@ -134,8 +134,8 @@ TEST(Task, hears_of_a_stop_request) {
     }
 }
 
-#if THENCE_EXECUTION_IS_THENCE // the tasks of the others return to their scheduler, and may use the stack in a loop
-TEST(Task, goes_on_on_the_thread_of_the_completion) {
+#if THENCE_EXECUTION_IS_THENCE // tasks of other implementations return to their scheduler, and a loop may use stack
+TEST(Task, continues_on_the_thread_of_the_completion) {
     loop_thread other;
     auto body = [](auto scheduler) -> ex::task<bool> {
         const auto before = this_thread();
@@ -160,7 +160,7 @@ TEST(Task, a_long_loop_of_senders_that_complete_at_once_uses_no_stack) {
 }
 #endif
 
-TEST(Task, goes_on_when_it_is_completed_while_another_task_starts_something) {
+TEST(Task, continues_if_it_is_completed_while_another_task_starts_an_operation) {
     pending_list list;
     bool went_on = false;
     record got;
@@ -169,7 +169,7 @@ TEST(Task, goes_on_when_it_is_completed_while_another_task_starts_something) {
         flag = true;
     };
     auto completes = [](pending_list &pending, bool &flag) -> ex::task<bool> {
-        // Completes at once, and the other task within.
+        // Completes at once, and completes the other task meanwhile.
         co_return co_await (ex::just() | ex::then([&] {
                                 pending.complete();
                                 return flag;

@@ -12,7 +12,7 @@ constexpr auto nothing = [](auto &&...) noexcept {};
 static_assert(completes_with<decltype(ex::just() | ex::then(quiet)), ex::set_value_t(int)>);
 static_assert(completes_with<decltype(ex::just() | ex::then(loud)), ex::set_value_t(int), throws>);
 static_assert(completes_with<decltype(ex::just(1, 2) | ex::then(nothing)), ex::set_value_t()>);
-// The other channels pass, and the function is nothing to them.
+// Other channels are forwarded and do not involve the function.
 static_assert(completes_with<decltype(ex::just_error(1) | ex::then(loud)), ex::set_error_t(int)>);
 static_assert(completes_with<decltype(ex::just_stopped() | ex::then(loud)), ex::set_stopped_t()>);
 static_assert(completes_with<decltype(ex::just_error(1) | ex::upon_error(quiet)), ex::set_value_t(int)>);
@@ -21,24 +21,24 @@ static_assert(
     completes_with<decltype(ex::just_stopped() | ex::upon_stopped([]() noexcept { return 1; })), ex::set_value_t(int)>);
 static_assert(
     completes_with<decltype(ex::just(1) | ex::upon_stopped([]() noexcept { return 'c'; })), ex::set_value_t(int)>);
-// References stay references.
+// References are kept.
 static_assert(completes_with<decltype(ex::just() | ex::then([]() noexcept -> int & {
                                           static int i;
                                           return i;
                                       })),
                              ex::set_value_t(int &)>);
 
-TEST(Then, its_function_gets_the_values_and_its_result_is_sent) {
+TEST(Then, calls_the_function_with_the_values_and_sends_its_result) {
     auto [sum] = ex::sync_wait(ex::just(1, 2) | ex::then([](int a, int b) { return a + b; })).value();
     EXPECT_EQ(sum, 3);
 }
 
-TEST(Then, works_as_a_function_too) {
+TEST(Then, can_be_called_as_a_function) {
     auto [two] = ex::sync_wait(ex::then(ex::just(1), [](int a) { return a + 1; })).value();
     EXPECT_EQ(two, 2);
 }
 
-TEST(Then, closures_compose_before_a_sender_is_there) {
+TEST(Then, closures_compose_without_a_sender) {
     auto twice = ex::then([](int a) { return 2 * a; });
     auto four_times = twice | twice;
     auto [result] = ex::sync_wait(ex::just(3) | four_times).value();
@@ -51,7 +51,7 @@ TEST(Then, an_exception_of_the_function_is_an_error) {
     EXPECT_THROW(ex::sync_wait(ex::just() | ex::then([] { raise("no"); })), std::runtime_error);
 }
 
-TEST(Then, runs_no_function_on_errors_and_stops) {
+TEST(Then, does_not_call_the_function_on_errors_and_stops) {
     int runs = 0;
     record got;
     auto first = ex::connect(ex::just_error(1) | ex::then([&] { ++runs; }), recording{&got});
@@ -63,14 +63,14 @@ TEST(Then, runs_no_function_on_errors_and_stops) {
     EXPECT_EQ(got.stopped, 1);
 }
 
-TEST(Then, upon_error_makes_a_value_of_an_error) {
+TEST(Then, upon_error_turns_an_error_into_a_value) {
     auto [text] =
         ex::sync_wait(ex::just_error(std::string("bad")) | ex::upon_error([](std::string s) { return s + "!"; }))
             .value();
     EXPECT_EQ(text, "bad!");
 }
 
-TEST(Then, upon_error_sees_what_was_thrown) {
+TEST(Then, upon_error_gets_the_thrown_exception) {
     auto [text] = ex::sync_wait(ex::just() | ex::then([] {
                                     raise("thrown");
                                     return std::string();
@@ -86,7 +86,7 @@ TEST(Then, upon_error_sees_what_was_thrown) {
     EXPECT_EQ(text, "thrown");
 }
 
-TEST(Then, upon_stopped_makes_a_value_of_a_stop) {
+TEST(Then, upon_stopped_turns_a_stop_into_a_value) {
     auto [seven] = ex::sync_wait(ex::just_stopped() | ex::upon_stopped([] { return 7; })).value();
     EXPECT_EQ(seven, 7);
 }
@@ -100,7 +100,7 @@ TEST(Then, passes_values_by_move) {
     EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(Then, takes_functions_that_can_only_be_moved_and_called_once) {
+TEST(Then, takes_move_only_functions_that_are_called_once) {
     auto [value] = ex::sync_wait(ex::just() | ex::then([m = move_only(5)]() mutable { return std::move(m); })).value();
     EXPECT_EQ(value.value, 5);
 }

@@ -10,7 +10,7 @@ static_assert(
     completes_with<decltype(ex::when_all(ex::just(1), ex::just('c', 2.0))), ex::set_value_t(int, char, double)>);
 static_assert(completes_with<decltype(ex::when_all(ex::just(1), ex::just_stopped())), ex::set_stopped_t()>);
 static_assert(completes_with<decltype(ex::when_all(ex::just(1), ex::just_error(1L))), ex::set_error_t(long)>);
-// Keeping a value may throw: so may when_all.
+// If storing a value may throw, when_all may send an exception.
 using may_throw = decltype(ex::just() | ex::then([]() noexcept -> const std::string & {
                                static std::string s;
                                return s;
@@ -60,7 +60,7 @@ TEST(WhenAll, sends_all_values_in_the_order_of_the_senders) {
     EXPECT_EQ(c.value, 3);
 }
 
-TEST(WhenAll, completes_when_the_last_does_in_whatever_order) {
+TEST(WhenAll, completes_with_the_last_sender_in_any_order) {
     pending_list first, second;
     record got;
     auto operation = ex::connect(ex::when_all(pending_sender{&first}, pending_sender{&second}), recording{&got});
@@ -96,7 +96,7 @@ TEST(WhenAll, a_stopped_sender_stops_the_others) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(WhenAll, an_error_goes_before_a_stop) {
+TEST(WhenAll, an_error_has_precedence_over_a_stop) {
     pending_list first, second;
     record got;
     auto operation =
@@ -109,7 +109,7 @@ TEST(WhenAll, an_error_goes_before_a_stop) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(WhenAll, of_two_errors_the_first_is_sent) {
+TEST(WhenAll, the_first_of_two_errors_is_sent) {
     pending_list first, second;
     std::string text;
     auto fail = [](const char *what) { return ex::then([what] { raise(what); }); };
@@ -130,7 +130,7 @@ TEST(WhenAll, of_two_errors_the_first_is_sent) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-TEST(WhenAll, passes_a_stop_request_of_the_receiver_on) {
+TEST(WhenAll, forwards_a_stop_request_of_the_receiver) {
     bool a = false, b = false;
     ex::inplace_stop_source source;
     record got;
@@ -174,7 +174,7 @@ TEST(WhenAll, may_be_destroyed_by_its_receiver_while_it_is_stopped) {
     EXPECT_TRUE(owner.stopped);
 }
 
-TEST(WhenAll, its_senders_see_the_rest_of_the_environment) {
+TEST(WhenAll, its_senders_get_the_other_queries_of_the_environment) {
     auto [same] = ex::sync_wait(ex::when_all(ex::read_env(ex::get_scheduler)) | ex::let_value([](auto &scheduler) {
                                     return ex::read_env(ex::get_scheduler) |
                                            ex::then([&](auto other) { return scheduler == other; });

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_files.py ROOT
 
-Every source names its licence in its first lines. No C or C++ file is longer than a reader can hold: more than 400
-lines of code is a warning, more than 500 a fault. No file has what a merge leaves where both sides changed the same.
+Every source has an SPDX licence line among its first three lines. A C or C++ file with more than 400 lines of code
+gives a warning, with more than 500 a fault. No file has conflict markers of a merge.
 """
 
 import re
@@ -16,9 +16,9 @@ from sources import CODE, files, without_comments  # noqa: E402
 SPDX = "SPDX-License-Identifier: BSD-3-Clause"
 SOURCE_SUFFIXES = CODE | {".py", ".sh", ".cmake", ".map", ".pml", ".in"}
 SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}
-WITHOUT = {"thence.pc.in"}  # installed where a reader finds the LICENSE beside it
+WITHOUT = {"thence.pc.in"}  # installed together with the LICENSE
 WARN, FAIL = 400, 500
-MERGE_LEFT = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
+CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
 
 
 def is_source(path):
@@ -33,8 +33,8 @@ def check(root):
     faults, warnings, seen = [], [], 0
     for path in files(root):
         text = (Path(root) / path).read_text(errors="replace")
-        if left := MERGE_LEFT.search(text):
-            faults.append(f"{path}:{text.count(chr(10), 0, left.start()) + 1}: left by a merge")
+        if left := CONFLICT_MARKER.search(text):
+            faults.append(f"{path}:{text.count(chr(10), 0, left.start()) + 1}: conflict marker of a merge")
         if not is_source(path):
             continue
         seen += 1

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_headers.py gcc|clang INCLUDE_DIR MPI_INCLUDE_DIR...
 
-Every public header compiles alone, without a warning: .h as C11, C++17 and C++20, .hpp as C++20, with GCC or the newest
-Clang. Twice included is once included. As C++17, an .hpp gives one error, which names the header and C++20. Exits with
-77 where that compiler, or its OpenMP runtime, is not there.
+Checks that every public header compiles alone and without a warning, also if it is included twice: .h as C11, C++17 and
+C++20, .hpp as C++20, with GCC or the newest Clang. As C++17, an .hpp must give one error, which names the header and
+C++20. Exits with 77 if that compiler or its OpenMP runtime is missing.
 """
 
 import os
@@ -52,7 +52,7 @@ def compile_alone(compiler, standard, header, include_dir, system_dirs):
 
 
 def refusal(compiler, header, errors):
-    """What a C++17 compiler says of a C++ header: one error, with the cure."""
+    """Checks the output of a C++17 compiler for an .hpp: one error that says what to do."""
     found = [line for line in errors.splitlines() if "error: " in line]
     expected = f"{header} needs C++20: compile with -std=c++20"
     if len(found) == 1 and expected in found[0]:

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_includes.py ROOT
 
-Includes and calls point downwards, by the tables of layers.py. In src/ and in include/thence/ a room includes itself
-and lower rooms, never a higher one and never a neighbour; no two files and no two folders include each other in a
-circle. A room of src/ says no name that only a higher one defines: not its namespace, nor the C API below src/c_api;
-only src/mpi calls MPI, and src/pmpi passes calls on to it. What is built on the library (apps, bench, examples, tools)
-knows the public headers alone.
+Checks that includes and calls go to lower layers, by the tables of layers.py. In src/ and in include/thence/ a room
+may include itself and lower rooms, but no higher room and no neighbour. Files and folders must not include each other
+in a cycle. A room of src/ must not use names that only a higher room defines: neither its namespace nor, below
+src/c_api, the C API. Only src/mpi calls MPI, and src/pmpi forwards calls to it. Code that uses the library (apps,
+bench, examples, tools) may include only public headers.
 """
 
 import re
@@ -34,14 +34,14 @@ def room_of_source(path):
 
 
 def room_of_header(path):
-    """The room of a header; None if the tables say nothing of it."""
+    """The room of a header; None if the tables do not have it."""
     inside = path.relative_to(PUBLIC)
     room = inside.parts[0] if len(inside.parts) > 1 else HEADER_ROOMS.get(inside.name)
     return room if room in HEADER_HEIGHT else None
 
 
 def upwards(prefix, room, other, height):
-    """A message if `room` must not know `other`."""
+    """Yields a message if `room` must not include `other`."""
     if height.get(other, len(height)) > height[room]:
         yield f"{prefix}{room} includes {prefix}{other}, which lies above it"
     elif other != room and height[other] == height[room]:
@@ -60,7 +60,7 @@ def check_include_of_source(root, path, match, graph):
     graph.setdefault(path, []).append(target)
     other = room_of_source(target)
     if other != room and SRC_OVER_PUBLIC_HEADERS & {room, other}:
-        yield f"src/{room} includes src/{other}: a library of its own and the core see public headers of each other alone"
+        yield f"src/{room} includes src/{other}: the core and a separate library may include only public headers of each other"
     else:
         yield from upwards("src/", room, other, SRC_HEIGHT)
 
@@ -68,7 +68,7 @@ def check_include_of_source(root, path, match, graph):
 def check_source(root, path, text, graph, c_api):
     room = room_of_source(path)
     if room not in SRC_HEIGHT:
-        yield f"{path}:1: folder src/{room} has no place among the layers of tests/lint/layers.py"
+        yield f"{path}:1: folder src/{room} is missing in the layers of tests/lint/layers.py"
         return
     for match in INCLUDE.finditer(text):
         if match.group(1) == '"' and not match.group(2).startswith("thence/"):
@@ -78,7 +78,7 @@ def check_source(root, path, text, graph, c_api):
 
 
 def check_names(path, text, room, c_api):
-    """Names that the room may not say, wherever they are declared."""
+    """Yields a message for each use of a name that the room must not use."""
     above = [other for other in SRC_HEIGHT if other != room and SRC_HEIGHT[other] >= SRC_HEIGHT[room]]
     rules = [(pattern, why) for pattern, rooms, why in RESERVED_NAMES if room not in rooms]
     if above:
@@ -96,10 +96,10 @@ def check_names(path, text, room, c_api):
 
 
 def check_header(root, path, text, graph):
-    """A public header: nothing of src/, nothing of a higher room or a neighbour, no way around."""
+    """Checks a public header: it may include only public headers of its own and of lower rooms."""
     room = room_of_header(path)
     if room is None:
-        yield f"{path}:1: this header has no place among the layers of tests/lint/layers.py"
+        yield f"{path}:1: this header is missing in the layers of tests/lint/layers.py"
         return
     for match in INCLUDE.finditer(text):
         where = f"{path}:{line_of(text, match.start())}"
@@ -111,12 +111,12 @@ def check_header(root, path, text, graph):
             continue
         graph.setdefault(path, []).append(target)
         other = room_of_header(target)
-        if other is not None:  # else it is a fault of that header
+        if other is not None:  # otherwise that header has its own fault
             yield from (f"{where}: {fault}" for fault in upwards("thence/", room, other, HEADER_HEIGHT))
 
 
 def check_outside(root, path, text):
-    """Public headers, and what is built on them: nothing but <thence/...>, their own files and other libraries."""
+    """Checks public headers and their users: they may include <thence/...>, their own files and other libraries."""
     for match in INCLUDE.finditer(text):
         quote, name = match.groups()
         where = f"{path}:{line_of(text, match.start())}"
@@ -133,8 +133,8 @@ def check_outside(root, path, text):
                 yield f"{where}: write <{name}>"
 
 
-def circles(graph):
-    """One message per circle of includes."""
+def cycles(graph):
+    """Yields one message per cycle of includes."""
     state, stack = {}, []
 
     def visit(node):
@@ -142,7 +142,7 @@ def circles(graph):
         stack.append(node)
         for target in graph.get(node, []):
             if state.get(target) == "open":
-                yield "circle: " + " -> ".join(str(p) for p in stack[stack.index(target):] + [target])
+                yield "cycle: " + " -> ".join(str(p) for p in stack[stack.index(target):] + [target])
             elif target not in state:
                 yield from visit(target)
         stack.pop()
@@ -197,8 +197,8 @@ def check(root):
             faults += check_outside(root, path, text)
         if PUBLIC in path.parents:
             faults += check_header(root, path, text, graph)
-    faults += circles(graph)
-    return faults or list(circles(folders(graph))), seen  # one fault is told once
+    faults += cycles(graph)
+    return faults or list(cycles(folders(graph))), seen  # a cycle of files is reported once
 
 
 def gone(root):
@@ -206,7 +206,7 @@ def gone(root):
     for name, word in sorted(KNOWN_FAULTS):
         path = Path(root) / name
         if not path.exists() or word not in without_comments(path.read_text(errors="replace")):
-            yield f"tests/lint/layers.py: {name} says {word} no more; take that line out of KNOWN_FAULTS"
+            yield f"tests/lint/layers.py: {name} does not use {word} any more; remove that line from KNOWN_FAULTS"
 
 
 def main():

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The tables of docs/architecture.md: which room lies above which. A new folder gets its line here."""
+"""The order of the layers, as in docs/architecture.md. A new folder needs an entry here."""
 
 import re
 
-# Rooms of src/, lowest first; those of one line are neighbours, which know nothing of each other.
+# Rooms of src/, lowest first. Rooms in one line are neighbours, which must not include each other.
 SRC_LAYERS = [
     {"base"},
     {"mpi"},
@@ -16,7 +16,7 @@ SRC_LAYERS = [
     {"senders"},
     {"pools"},
 ]
-# Libraries of their own above libthence-core: they include their own files and public headers, no other room.
+# Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
 SRC_OVER_PUBLIC_HEADERS = {"senders", "pools"}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
@@ -24,11 +24,11 @@ HEADER_LAYERS = [
     {"detail"},  # words and locks, without MPI
     {"c"},
     {"adapter"},
-    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber"},  # adapters to runtimes stand beside
+    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber"},  # the adapters to runtimes are neighbours
     {"senders"},
     {"mpi", "pools", "dataflow"},
 ]
-# The headers that programs include, each of a room. Where it has a folder too, nothing in there includes them.
+# The headers that programs include, and the room of each. If the room also has a folder, no file in it includes them.
 HEADER_ROOMS = {
     "thence.h": "c",
     "mpix_continue.h": "c",
@@ -50,15 +50,15 @@ HEADER_ROOMS = {
     "fiber.hpp": "fiber",
 }
 
-# Names that only some rooms of src/ may say: (pattern, rooms, why not elsewhere).
+# Names that only some rooms of src/ may use: (pattern, rooms, reason).
 RESERVED_NAMES = [
-    # src/pmpi stands in front of MPI: it defines MPI_ names and passes calls on under their PMPI_ names.
+    # src/pmpi interposes MPI: it defines MPI_ names and calls PMPI_ names.
     (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools"},
      "outside src/mpi: go through its call table"),
     (re.compile(r"\b(?:OPEN_MPI|opal_progress)\b"), {"mpi", "engine"},
      "what one MPI does is known to src/engine and src/mpi"),
 ]
-# The C API (functions of include/thence/*.h) is defined by this room; what lies below it does not call it.
+# The room that defines the C API (functions of include/thence/*.h). Lower rooms must not call it.
 C_API_ROOM = "c_api"
 
 # Calls upwards that are still there: (file, name). Each goes with the rework of src/continuation; none comes.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The checks catch what they are there to catch: each test plants one fault in a small tree."""
+"""Tests of the checks: each puts one fault into a small tree, which the check must find."""
 
 import sys
 import tempfile
@@ -65,14 +65,14 @@ class Includes(unittest.TestCase):
     def test_a_sideways_include_is_caught(self):
         self.expect({"src/pmpi/wait.cpp": '#include "diagnose/counters.h"\n'}, "its neighbour src/diagnose")
 
-    def test_a_circle_is_caught(self):
-        self.expect({"src/base/a.h": '#include "base/b.h"\n', "src/base/b.h": '#include "base/a.h"\n'}, "circle: ")
+    def test_a_cycle_is_caught(self):
+        self.expect({"src/base/a.h": '#include "base/b.h"\n', "src/base/b.h": '#include "base/a.h"\n'}, "cycle: ")
 
     def test_a_relative_way_around_is_caught(self):
         self.expect({"src/base/pool.h": '#include "../mpi/calls.h"\n'}, "is no file of src/")
 
     def test_an_unknown_folder_is_caught(self):
-        self.expect({"src/misc/x.h": ""}, "no place among the layers")
+        self.expect({"src/misc/x.h": ""}, "missing in the layers")
 
     def test_a_call_of_mpi_outside_its_folder_is_caught(self):
         self.expect({"src/progress/x.cpp": "int g() { return MPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
@@ -115,18 +115,18 @@ class Includes(unittest.TestCase):
         self.expect({"include/thence/omp.h": "#include <thence/exec.hpp>\n"}, "its neighbour thence/exec")
 
     def test_a_public_header_of_no_room_is_caught(self):
-        self.expect({"include/thence/misc.hpp": ""}, "no place among the layers")
-        self.expect({"include/thence/misc/x.hpp": ""}, "no place among the layers")
+        self.expect({"include/thence/misc.hpp": ""}, "missing in the layers")
+        self.expect({"include/thence/misc/x.hpp": ""}, "missing in the layers")
 
     def test_a_public_header_that_includes_what_is_not_there_is_caught(self):
         self.expect({"include/thence/pools.hpp": "#include <thence/pools/none.hpp>\n"}, "does not exist")
 
-    def test_a_circle_of_public_headers_is_caught(self):
-        self.expect({"include/thence/exec/env.hpp": "#include <thence/exec/then.hpp>\n"}, "circle: ")
+    def test_a_cycle_of_public_headers_is_caught(self):
+        self.expect({"include/thence/exec/env.hpp": "#include <thence/exec/then.hpp>\n"}, "cycle: ")
 
-    def test_a_circle_of_a_folder_with_the_header_over_it_is_caught(self):
+    def test_a_cycle_of_a_folder_with_the_header_over_it_is_caught(self):
         self.expect({"include/thence/senders/x.hpp": "#include <thence/timers.hpp>\n", "include/thence/timers.hpp":
-                     "#include <thence/senders/operation.hpp>\n"}, "circle: ")
+                     "#include <thence/senders/operation.hpp>\n"}, "cycle: ")
 
 
 class Files(unittest.TestCase):
@@ -141,7 +141,7 @@ class Files(unittest.TestCase):
 
     def test_what_a_merge_left_is_caught(self):
         faults = self.check("a.md", "# Changes\n" + "<" * 7 + " HEAD\n")[0]
-        self.assertEqual(faults, ["a.md:2: left by a merge"])
+        self.assertEqual(faults, ["a.md:2: conflict marker of a merge"])
         self.assertEqual(self.check("a.md", "Title\n=======\n")[0], [])
 
     def test_a_long_file_is_caught_and_comments_do_not_count(self):

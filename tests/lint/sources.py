@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Which files are sources of this project, and their text without comments; shared by the checks."""
+"""Finds the source files of this project and removes comments from their text; shared by the checks."""
 
 import os
 import re
@@ -10,7 +10,7 @@ CODE = {".c", ".h", ".cpp", ".hpp"}
 
 
 def files(root):
-    """Every file below `root` that may be a source, as paths relative to it."""
+    """Yields the paths of all files below `root` that may be sources, relative to it."""
     root = Path(root)
     for folder, subfolders, names in os.walk(root):
         subfolders[:] = sorted(s for s in subfolders if s not in SKIPPED_FOLDERS and not s.startswith("_"))
@@ -19,7 +19,7 @@ def files(root):
 
 
 def without_comments(text):
-    """C or C++ text with comments blanked and literals emptied; the number of lines stays."""
+    """C or C++ text with comments replaced by spaces and literals emptied; the number of lines is unchanged."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'', re.DOTALL)
 
     def blank(match):

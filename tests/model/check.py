@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check.py MODEL.pml
 
-Checks a model with Spin in all interleavings: it must hold, and each mutation that its first comment lists must be
-found, or the model would not see what it is there for. Exits with 77, which counts as skipped, where Spin or a C
-compiler is missing (Debian: spin).
+Checks a model with Spin in all interleavings. The model must hold. For each mutation that its first comment lists, Spin
+must find a violation; otherwise the model could not detect that fault. Exits with 77, which counts as skipped, if Spin
+or a C compiler is missing (Debian: spin).
 """
 
 import re
@@ -23,12 +23,12 @@ def run(command, where):
 
 
 def violated(model, mutation, compiler):
-    """True if Spin finds a violation, and what it says of its search."""
+    """Returns whether Spin finds a violation, the number of states, and Spin's output."""
     with tempfile.TemporaryDirectory() as where:
         defines = [f"-D{mutation}"] if mutation else []
         code, text = run(["spin", *defines, "-a", str(model)], where)
         if code != 0 or not (Path(where) / "pan.c").exists():
-            sys.exit(f"{model.name} {mutation}: not understood by spin\n{text}")
+            sys.exit(f"{model.name} {mutation}: spin cannot parse the model\n{text}")
         code, text = run([compiler, "-O2", "-DSAFETY", "-DCOLLAPSE", "-o", "pan", "pan.c"], where)
         if code != 0:
             sys.exit(f"{model.name} {mutation}: the verifier does not compile\n{text}")

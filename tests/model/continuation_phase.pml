@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The phases of one continuation: its runner, its attacher, and visitors (search, cancel, report) meet in one word.
- * While a visitor looks at the operations they stay in place: nobody runs the continuation, and nobody else visits it.
+ * The phases of one continuation. Its runner, its attacher, and visitors (search, cancel, report) change one word.
+ * Invariant: while a visitor accesses the operations, no thread runs the continuation and no other visitor accesses it.
  *
- * As in continuation.hpp (for_each_attached) and run_one.hpp (run_one): the runner exchanges `free` into the word whatever
- * was there, and if that was not `attached` it waits until it is. It runs in `free`, where no visitor looks. Who completes
- * the operation may run it at once (run_in_completion) with a compare-and-swap from `attached`; else it is queued.
+ * As in continuation.hpp (for_each_attached) and run_one.hpp (run_one): the runner exchanges `free` into the word. If
+ * the old value was not `attached`, it waits until the word is `attached`. It runs the continuation in phase `free`, in
+ * which visitors skip it. The thread that completes the operation may run it at once (run_in_completion) after a
+ * compare-and-swap from `attached`; otherwise it queues the continuation.
  *
  * Mutations, each of which must be found:
  *   PLAIN_TAKE    the waiting runner takes the word with a load and a store instead of a compare-and-swap
  *   PLAIN_VISIT   a visitor enters with a load and a store instead of a compare-and-swap
- *   PLAIN_RUN     who completes the operation takes the word with a load and a store
- *   RUN_AND_QUEUE who completes the operation queues also what it has run
- *   NO_WAIT       the runner runs whatever the exchange gave it
+ *   PLAIN_RUN     the completing thread takes the word with a load and a store
+ *   RUN_AND_QUEUE the completing thread also queues the continuation that it has run
+ *   NO_WAIT       the runner runs the continuation for every old value of the exchange
  */
 
 #ifndef VISITORS
@@ -33,7 +34,7 @@ active proctype attacher() {
 
 inline run_it() {
     in_run = true;
-    assert(attach_done); /* the attacher must not touch it any more */
+    assert(attach_done); /* the attacher must not access it any more */
     assert(visiting == 0);
     ran++;
     in_run = false
@@ -42,7 +43,7 @@ inline run_it() {
 /* The operation may complete while it is being attached. */
 active proctype completer() {
     if
-    :: queued = true /* whatever the word is */
+    :: queued = true /* for every value of the word */
 #ifndef PLAIN_RUN
     :: atomic { word == attached -> word = free };
 #else

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A continuation that waits for a continuation request (CR) to become idle is told exactly once, however adding it
- * races the CR's last continuation, new registrations and the freeing of its handle; and the CR's slot is recycled
- * exactly once, after everybody is done with it.
+ * A continuation that waits for a continuation request (CR) to become idle is notified exactly once, in every race of
+ * its registration with the CR's last continuation, new registrations and the freeing of the handle. The CR's slot is
+ * recycled exactly once, after its last use.
  *
  * As in request.hpp and request.cpp (drop, became_idle, notify_waiters, add_waiter): `references` holds 1 for the
- * handle and 2 per registered continuation. The waiter raises its flag and then looks at the references; who drops a
- * reference looks at the flag afterwards.
+ * handle and 2 per registered continuation. The waiter sets its flag and then reads the references. A thread that drops
+ * a reference reads the flag afterwards.
  *
  * Mutations, each of which must be found:
- *   LOOK_FIRST    the waiter looks at the references before it raises its flag
- *   FLAG_FIRST    who drops looks at the flag before it drops
- *   NO_MUTEX      the waiter is taken without the mutex
+ *   LOOK_FIRST    the waiter reads the references before it sets its flag
+ *   FLAG_FIRST    a thread that drops a reference reads the flag before it drops
+ *   NO_MUTEX      the waiter is removed without the mutex
  */
 
 #ifndef LEAVERS
@@ -20,11 +20,11 @@
 
 byte references = 1 + 2 * LEAVERS;
 bool has_waiters;
-bool waiting;       /* our operation is in the list */
-byte told;          /* by a notification, or by add_waiter() itself */
+bool waiting;       /* the operation is in the list */
+byte notified;      /* by a notification, or by add_waiter() */
 byte recycled;
 bool mutex;
-bool freed;         /* the handle; the user may also keep it */
+bool freed;         /* the handle is freed; the user may also keep it */
 
 inline lock() {
 #ifndef NO_MUTEX
@@ -48,7 +48,7 @@ inline notify() {
         fi;
         unlock();
         if
-        :: taken -> told++; assert(told == 1); taken = false
+        :: taken -> notified++; assert(notified == 1); taken = false
         :: else
         fi
     :: else
@@ -74,7 +74,7 @@ inline drop(n) {
     fi
 }
 
-/* A continuation of the CR has run. One of them registered another before. */
+/* A continuation of the CR has run. One of the continuations registered another one before it ended. */
 proctype leaver(bool registers) {
     byte left;
     bool flag;
@@ -86,7 +86,7 @@ proctype leaver(bool registers) {
     drop(2)
 }
 
-/* thence_attach() with the CR as operation; then the user frees the CR. */
+/* thence_attach() with the CR as operation; afterwards the user frees the CR. */
 proctype waiter() {
     byte left;
     bool flag;
@@ -107,7 +107,7 @@ proctype waiter() {
     fi;
     unlock();
     if
-    :: idle -> told++; assert(told == 1)
+    :: idle -> notified++; assert(notified == 1)
     :: else
     fi;
     if
@@ -124,5 +124,5 @@ init {
             run leaver(i == 1)
         }
     };
-    timeout -> assert(told == 1 && recycled == freed && references == 1 - freed)
+    timeout -> assert(notified == 1 && recycled == freed && references == 1 - freed)
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The native Open MPI engine's attaching against MPI's completion: every request that is pushed is reported exactly
- * once, in all interleavings.
+ * Attaching in the native Open MPI engine concurrently with MPI's completion: every request that is pushed is reported
+ * exactly once, in all interleavings.
  *
  * Processes: one attacher per request (continuation::attach, engine::try_push), COMPLETERS threads that complete the
- * requests in any order (ompi_request_complete), SEARCHERS threads that poll until everything is reported
- * (openmpi_engine::poll and search). As in the code, a request is released only by who runs its continuation, which
- * waits until it is attached; its memory is then used again by a request of somebody else.
+ * requests in any order (ompi_request_complete), SEARCHERS threads that poll until all are reported
+ * (openmpi_engine::poll and search). As in the code, a request is released only by the thread that runs its
+ * continuation, which waits until the continuation is attached. Afterwards another request uses the same memory.
  *
- * The memory is sequentially consistent here. What the code needs of the real one is the order of each thread's own
- * steps, which its comments name.
+ * The model has sequentially consistent memory. The code needs the order of each thread's own steps; its comments name
+ * the memory orders that ensure it.
  *
  * Mutations, each of which must be found:
  *   NO_SYNC       attach does not swap the wait-sync in: a lost completion is never noticed
  *   NO_REARM      a loss is noticed, but the count is set back after the search instead of before
- *   NO_CLAIM      attach ignores a failed swap: complete already, and nobody reports it
- *   NO_PHASE      the search looks at requests that are being attached still
- *   EARLY_RUN     a continuation runs before it is attached: the swap meets another request in the same memory
+ *   NO_CLAIM      attach ignores a failed swap: the request is complete already, but is not reported
+ *   NO_PHASE      the search accesses requests that are still being attached
+ *   EARLY_RUN     a continuation runs before it is attached: the swap changes another request in the same memory
  */
 
 #ifndef REQUESTS
@@ -35,11 +35,11 @@ mtype = { attaching, attached, visited, running }; /* phase of the continuation,
 mtype = { mpi_ok, mpi_error };
 
 mtype complete[REQUESTS] = pending;
-bool callback[REQUESTS];      /* the slot holds our callback */
+bool callback[REQUESTS];      /* the callback slot has the callback of Thence */
 mtype phase[REQUESTS] = attaching;
-bool begun[REQUESTS];         /* completion has begun: no second completer takes it */
-bool released[REQUESTS];      /* its memory is another request's */
-byte reported[REQUESTS];      /* to the sink, or as complete at once */
+bool begun[REQUESTS];         /* its completion has begun, so no other completer takes it */
+bool released[REQUESTS];      /* another request uses its memory */
+byte reported[REQUESTS];      /* to the sink, or by attach with flag == 1 */
 byte ran[REQUESTS];
 byte count = MARK;
 bool searching;
@@ -49,10 +49,10 @@ inline report(r) {
     assert(reported[r] == 1)
 }
 
-/* try_push(), and what attach does around it. */
+/* try_push() and its caller, attach. */
 proctype attacher(byte r) {
     bool pushed = true;
-    /* MPI may have completed it before anybody attached. */
+    /* MPI may complete it before it is attached. */
     if
     :: complete[r] != pending -> pushed = false; goto decided
     :: complete[r] == pending
@@ -60,7 +60,7 @@ proctype attacher(byte r) {
     callback[r] = true;
 #ifndef NO_SYNC
     atomic {
-        assert(!released[r]); /* the swap must meet the request it is meant for */
+        assert(!released[r]); /* the swap must change the right request */
         if
         :: complete[r] == pending -> complete[r] = sync; goto decided
         :: else
@@ -130,7 +130,7 @@ next:
     od
 }
 
-/* A runner pops what is reported; the request's memory is released then. */
+/* A runner pops reported requests and releases their memory. */
 proctype runner(byte r) {
 #ifndef EARLY_RUN
     atomic { reported[r] == 1 && phase[r] == attached -> phase[r] = running };
@@ -141,7 +141,7 @@ proctype runner(byte r) {
     ran[r]++
 }
 
-/* poll(): the count is off its mark, so search. */
+/* poll(): the count differs from the expected one, so search. */
 proctype searcher() {
     byte r;
     do
@@ -155,7 +155,7 @@ proctype searcher() {
            :: phase[r] == running
            :: atomic { phase[r] == attached -> phase[r] = visited };
 #else
-           :: !released[r] -> /* and so be it, in whatever phase */
+           :: !released[r] -> /* in any phase */
 #endif
                if
                :: complete[r] == completed ->
@@ -194,7 +194,7 @@ init {
             run searcher()
         }
     };
-    /* Nothing can move any more: everything must have been reported and have run. */
+    /* In the final state every request must have been reported and its continuation must have run. */
     timeout -> 
     for (r : 0 .. REQUESTS - 1) {
         assert(reported[r] == 1 && ran[r] == 1)

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * While operations are outstanding somebody polls: the counter of operations changes outside of the lock of the queue,
- * and still no drainer leaves behind what nobody else was called for.
+ * While operations are outstanding, some thread polls. The counter of operations changes outside of the queue's lock;
+ * even so, no drainer leaves operations behind for which no other drainer was called.
  *
- * As in thence/pools/detail/work_queue.hpp (begin_operation, drain): who begins an operation counts it, and if it is
- * the first takes the lock and calls a drainer unless one looks or is on its way. A drainer leaves only if it sees no
- * operation while it holds the lock. An operation ends in a poll, or on another thread. A thread that waits for
- * something polls too, whether operations are counted or not, and may leave at any time between polls: then it calls a
- * drainer if operations are outstanding that nobody looks after.
+ * As in thence/pools/detail/work_queue.hpp (begin_operation, drain): a thread that begins an operation counts it. If it
+ * is the first one, the thread takes the lock and calls a drainer unless one is active or called already. A drainer
+ * leaves only if it finds no operation while it holds the lock. An operation ends in a poll, or on another thread. A
+ * waiting thread polls, too, whether operations are counted or not. It may leave between any two polls; then it calls a
+ * drainer if operations are outstanding and no thread polls.
  *
  * Mutations, each of which must be found:
- *   COUNT_LATE     who begins looks for drainers before it counts
- *   NOT_UNDER_LOCK a drainer looks at the counter before it takes the lock to leave
+ *   COUNT_LATE     the beginning thread checks for drainers before it counts
+ *   NOT_UNDER_LOCK a drainer reads the counter before it takes the lock to leave
  *   ALWAYS_CALLED  only the first operation ever calls a drainer
- *   WAITER_LEAVES  a thread that has waited leaves without looking whether somebody else polls
+ *   WAITER_LEAVES  a waiting thread leaves without checking whether another one polls
  */
 
 #ifndef STARTERS
@@ -21,7 +21,7 @@
 #endif
 
 byte operations;    /* the counter */
-byte pending;       /* begun with MPI, to be completed */
+byte pending;       /* begun in MPI, not complete */
 byte looking;
 byte coming;
 bool polling;
@@ -37,7 +37,7 @@ proctype drainer() {
     coming--;
     looking++;
     do
-    :: polling -> break          /* another one polls, and will look again */
+    :: polling -> break          /* another thread polls, and will check again */
     :: !polling ->
 #ifdef NOT_UNDER_LOCK
         unlock();
@@ -77,7 +77,7 @@ proctype waiter() {
         fi;
         lock();
         polling = false
-    :: break /* what it waited for has come */
+    :: break /* its condition is fulfilled */
     od;
     looking--;
 #ifdef WAITER_LEAVES

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * The ready queue: what any thread pushes is popped exactly once, and by one popper in the order of its pushes.
+ * The ready queue: each pushed item is popped exactly once, and one popper gets the items of a thread in the order in
+ * which it pushed them.
  *
- * As in ready_queue.hpp: push swings `inbox` (newest first); pop exchanges BUSY into `outbox`, which locks it, and takes
- * the oldest of the list it got; when that is empty it unlocks, takes the whole inbox by one exchange, keeps the oldest
- * and puts the rest behind what `outbox` holds by now.
+ * As in ready_queue.hpp: push changes the head of `inbox` (newest first). pop exchanges BUSY into `outbox`, which locks
+ * it, and takes the oldest item of its list. If the list is empty, pop unlocks it, takes the whole inbox with one
+ * exchange, keeps the oldest item and appends the others to the current `outbox`.
  *
  * Mutations, each of which must be found:
  *   PLAIN_PUSH    push writes the head without compare-and-swap
  *   NO_LOCK       the outbox is locked by a load and a store instead of an exchange
- *   OVERWRITE     what was taken replaces the outbox instead of going behind it
+ *   OVERWRITE     the taken items replace the outbox instead of being appended
  */
 
 #define ITEMS 4 /* 1 .. ITEMS; 0 is null */
@@ -25,7 +26,7 @@ byte done;
 
 #define BUSY 255
 
-/* Takes the list out, waiting for who holds it. */
+/* Takes the list; waits while another thread has it. */
 inline acquire(list) {
 #ifndef NO_LOCK
     atomic { outbox != BUSY -> list = outbox; outbox = BUSY }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The native engine against Open MPI's completion, one chosen interleaving at a time: attaching, polling and cancelling
-// between the steps of a completion, on one thread.
+// Chosen interleavings of the native engine with Open MPI's completion: attaching, polling and cancelling between the steps
+// of a completion, on one thread.
 #include "library.hpp"
 
 namespace {
@@ -11,7 +11,7 @@ using namespace thence::fake;
 
 class schedules : public ::testing::Test {
 protected:
-    // `act` is done once, at that step of the next completion.
+    // Calls `act` once, at that step of the next completion.
     void at(step where, std::function<void()> act) {
         world.at_step = [this, where, act = std::move(act)](step now, MPI_Request) {
             if (now == where && !acted_) {
@@ -95,7 +95,7 @@ TEST_F(schedules, a_poll_between_the_mark_and_the_count_does_not_lose_it) {
             EXPECT_EQ(attach(r, n, c), 0);
         } else if (now == step::marked) {
             acted_ = true;
-            let_run(); // nothing is counted yet
+            let_run(); // no loss is counted yet
         }
     };
     world.complete(t);
@@ -103,8 +103,8 @@ TEST_F(schedules, a_poll_between_the_mark_and_the_count_does_not_lose_it) {
 }
 
 TEST_F(schedules, a_loss_during_a_search_is_found_by_the_next_poll) {
-    // The second is lost while a search for the first has passed already: it is attached from the callback that the
-    // search brought about, in the window of its own completion.
+    // The push of the second request is lost after the search for the first one has passed it: its continuation is attached
+    // in a callback that this search has caused, in the race window of its own completion.
     cr c;
     note first;
     note second;
@@ -164,10 +164,10 @@ TEST_F(schedules, lost_operations_of_a_group_are_found) {
     const ticket a = world.ticket_of(group[0]);
     const ticket b = world.ticket_of(group[1]);
     at(step::saw_none, [&] { EXPECT_EQ(attach(group, n, c), 0); });
-    world.complete(a); // lost
+    world.complete(a); // the push is lost
     let_run();
     EXPECT_EQ(n.runs, 0);
-    world.complete(b); // pushed
+    world.complete(b); // the push arrives
     expect_one_run(c, n, 1);
 }
 
