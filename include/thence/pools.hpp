@@ -44,18 +44,17 @@
  *  Lifetime: pools are made after MPI is initialized, outlive their operations and tasks, and are destroyed before
  *  MPI_Finalize. The destructor ends the program where operations are outstanding or tasks wait.
  *
- *  Needs oneTBB 2021.6 or later; link `TBB::tbb`.
+ *  Needs oneTBB 2021.6 or later. Link `thence::pools`, which brings oneTBB and `thence::senders`.
  *
  *  Source: Biddiscombe et al. 2025, sections 2.3 and 3. */
 
 #include <algorithm>
 #include <memory>
-#include <stdexcept>
 
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 
-#include <thence/pools/detail/hosts.hpp>
+#include <thence/pools/detail/library.hpp>
 #include <thence/pools/detail/placed.hpp>
 #include <thence/pools/detail/waiting.hpp>
 #include <thence/pools/mode.hpp>
@@ -78,15 +77,14 @@ class pools {
 public:
     /** @throws std::invalid_argument for a bad option; thence::error. */
     explicit pools(const pools_options &options = {})
-        : threads_(allow(options.workers + 1)), state_(options.workers, options.priority, options.mode) {
-        if (!state_.accepts(options.mode))
-            throw std::invalid_argument(state_.refusal(options.mode));
-    }
+        : threads_(allow(options.workers + 1)),
+          state_(libthence_pools::make(options.workers, options.priority, options.mode)) {}
     pools(const pools &) = delete;
     pools &operator=(const pools &) = delete;
+    ~pools() { libthence_pools::destroy(state_); }
 
     /** @brief The mode of operations that name none. */
-    const thence::mode &mode() const noexcept { return state_.mode; }
+    const thence::mode &mode() const noexcept { return state_->mode; }
 
     /** @brief As thence::transform_mpi(), handled by these pools. Options: those of transform_mpi(), and a
      *         `thence::mode`. Completion signatures are the same. */
@@ -96,28 +94,28 @@ public:
                       "transform_mpi: an option is neither one of transform_mpi nor a thence::mode");
         static_assert(!detail::any_of_type<in_completion_t, Given...>,
                       "transform_mpi: thence::in_completion is for operations without pools");
-        thence::mode how = state_.mode;
+        thence::mode how = state_->mode;
         ((void)detail::take_mode(how, given), ...);
         return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::in_pools>(
-            static_cast<F &&>(fn), detail::in_pools{&state_, how});
+            static_cast<F &&>(fn), detail::in_pools{state_, how});
     }
 
     /** @brief Schedules tasks of the workers. */
     pool_scheduler workers(urgency how = urgency::normal) noexcept {
-        return {&state_, how == urgency::high ? pool_scheduler::place::workers_first : pool_scheduler::place::workers};
+        return {state_, how == urgency::high ? pool_scheduler::place::workers_first : pool_scheduler::place::workers};
     }
     /** @brief Schedules on the thread that polls, where tasks must be short. */
-    pool_scheduler mpi() noexcept { return {&state_, pool_scheduler::place::mpi}; }
+    pool_scheduler mpi() noexcept { return {state_, pool_scheduler::place::mpi}; }
     /** @brief Runs as a task of the workers at once, on the thread that schedules, without passing their queue. Inside
      * a callback: after it, as the next task of that thread if it polls for these pools, else of the workers. */
-    pool_scheduler bypass() noexcept { return {&state_, pool_scheduler::place::bypass}; }
+    pool_scheduler bypass() noexcept { return {state_, pool_scheduler::place::bypass}; }
 
     /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
      *  @return the values as a tuple, nothing if it was stopped.
      *  @throws what thence::sync_wait() throws; std::logic_error inside a callback, and on
      *          the polling thread of the MPI pool.
      *  @note Threads: up to 7 at once, and tasks of the workers. */
-    template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(state_, static_cast<S &&>(s)); }
+    template <class S> auto sync_wait(S &&s) { return detail::pools_sync_wait(*state_, static_cast<S &&>(s)); }
 
     /** @brief This thread works for the pools until `condition()` holds, and at least one round, unless it is in a task
      *         of a pool: what is at hand, and a poll, unless another thread polls for these pools. So a program that
@@ -129,12 +127,12 @@ public:
      *  @throws std::logic_error inside a callback, and on the polling thread of the MPI pool.
      *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {
-        detail::must_be_able_to_wait(state_);
-        state_.worker_host.arena().execute([&] { detail::wait_in(state_, condition, true); });
+        detail::must_be_able_to_wait(*state_);
+        state_->arena->execute([&] { detail::wait_in(*state_, condition, true); });
     }
 
     /** @brief The arena of the workers, for loops and tasks of oneTBB beside those of the pools. */
-    ::tbb::task_arena &arena() noexcept { return state_.worker_host.arena(); }
+    ::tbb::task_arena &arena() noexcept { return *state_->arena; }
 
 private:
     /** oneTBB has as many threads as there are cores, in all arenas, unless more are asked for. */
@@ -146,7 +144,7 @@ private:
     }
 
     std::unique_ptr<::tbb::global_control> threads_;
-    detail::pools_state state_;
+    detail::pools_state *state_;
 };
 
 } // namespace thence

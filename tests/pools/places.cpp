@@ -50,7 +50,7 @@ protected:
 };
 
 bool in_the_workers_arena() {
-    return tbb::this_task_arena::max_concurrency() == 1 + static_cast<int>(thence::detail::arena_host::visitors);
+    return tbb::this_task_arena::max_concurrency() == 1 + static_cast<int>(thence::detail::visitor_slots);
 }
 
 TEST_F(places, the_mpi_pool_is_one_thread) {

@@ -2,7 +2,7 @@
 // Tasks of the queue of a pool as tests write them, and a host that notes what the queue asks of it.
 #pragma once
 
-#include <thence/pools/detail/work_queue.hpp>
+#include "pools/work_queue.hpp"
 
 #include <functional>
 #include <utility>

@@ -12,7 +12,8 @@
  *  was before the task ran. Two schedulers are equal if they put tasks in the same place. */
 
 #include <thence/execution.hpp>
-#include <thence/pools/detail/state.hpp>
+#include <thence/pools/detail/library.hpp>
+#include <thence/pools/detail/slow_task.hpp>
 #include <thence/senders/detail/completions.hpp>
 
 namespace thence {
@@ -44,25 +45,26 @@ private:
         void start() &noexcept {
             switch (where) {
             case place::workers:
-                return state->give(state->workers, *this, urgency::normal);
+                return libthence_pools::push(*state, detail::pool_queue::workers, *this, urgency::normal);
             case place::workers_first:
-                return state->give(state->workers, *this, urgency::high);
+                return libthence_pools::push(*state, detail::pool_queue::workers, *this, urgency::high);
             case place::mpi:
-                return state->give(state->mpi, *this, urgency::normal);
+                return libthence_pools::push(*state, detail::pool_queue::mpi, *this, urgency::normal);
             case place::bypass:
-                return state->bypass(*this, &complete_in_arena);
+                return libthence_pools::bypass(*state, *this, &complete_in_arena);
             }
         }
         static void complete(detail::pool_task *task) noexcept {
             auto *self = static_cast<operation *>(task);
             const auto go = [self] { detail::complete_scheduled(self->receiver); };
-            if (self->state->slow_limit != 0 && self->state->mpi.is_here()) [[unlikely]]
+            if (self->state->slow_limit != 0 && libthence_pools::is_here(*self->state, detail::pool_queue::mpi))
+                [[unlikely]]
                 detail::run_timed<R>(self->state->slow_limit, go);
             else
                 go();
         }
         static void complete_in_arena(detail::pool_task *task) noexcept {
-            static_cast<operation *>(task)->state->worker_host.arena().execute([task] { complete(task); });
+            static_cast<operation *>(task)->state->arena->execute([task] { complete(task); });
         }
     };
     struct environment {

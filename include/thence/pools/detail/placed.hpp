@@ -23,8 +23,9 @@
 
 #include <oneapi/tbb/task.h>
 
+#include <thence/pools/detail/library.hpp>
 #include <thence/pools/detail/slow_task.hpp>
-#include <thence/pools/detail/state.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 
 namespace thence::detail {
 
@@ -48,14 +49,17 @@ public:
 
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
-        if (!state_->accepts(how_)) [[unlikely]]
-            return operation.send_error(std::make_exception_ptr(std::invalid_argument(state_->refusal(how_))));
+        if (!libthence_pools::accepts(*state_, how_)) [[unlikely]]
+            return operation.send_error(
+                std::make_exception_ptr(std::invalid_argument(libthence_pools::refusal(*state_, how_))));
         if (how_.inline_request) [[likely]]
             return issue();
-        if (state_->polling(how_).go_on_here([this] { issue(); }))
-            return; // it may be gone
+        if (libthence_pools::begin_part(*state_, polling_queue(how_))) {
+            issue(); // it may be gone
+            return libthence_pools::end_part();
+        }
         run = [](pool_task *task) noexcept { static_cast<placed_part *>(task)->issue(); };
-        state_->give(state_->polling(how_), *this, urgent());
+        libthence_pools::push(*state_, polling_queue(how_), *this, urgent());
     }
     int prepare() noexcept { return how_.method != handler::mpix ? make_shared_requests() : MPI_SUCCESS; }
     /** Of what nobody can stop: it is registered there next. */
@@ -63,13 +67,12 @@ public:
         if (how_.method != handler::mpix) [[likely]]
             return shared_request();
         on_cr_ = true;
-        state_->progress(how_).registered();
-        return state_->progress(how_).cr();
+        return libthence_pools::poll_only_request(*state_, polling_queue(how_));
     }
     /** MPI has it, and it is not known to be complete. */
     void attaching() noexcept {
         outstanding_ = true;
-        state_->polling(how_).begin_operation();
+        libthence_pools::begin_operation(*state_, polling_queue(how_));
     }
 
     void succeeded(Operation &) noexcept { completed(outcome::values); }
@@ -100,7 +103,7 @@ private:
             if (met_.load(std::memory_order_acquire))
                 hand_over(); // it was complete at once
             else
-                state_->workers.push_suspending(as_task(&wait));
+                libthence_pools::push_suspending(*state_, as_task(&wait));
         } else {
             operation_->begin_here();
         }
@@ -108,32 +111,32 @@ private:
 
     // yield_while
     void look() noexcept {
-        work_queue &polling = state_->polling(how_);
+        pools_state &pools = *state_; // after a test that has found it complete the operation is gone
+        const pool_queue polling = polling_queue(how_);
         if (operation_->test_polled(requests_))
             return;
-        polling.push_again(as_task([](pool_task *task) noexcept {
-            const completing_scope inside; // a poll: what follows must not wait here either
-            static_cast<placed_part *>(task)->look();
-        }));
+        libthence_pools::push_again(pools, polling, as_task([](pool_task *task) noexcept {
+                                        const completing_scope inside; // a poll: what follows must not wait here either
+                                        static_cast<placed_part *>(task)->look();
+                                    }));
     }
     // suspend_resume
     static void wait(pool_task *task) noexcept {
         auto *self = static_cast<placed_part *>(task);
         if (!self->met_.load(std::memory_order_acquire)) {
-            self->state_->workers.call_another();
-            work_queue::leave_thread();
+            libthence_pools::suspending(*self->state_);
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
                 self->point_ = point;
                 if (self->met_.exchange(true, std::memory_order_acq_rel))
                     self->resume();
             });
-            self->state_->workers.resumed();
+            libthence_pools::resumed(*self->state_);
         }
         self->deliver();
     }
 
     void resume() noexcept {
-        state_->workers.resuming();
+        libthence_pools::resuming(*state_);
         ::tbb::task::resume(point_);
     }
 
@@ -141,8 +144,8 @@ private:
         outcome_ = what;
         if (outstanding_) {
             if (on_cr_) [[unlikely]]
-                state_->progress(how_).completed();
-            state_->polling(how_).end_operation();
+                libthence_pools::poll_only_completed(*state_, polling_queue(how_));
+            libthence_pools::end_operation(*state_, polling_queue(how_));
         }
         if (how_.method == handler::suspend_resume) {
             if (met_.exchange(true, std::memory_order_acq_rel))
@@ -150,26 +153,31 @@ private:
         } else if (how_.method != handler::new_task) {
             hand_over();
         } else if (!go_on_in_task()) {
-            state_->give(state_->polling(how_), as_task(how_.mpi_pool ? &hand_over_task : &deliver_task), urgent());
+            libthence_pools::push(*state_, polling_queue(how_),
+                                  as_task(how_.mpi_pool ? &hand_over_task : &deliver_task), urgent());
         }
     }
     /** Whether it went on at once, as a part of the task of a worker that this thread is in. */
     bool go_on_in_task() noexcept {
-        return !completing && state_->workers.go_on_here([this] { deliver(); });
+        if (completing || !libthence_pools::begin_part(*state_, pool_queue::workers))
+            return false;
+        deliver();
+        libthence_pools::end_part();
+        return true;
     }
     void hand_over() noexcept {
         if (how_.bypass)
-            state_->bypass(as_task(&deliver_task), &deliver_in_arena);
+            libthence_pools::bypass(*state_, as_task(&deliver_task), &deliver_in_arena);
         else if (how_.inline_completion)
             deliver();
         else if (!go_on_in_task())
-            state_->give(state_->workers, as_task(&deliver_task), urgent());
+            libthence_pools::push(*state_, pool_queue::workers, as_task(&deliver_task), urgent());
     }
     static void hand_over_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->hand_over(); }
     static void deliver_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->deliver(); }
     static void deliver_in_arena(pool_task *task) noexcept {
         auto *self = static_cast<placed_part *>(task);
-        self->state_->worker_host.arena().execute([self] { self->deliver(); });
+        self->state_->arena->execute([self] { self->deliver(); });
     }
     void deliver() noexcept {
         if (state_->slow_limit != 0 && keeps_poller()) [[unlikely]]
@@ -178,7 +186,7 @@ private:
     }
     /** In a callback the library itself looks at the clock. */
     bool keeps_poller() const noexcept {
-        return completing ? how_.method == handler::yield_while : state_->mpi.is_here();
+        return completing ? how_.method == handler::yield_while : libthence_pools::is_here(*state_, pool_queue::mpi);
     }
     void send() noexcept {
         switch (outcome_) {

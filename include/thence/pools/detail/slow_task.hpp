@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include <thence/error.hpp>
-#include <thence/thence.h>
 #include <thence/senders/detail/timers.hpp>
+#include <thence/thence.h>
 
 namespace thence::detail {
 

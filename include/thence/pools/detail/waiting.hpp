@@ -12,6 +12,7 @@
 #include <stdexcept>
 
 #include <thence/pools/scheduler.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/senders/sync_wait.hpp>
 
 namespace thence::detail {
@@ -39,7 +40,7 @@ template <class Result> struct pools_wait_state : waited_for<Result> {
 };
 
 inline void must_be_able_to_wait(const pools_state &pools) {
-    if (pools.mpi.is_here())
+    if (libthence_pools::is_here(pools, pool_queue::mpi))
         throw std::logic_error(
             "thence::pools: sync_wait() or work_until() called on the polling thread of the MPI pool, "
             "which would wait for itself; use a mode without bypass and inline-completion, or "
@@ -50,16 +51,9 @@ inline void must_be_able_to_wait(const pools_state &pools) {
                                "with let_value() or co_await instead of waiting");
 }
 
-/** Works for the pools until `condition()`, and sees to it that somebody makes progress for what it waits for,
- *  whatever that is. Where only the thread of the MPI pool may, the wait counts as an operation of that; when it is
- *  over, this thread may call MPI again if nothing else is outstanding. */
 template <class Condition> void wait_in(pools_state &pools, Condition &condition, bool round_first = false) noexcept {
-    if (!pools.mpi_pool_alone())
-        return pools.workers.drain_until(condition, round_first);
-    pools.mpi.begin_operation();
-    pools.workers.drain_until(condition, round_first);
-    pools.mpi.end_operation();
-    pools.mpi.let_poll_end();
+    const auto holds = [](void *given) -> bool { return (*static_cast<Condition *>(given))(); };
+    libthence_pools::work_until(pools, &condition, holds, round_first);
 }
 
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
@@ -69,7 +63,7 @@ template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
     state_type state(pools);
     if constexpr (waitable<S, pools_wait_env>) {
         auto operation = ex::connect(static_cast<S &&>(s), waiting_receiver<state_type>{&state});
-        pools.worker_host.arena().execute([&] {
+        pools.arena->execute([&] {
             ex::start(operation);
             auto done = [&state] { return state.done.load(std::memory_order_acquire); };
             wait_in(pools, done);

@@ -23,8 +23,8 @@ class timer;
 
 } // namespace thence::detail
 
-namespace thence {
-namespace [[gnu::visibility("default")]] libthence_senders {
+#pragma GCC visibility push(default)
+namespace thence::libthence_senders {
 
 /** The continuation requests for all operations of the process that nobody can stop. */
 struct shared_requests {
@@ -56,8 +56,8 @@ void cancel_timer(detail::timer &gone) noexcept;
 /** Runs the timers whose time is over. @return whether there was any. */
 bool run_timers() noexcept;
 
-} // namespace gnu::visibility("default")]]libthence_senders
-} // namespace thence
+} // namespace thence::libthence_senders
+#pragma GCC visibility pop
 
 #endif // C++20
 #endif

@@ -3,7 +3,7 @@
 // makes progress where nobody else does. On the fake MPI; the test is all the threads that the pools have.
 #include "library.hpp"
 
-#include <thence/pools/detail/relief.hpp>
+#include "pools/watchdog.hpp"
 
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 using namespace thence::fake;
 using thence::detail::look_pace;
-using thence::detail::relief;
+using thence::detail::watchdog;
 using thence::detail::work_queue;
 
 TEST(look_pace, follows_how_often_others_poll) {
@@ -51,7 +51,7 @@ TEST(look_pace, slows_down_while_there_is_nothing_then_sleeps_and_wakes_up_livel
 
 // A pool whose threads are all busy with something else.
 struct host_without_threads final : thence::detail::drainer_host {
-    relief *watch = nullptr;
+    watchdog *watch = nullptr;
     std::atomic<int> calls{0};
     bool call() override {
         ++calls;
@@ -103,7 +103,7 @@ protected:
     host_without_threads host;
     work_queue queue{host};
     work_queue other{host};
-    relief watch{queue, other};
+    watchdog watch{queue, other};
 };
 
 TEST_P(looks_after_pools, sleeps_while_there_is_nothing_and_is_woken_by_an_operation) {

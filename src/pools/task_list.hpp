@@ -1,36 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_TASK_LIST_HPP
-#define THENCE_POOLS_DETAIL_TASK_LIST_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/detail/task_list.hpp needs C++20: compile with -std=c++20"
-#else
+// Lists of the pools' tasks, and the lock of their queues.
+#pragma once
 
-// Tasks of the pools, lists of them, and the lock of their queues.
+#include <thence/pools/detail/library.hpp>
 
 #include <atomic>
 #include <thread>
 
 namespace thence::detail {
 
-/** A few instructions when free, as it is nearly always; held for a few more. */
+// A few instructions when free, as it is nearly always; held for a few more.
 class spin_mutex {
 public:
     void lock() noexcept {
-        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);)
-            while (held_.load(std::memory_order_relaxed))
-                if (++spins % 64 == 0)
+        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);) {
+            while (held_.load(std::memory_order_relaxed)) {
+                if (++spins % 64 == 0) {
                     std::this_thread::yield(); // the holder may have lost its core
+                }
+            }
+        }
     }
     void unlock() noexcept { held_.store(false, std::memory_order_release); }
 
 private:
     std::atomic<bool> held_{false};
-};
-
-/** Belongs to one list at a time. Gone, perhaps, once it has run. */
-struct pool_task {
-    pool_task *next = nullptr;
-    void (*run)(pool_task *) noexcept = nullptr;
 };
 
 class task_list {
@@ -43,11 +37,12 @@ public:
     }
     pool_task *pop() noexcept {
         pool_task *const taken = first_;
-        if (taken != nullptr)
+        if (taken != nullptr) {
             first_ = taken->next;
+        }
         return taken;
     }
-    /** All, linked. */
+    // All, linked.
     pool_task *take() noexcept {
         pool_task *const all = first_;
         first_ = nullptr;
@@ -59,9 +54,4 @@ private:
     pool_task *last_ = nullptr; // if there is a first one
 };
 
-enum class urgency : bool { normal, high };
-
 } // namespace thence::detail
-
-#endif // C++20
-#endif
