@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: doc_programs.py --root DIR --launch COMMAND --runtimes HEADER=FLAGS... --compile COMMAND... --link ARGUMENT...
 
-Every C++ program in docs/guide/runtimes.md and docs/guide/pools.md compiles without a warning and ends well on the ranks that COMMAND launches.
-A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter that
-docs/guide/your-own-runtime.md shows is the one in examples/own_runtime.cpp, word for word.
+Every C++ program in the pages PAGES of docs/guide must compile without a warning and exit with 0 on the ranks that
+COMMAND launches. A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter
+that docs/guide/your-own-runtime.md shows must be that of examples/own_runtime.cpp, character for character.
 """
 
 import re
@@ -16,6 +16,7 @@ from pathlib import Path
 
 OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
 MARK = "// [adapter]\n"
+PAGES = ("runtimes.md", "pools.md", "which-interface.md")
 
 
 def arguments(words):
@@ -58,10 +59,10 @@ def main():
     runtimes = dict(entry.split("=", 1) for entry in options["--runtimes"])
     adapter = (root / "examples/own_runtime.cpp").read_text().split(MARK)
     if len(adapter) != 3 or adapter[1] not in [text for _, text in blocks(root / "docs/guide/your-own-runtime.md")]:
-        sys.exit(f"docs/guide/your-own-runtime.md does not show what is between the marks {MARK.strip()!r} "
+        sys.exit(f"docs/guide/your-own-runtime.md does not show the text between the marks {MARK.strip()!r} "
                  "of examples/own_runtime.cpp")
     with tempfile.TemporaryDirectory() as folder:
-        programs = [(where, text) for page in ("runtimes.md", "pools.md")
+        programs = [(where, text) for page in PAGES
                     for where, text in blocks(root / "docs/guide" / page) if "int main(" in text]
         ran = [run(where, text, runtimes, options, folder) for where, text in programs]
     print(f"{sum(ran)} of {len(ran)} programs")
