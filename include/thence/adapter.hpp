@@ -36,6 +36,7 @@ class continuation_request {
 public:
     /** As thence_cr_create(). @throws thence::error */
     explicit continuation_request(unsigned flags = 0, int max_poll = -1, MPI_Info info = MPI_INFO_NULL) {
+        detail::check_mpi_is_active("thence::continuation_request: created");
         check(thence_cr_create(flags, max_poll, info, &cr_), "create a continuation request");
     }
     continuation_request(continuation_request &&other) noexcept : cr_(std::exchange(other.cr_, MPI_REQUEST_NULL)) {}
@@ -119,6 +120,7 @@ template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> re
  *        `condition`.
  *  @note Source: paper section 3.4: the application has to call into MPI. */
 template <class Condition> void progress_until(Condition &&condition) {
+    detail::check_mpi_is_active("thence::progress_until: called");
     detail::backoff backoff;
     while (!condition()) {
         long ran = 0;

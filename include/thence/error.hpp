@@ -6,8 +6,9 @@
 #else
 
 /** @file error.hpp
- *  @brief The exception that an MPI error becomes in C++. */
+ *  @brief The exceptions of Thence: an MPI error, and a call while MPI is not active. */
 
+#include <exception>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -88,6 +89,13 @@ private:
     detail::shared_statuses statuses_;
 };
 
+/** @brief A call of Thence needs MPI, and came before `MPI_Init` or after `MPI_Finalize`. what() names the call and says
+ *         what to do. */
+class mpi_inactive : public std::logic_error {
+public:
+    using std::logic_error::logic_error;
+};
+
 /** @brief Throw thence::error unless `code` is `MPI_SUCCESS`. */
 inline void check(int code, const char *what_failed) {
     if (code != MPI_SUCCESS)
@@ -95,6 +103,22 @@ inline void check(int code, const char *what_failed) {
 }
 
 namespace detail {
+
+/** Why a call that needs MPI cannot work now, to be written after its name; null if MPI is active. */
+inline const char *mpi_inactive_reason() noexcept {
+    int initialized = 0;
+    int finalized = 0;
+    MPI_Initialized(&initialized);
+    if (initialized == 0)
+        return " before MPI_Init; call MPI_Init or MPI_Init_thread first";
+    MPI_Finalized(&finalized);
+    return finalized == 0 ? nullptr : " after MPI_Finalize; complete all work that needs MPI before MPI_Finalize";
+}
+/** @throws mpi_inactive, which begins with `call`, unless MPI is active. */
+inline void check_mpi_is_active(const char *call) {
+    if (const char *reason = mpi_inactive_reason(); reason != nullptr) [[unlikely]]
+        throw mpi_inactive(std::string(call).append(reason));
+}
 
 /** The error of the first failed operation, where `reported` may be `MPI_ERR_IN_STATUS`. */
 inline int first_error(int reported, std::span<const MPI_Status> statuses) noexcept {

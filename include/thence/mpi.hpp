@@ -19,6 +19,8 @@
  *  mpi/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
  *  cancels receives that are pending, and nothing else.
  *
+ *  Before MPI_Init and after MPI_Finalize, what asks MPI at once throws thence::mpi_inactive; senders complete with it.
+ *
  *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
  *  before, in the order of the arguments; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for
  *  receives whose stop token may be asked to stop.
@@ -42,10 +44,11 @@ public:
     static communicator self() noexcept { return communicator(MPI_COMM_SELF, false); }
     static communicator view(MPI_Comm comm) noexcept { return communicator(comm, false); }
     /** @brief Takes over a communicator that the caller has made. Of `MPI_COMM_NULL`, which MPI gives to processes that
-     *         it leaves out, an empty handle. */
+     *         it leaves out, an empty handle. @throws thence::mpi_inactive */
     static communicator owning(MPI_Comm comm) {
         if (comm == MPI_COMM_NULL)
             return communicator(comm, false);
+        detail::need_mpi("thence::communicator::owning: called");
         MPI_Comm_set_errhandler(comm, thence_errors_return());
         return communicator(comm, true);
     }
@@ -61,15 +64,17 @@ public:
         if (owns_ && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
             MPI_Comm_free(&comm_);
     }
-    /** @brief Collective, and blocks. @throws thence::error */
+    /** @brief Collective, and blocks. @throws thence::error; thence::mpi_inactive */
     communicator duplicate() const {
+        detail::need_mpi("thence::communicator::duplicate: called");
         MPI_Comm made = MPI_COMM_NULL;
         check(MPI_Comm_dup(comm_, &made), "duplicate a communicator");
         return owning(made);
     }
     /** @brief Collective, and blocks. Processes of one color form one; with `MPI_UNDEFINED` a process gets an empty
-     *         handle. @throws thence::error */
+     *         handle. @throws thence::error; thence::mpi_inactive */
     communicator split(int color, int key = 0) const {
+        detail::need_mpi("thence::communicator::split: called");
         MPI_Comm made = MPI_COMM_NULL;
         check(MPI_Comm_split(comm_, color, key, &made), "split a communicator");
         return owning(made);
@@ -77,15 +82,17 @@ public:
     MPI_Comm get() const noexcept { return comm_; }
     /** @return whether this process is in a communicator: false for an empty handle, on which nothing else works. */
     explicit operator bool() const noexcept { return comm_ != MPI_COMM_NULL; }
-    /** @return the rank of this process; `MPI_PROC_NULL` of an empty handle. */
-    int rank() const noexcept {
+    /** @return the rank of this process; `MPI_PROC_NULL` of an empty handle. @throws thence::mpi_inactive */
+    int rank() const {
+        detail::need_mpi("thence::communicator::rank: called");
         int result = MPI_PROC_NULL;
         if (comm_ != MPI_COMM_NULL)
             MPI_Comm_rank(comm_, &result);
         return result;
     }
-    /** @return the number of processes; 0 of an empty handle. */
-    int size() const noexcept {
+    /** @return the number of processes; 0 of an empty handle. @throws thence::mpi_inactive */
+    int size() const {
+        detail::need_mpi("thence::communicator::size: called");
         int result = 0;
         if (comm_ != MPI_COMM_NULL)
             MPI_Comm_size(comm_, &result);
@@ -301,7 +308,7 @@ public:
 private:
     communicator(MPI_Comm comm, bool owns) noexcept : comm_(comm), owns_(owns) {}
 
-    std::size_t processes() const noexcept { return static_cast<std::size_t>(size()); }
+    std::size_t processes() const { return static_cast<std::size_t>(size()); }
     detail::placed_parts place_of(const parts &given, bool used) const {
         return {given, used, processes(), static_cast<std::size_t>(rank())};
     }

@@ -22,7 +22,8 @@
  *  - set_stopped_t() if the receiver's stop token can be asked to stop;
  *  - errors and stopped of the predecessor as they are.
  *
- *  Errors: MPI must return them: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
+ *  Errors: an operation that is started before MPI_Init or after MPI_Finalize completes with a thence::mpi_inactive.
+ *  MPI must return its own errors: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
  * with that error, once; of a group, after what it has started is cancelled or complete, which the statuses of the
  * error tell.
  *

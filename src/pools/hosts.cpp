@@ -8,7 +8,7 @@
 namespace thence::detail {
 
 pool_progress::~pool_progress() {
-    if (cr_ != MPI_REQUEST_NULL)
+    if (cr_ != MPI_REQUEST_NULL && mpi_inactive_reason() == nullptr) // MPI_Finalize frees what is left
         thence_free(&cr_);
 }
 

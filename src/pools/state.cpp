@@ -12,6 +12,7 @@ namespace thence::detail {
 namespace {
 
 int checked(int workers) {
+    check_mpi_is_active("thence::pools: made");
     if (workers < 0 || workers > 4096) {
         throw std::invalid_argument("thence::pools: workers must be 0 to 4096");
     }

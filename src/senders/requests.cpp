@@ -7,6 +7,8 @@
 // operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.
 #include "senders/requests.hpp"
 
+#include <thence/error.hpp>
+
 #include <mutex>
 #include <new>
 
@@ -54,6 +56,9 @@ int make_requests() noexcept {
     const std::scoped_lock lock(mutex);
     if (requests.ready.load(detail::order::relaxed)) {
         return MPI_SUCCESS;
+    }
+    if (detail::mpi_inactive_reason() != nullptr) {
+        return MPI_ERR_OTHER; // the C API would end the program: there is no error handler to ask
     }
     if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &requests.normal); code != MPI_SUCCESS) {
         return code;

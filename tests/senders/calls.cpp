@@ -21,6 +21,10 @@ int MPI_Error_string(int code, char *text, int *length) {
     *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "error %d of the fake", code);
     return MPI_SUCCESS;
 }
+int MPI_Initialized(int *flag) {
+    *flag = 1;
+    return MPI_SUCCESS;
+}
 int MPI_Finalized(int *flag) {
     *flag = world.is_finalized() ? 1 : 0;
     return MPI_SUCCESS;

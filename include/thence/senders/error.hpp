@@ -58,6 +58,15 @@ inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
         return std::current_exception();
     }
 }
+/** Why an operation could not be started: MPI is not active, or said `code`. */
+inline std::exception_ptr make_start_error(int code) noexcept {
+    try {
+        check_mpi_is_active("thence::transform_mpi: an operation was started");
+        return make_mpi_error(mpi_error::origin::call, code);
+    } catch (...) {
+        return std::current_exception();
+    }
+}
 inline std::exception_ptr make_partly_stopped(std::span<const MPI_Status> statuses) noexcept {
     try {
         return std::make_exception_ptr(partly_stopped(statuses));

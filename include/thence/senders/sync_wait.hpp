@@ -71,8 +71,11 @@ public:
     }
     inline scheduler get_scheduler() noexcept;
 
-    /** @brief Runs tasks and makes progress until finish() has been called and no task is left. */
+    /** @brief Runs tasks and makes progress until finish() has been called and no task is left.
+     *  @throws thence::mpi_inactive before MPI_Init and after MPI_Finalize; thence::error if MPI reports an error from
+     *          progress. */
     void run() {
+        detail::need_mpi("thence::progress_loop::run: called");
         detail::pauses pauses;
         for (;;) {
             if (run_added()) {
@@ -274,8 +277,9 @@ template <class Result> struct sync_wait_state : waited_for<Result> {
 /** @brief Runs `sender` to its end and makes MPI progress meanwhile.
  *  @return the values as a tuple, nothing if it was stopped.
  *  @throws what a std::exception_ptr holds, a std::error_code as std::system_error (with thence::exec: include
- *          thence/exec/error_code.hpp), any other error as it is; std::logic_error inside a completion of a
- * sender over MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
+ *          thence/exec/error_code.hpp), any other error as it is; thence::mpi_inactive before MPI_Init and
+ *          after MPI_Finalize (ex::sync_wait() needs no MPI); std::logic_error inside a completion of a sender over
+ *          MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
  *  @note Threads: any that may call MPI. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
@@ -286,6 +290,7 @@ struct sync_wait_t {
                 "thence::sync_wait: called inside the completion of an MPI operation, where no other "
                 "operation can complete on this thread; put continues_on(scheduler) before it, or "
                 "go on with let_value() or co_await instead of waiting");
+        detail::need_mpi("thence::sync_wait: called");
         state_type state;
         if constexpr (detail::waitable<S, detail::sync_wait_env>) {
             auto operation = ex::connect(static_cast<S &&>(s), detail::waiting_receiver<state_type>{&state});

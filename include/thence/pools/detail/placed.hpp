@@ -49,6 +49,8 @@ public:
 
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
+        if (const int code = make_shared_requests(); code != MPI_SUCCESS) [[unlikely]]
+            return operation.send_error(make_start_error(code)); // also of those that do without them
         if (!libthence_pools::accepts(*state_, how_)) [[unlikely]]
             return operation.send_error(
                 std::make_exception_ptr(std::invalid_argument(libthence_pools::refusal(*state_, how_))));

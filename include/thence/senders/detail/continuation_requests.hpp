@@ -8,6 +8,7 @@
 // The continuation requests of the senders, as an operation meets them: one for all operations that nobody can stop,
 // one that is lent to each that somebody can. The fast path of the first is inlined; the rest is in libthence-senders.
 
+#include <thence/error.hpp>
 #include <thence/senders/detail/library.hpp>
 
 namespace thence::detail {
@@ -22,6 +23,11 @@ inline int make_shared_requests() noexcept {
     if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
         return libthence_senders::make_requests();
     return MPI_SUCCESS;
+}
+/** As check_mpi_is_active(). The continuation requests are there only while MPI is active, so a load is enough then. */
+inline void need_mpi(const char *call) {
+    if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
+        check_mpi_is_active(call);
 }
 inline MPI_Request shared_request() noexcept {
     return libthence_senders::requests.normal;

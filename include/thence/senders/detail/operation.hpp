@@ -241,7 +241,7 @@ private:
 
     // Rare ends of begin(), as calls, which keep it short.
     [[gnu::noinline]] begun refused(int code) noexcept {
-        return end_failed<ending_place::begin>(make_mpi_error(origin::call, code));
+        return end_failed<ending_place::begin>(make_start_error(code));
     }
     [[gnu::noinline]] begun call_failed(std::array<MPI_Request, N> &requests, int code) noexcept {
         return give_up(requests, code, nullptr);
