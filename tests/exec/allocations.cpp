@@ -98,7 +98,7 @@ TEST(Allocations, operations_that_outlive_their_caller_allocate_once) {
               1);
 }
 
-/** Counts for itself. */
+/** An allocator that counts its allocations. */
 template <class T> struct own_allocator {
     using value_type = T;
     int *balance;

@@ -7,7 +7,7 @@
 
 namespace {
 
-/** Resumed by the test. */
+/** An awaiter that the test resumes. */
 struct event {
     std::coroutine_handle<> waiting;
     void (*stop)(void *) = nullptr;
@@ -34,7 +34,7 @@ struct event {
         waiting.resume();
     }
 };
-/** What is awaited: copyable, unlike a temporary awaiter. */
+/** An awaitable. It is copyable, unlike a temporary awaiter. */
 struct event_ref {
     event *self;
     event::awaiter operator co_await() const noexcept { return {self}; }
@@ -89,7 +89,7 @@ TEST(Awaitable, can_be_awaited_in_a_task_beside_senders) {
     EXPECT_EQ(got.values, 1);
 }
 
-/** A coroutine type of one's own, which may await senders; runs at once, and says what became of it. */
+/** A user's coroutine type that can await senders. It starts at once and stores its result. */
 struct own_coroutine {
     struct promise_type : ex::with_awaitable_senders<promise_type> {
         std::optional<int> result;

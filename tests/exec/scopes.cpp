@@ -156,9 +156,9 @@ TEST(CountingScope, requests_all_its_work_to_stop) {
 
 TEST(CountingScopeDeathTest, must_be_joined_before_it_is_destroyed) {
 #if defined(THENCE_EXECUTION_IS_THENCE)
-    const char *said = "a scope is destroyed before it was joined.*sync_wait";
+    const char *message = "a scope is destroyed before it was joined.*sync_wait";
 #else
-    const char *said = "";
+    const char *message = "";
 #endif
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(
@@ -166,7 +166,7 @@ TEST(CountingScopeDeathTest, must_be_joined_before_it_is_destroyed) {
             ex::counting_scope scope;
             ex::spawn(ex::just(), scope.get_token());
         },
-        said);
+        message);
 }
 
 } // namespace

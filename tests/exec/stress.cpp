@@ -15,7 +15,7 @@ constexpr int rounds = 8000;
 constexpr int rounds = 20000;
 #endif
 
-/** Runs two functions at the same time, again and again; `both` lets neither begin before the other is ready. */
+/** Runs two functions at the same time, repeatedly. Neither begins before both threads are ready. */
 class rendezvous {
 public:
     template <class F>

@@ -37,7 +37,7 @@ inline constexpr bool same_set<ex::completion_signatures<As...>, ex::completion_
     (among<typename normal<As>::type, typename normal<Bs>::type...> && ...) &&
     (among<typename normal<Bs>::type, typename normal<As>::type...> && ...);
 
-/** Whether S completes with exactly these signatures in the empty environment. */
+/** True if S completes with exactly these signatures in the empty environment. */
 template <class S, class... Sigs>
 inline constexpr bool completes_with =
     same_set<ex::completion_signatures_of_t<S, ex::env<>>, ex::completion_signatures<Sigs...>>;
@@ -46,14 +46,14 @@ using throws = ex::set_error_t(std::exception_ptr);
 
 // --- receivers
 
-/** What a receiver got. */
+/** The completions that a receiver got. */
 struct record {
     int values = 0, errors = 0, stopped = 0;
     std::thread::id thread;
     int completions() const { return values + errors + stopped; }
 };
 
-/** Takes anything; what it got as a value or error of the given types is kept. */
+/** Accepts any completion. Stores values and errors of the given types. */
 template <class Env = ex::env<>> struct recording {
     using receiver_concept = ex::receiver_t;
     record *got;
@@ -78,7 +78,7 @@ recording(record *)->recording<>;
 
 // --- senders and schedulers that complete when the test says so
 
-/** Operations that were started and have not completed; complete() lets the oldest complete. */
+/** Operations that were started and have not completed. complete() completes the oldest one. */
 class pending_list {
 public:
     struct item {
@@ -103,7 +103,7 @@ private:
     std::vector<item *> items_;
 };
 
-/** Completes when the test says so, with set_value() or set_stopped(). */
+/** A sender that completes with set_value() or set_stopped() when the test calls complete(). */
 struct pending_sender {
     using sender_concept = ex::sender_t;
     using completion_signatures = ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>;
@@ -125,7 +125,7 @@ struct pending_sender {
     template <class R> auto connect(R receiver) const { return operation<R>(list, std::move(receiver)); }
 };
 
-/** A scheduler whose turn comes when the test says so. */
+/** A scheduler whose work runs when the test calls complete(). */
 struct manual_scheduler {
     using scheduler_concept = ex::scheduler_t;
     pending_list *list;
@@ -146,7 +146,7 @@ struct manual_scheduler {
     friend bool operator==(const manual_scheduler &, const manual_scheduler &) = default;
 };
 
-/** An environment with a scheduler, and nothing else; stdexec asks for the one that an operation was started on. */
+/** An environment with only a scheduler. stdexec also needs the scheduler on which the operation was started. */
 template <class Scheduler> auto on_scheduler(Scheduler scheduler) {
 #if THENCE_EXECUTION_IS_STDEXEC
     return ex::env{ex::prop{ex::get_scheduler, scheduler}, ex::prop{ex::get_start_scheduler, scheduler}};
@@ -171,8 +171,8 @@ private:
     std::thread thread_;
 };
 
-/** The calling thread. Not inlined: a coroutine may move to another thread between two calls, and compilers believe
- *  that the answer never changes. */
+/** The id of the calling thread. Not inlined: a coroutine may move to another thread between two calls, but compilers
+ *  assume that the id does not change. */
 [[gnu::noinline]] inline std::thread::id this_thread() {
     __asm__ __volatile__("" ::: "memory");
     return std::this_thread::get_id();
@@ -208,7 +208,7 @@ struct throws_when_copied {
     throws_when_copied &operator=(const throws_when_copied &) = default;
 };
 
-/** A throw that is not the end of a non-void function for the compiler. */
+/** Throws, without a compiler warning about a missing return. */
 [[noreturn]] inline void raise(const char *text) {
     throw std::runtime_error(text);
 }

@@ -41,7 +41,7 @@ using either = std::variant<std::tuple<int>, std::tuple<std::string>>;
 static_assert(completes_with<decltype(two_ways{true} | ex::into_variant()), ex::set_value_t(either)>);
 #endif
 
-/** One way to complete with a value, and then an error or a stop instead. */
+/** Has one value completion, and may complete with an error or as stopped instead. */
 template <class Completion> struct instead_of_a_value {
     using sender_concept = ex::sender_t;
     using completion_signatures = ex::completion_signatures<ex::set_value_t(int), ex::set_error_t(std::string),

@@ -18,7 +18,7 @@ using may_throw = decltype(ex::just() | ex::then([]() noexcept -> const std::str
 static_assert(completes_with<decltype(ex::when_all(std::declval<may_throw>(), ex::just())),
                              ex::set_value_t(std::string), throws>);
 
-/** A stop request of the receiver's that a pending operation answers. */
+/** A pending operation that completes when the receiver's stop token is stopped. */
 struct stoppable_sender {
     using sender_concept = ex::sender_t;
     using completion_signatures = ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>;
@@ -143,7 +143,7 @@ TEST(WhenAll, forwards_a_stop_request_of_the_receiver) {
     EXPECT_EQ(got.completions(), 1);
 }
 
-/** Destroys its operation, which so ends inside request_stop() of the receiver's source and of when_all's own. */
+/** Destroys its operation inside request_stop() of the receiver's stop source and of that of when_all. */
 struct destroying {
     using receiver_concept = ex::receiver_t;
     struct holder {
