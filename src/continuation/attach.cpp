@@ -124,7 +124,8 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::current->is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
         if (result == outcome::pending || engine::current->polled.has_answers()) {
-            attention.fetch_or(attention_kept, std::memory_order_relaxed);
+            attention.fetch_or(engine::requests_tell_persistent ? attention_kept : attention_kept | attention_hidden,
+                               std::memory_order_relaxed);
         }
         return result;
     }

@@ -34,21 +34,30 @@ bool told_somewhere() noexcept {
            (engine::current->polled.keeps() || engine::current->polled.has_answers());
 }
 
+// May either be so for this request? A look without a lock.
+bool may_be_told(MPI_Request request) noexcept {
+    return engine::polled_set::may_know(request) && told_somewhere();
+}
+
+// The index of the first request for which that may be so, or count.
+int first_that_may_be_told(int count, const MPI_Request requests[]) noexcept {
+    return told_somewhere() ? engine::first_that_may_be_known(count, requests) : count;
+}
+
 // The status goes to every continuation on this persistent request, and to the user.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     busy_scope testing;
     engine::polled_set &polled = engine::current->polled;
     return polled.exclusively([&] {
         const MPI_Request handle = *request;
-        if (!polled.is_kept(handle) && !polled.has_answer(handle)) {
+        if (!polled.knows(handle)) {
             return table.Test(request, flag, status);
         }
         MPI_Status result = mpi::empty_status();
         *flag = 0;
         int code = table.Test(request, flag, &result);
         if (*flag != 0 || code != MPI_SUCCESS) {
-            code = polled.answer(handle, code, result);
-            polled.completed_by_user(handle, result, code);
+            code = polled.completed_by_user(handle, code, result);
             if (status != MPI_STATUS_IGNORE) {
                 *status = result;
             }
@@ -58,7 +67,7 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
 }
 
 void forget_answer(MPI_Request request) noexcept {
-    if (told_somewhere()) {
+    if (may_be_told(request)) {
         busy_scope forgetting;
         engine::current->polled.exclusively([&] {
             engine::current->polled.forget_answer(request);
@@ -114,13 +123,13 @@ bool is_special(MPI_Request request) noexcept {
     if (is_cr_handle(request)) {
         return true;
     }
-    if (!told_somewhere()) {
+    if (!may_be_told(request)) {
         return false;
     }
     busy_scope looking;
     bool told = false;
     engine::current->polled.exclusively([&] {
-        told = engine::current->polled.is_kept(request) || engine::current->polled.has_answer(request);
+        told = engine::current->polled.knows(request);
         return int{MPI_SUCCESS};
     });
     return told;
@@ -130,18 +139,57 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
     if (requests == nullptr || count < 0) {
         return true; // MPI knows whether that is an error
     }
-    return attention.load(std::memory_order_relaxed) == 0 && !any_cr(count, requests);
+    const std::uint64_t why = attention.load(std::memory_order_relaxed);
+    if (why == 0) [[likely]] {
+        return !any_cr(count, requests);
+    }
+    return (why & ~(attention_kept | attention_hidden)) == 0 && !any_special(count, requests);
+}
+
+bool plain_to_wait(int count, const MPI_Request requests[]) noexcept {
+    return plain(count, requests) && !kept_somewhere();
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
-    return told_somewhere() ? std::any_of(requests, requests + count, is_special) : any_cr(count, requests);
+    if (any_cr(count, requests)) {
+        return true;
+    }
+    const int first = first_that_may_be_told(count, requests);
+    if (first == count) [[likely]] {
+        return false;
+    }
+    busy_scope looking;
+    const engine::polled_set &polled = engine::current->polled;
+    bool told = false;
+    engine::current->polled.exclusively([&] {
+        told = std::any_of(requests + first, requests + count,
+                           [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); });
+        return int{MPI_SUCCESS};
+    });
+    return told;
+}
+
+void hide_special(int count, MPI_Request requests[]) noexcept {
+    const int first = first_that_may_be_told(count, requests);
+    if (first != count) {
+        busy_scope looking;
+        const engine::polled_set &polled = engine::current->polled;
+        engine::current->polled.exclusively([&] {
+            std::replace_if(
+                requests + first, requests + count,
+                [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); },
+                MPI_Request{MPI_REQUEST_NULL});
+            return int{MPI_SUCCESS};
+        });
+    }
+    std::replace_if(requests, requests + count, is_cr_handle, MPI_Request{MPI_REQUEST_NULL});
 }
 
 int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     if (is_cr_handle(*request)) {
         return thence_test(request, flag, status);
     }
-    return told_somewhere() ? test_kept(request, flag, status) : table.Test(request, flag, status);
+    return may_be_told(*request) ? test_kept(request, flag, status) : table.Test(request, flag, status);
 }
 
 bool is_ignored(MPI_Request request) noexcept {
@@ -176,7 +224,7 @@ int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
-    if (!told_somewhere()) {
+    if (first_that_may_be_told(count, requests) == count) {
         return table.Testall(count, requests, flag, statuses);
     }
     busy_scope testing;
@@ -191,8 +239,7 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
             MPI_Status &result = results[static_cast<std::size_t>(i)];
             int error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : result.MPI_ERROR;
             if (error != MPI_ERR_PENDING) {
-                error = polled.answer(request, error, result);
-                polled.completed_by_user(request, result, error);
+                error = polled.completed_by_user(request, error, result);
                 answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};
             }
             result.MPI_ERROR = error;
@@ -205,7 +252,7 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
 }
 
 int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
-    if (!told_somewhere()) {
+    if (!may_be_told(request)) {
         return table.Request_get_status(request, flag, status);
     }
     busy_scope looking;
@@ -321,13 +368,13 @@ void restarted(MPI_Request before, MPI_Request after) noexcept {
 
 int free_request(MPI_Request *request) noexcept {
     mpi::forget_persistent(*request);
-    forget_answer(*request);
-    if (!kept_somewhere()) {
+    if (!may_be_told(*request)) {
         return table.Request_free(request);
     }
     busy_scope freeing;
     return engine::current->polled.exclusively([&] {
         if (!engine::current->polled.is_kept(*request)) {
+            engine::current->polled.forget_answer(*request);
             return table.Request_free(request);
         }
         engine::current->polled.release_after(*request);
@@ -338,7 +385,7 @@ int free_request(MPI_Request *request) noexcept {
 
 int cancel_request(MPI_Request *request) noexcept {
     const std::scoped_lock guard(progress::helper_in_progress);
-    if (!kept_somewhere()) {
+    if (!may_be_told(*request)) {
         return table.Cancel(request);
     }
     busy_scope cancelling;

@@ -16,6 +16,7 @@
 #include "base/peek.hpp"
 #include "base/visibility.hpp"
 #include "continuation/handle.hpp"
+#include "engine/persistent_requests.hpp"
 
 #include <mpi.h>
 
@@ -25,14 +26,16 @@
 namespace thence::continuation {
 
 // Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
-// continuations, where that matters, `kept` once a persistent request has had a continuation, `hookless` where
-// continuations do not run from a progress hook of MPI.
+// continuations, where that matters, `kept` once a persistent request has had a continuation, `hidden` with it where
+// requests do not tell whether they are persistent, `hookless` where continuations do not run from a progress hook of
+// MPI.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> attention;
 inline constexpr std::uint64_t attention_running = 1;
 // Where `running` is counted: elsewhere if no call needs to know, because no thread that waits in MPI relies on
 // another.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *running_count;
 inline constexpr std::uint64_t attention_kept = 1U << 16;
+inline constexpr std::uint64_t attention_hidden = 1U << 17;
 inline constexpr std::uint64_t attention_hookless = 1U << 24;
 
 // Nothing beyond MPI's own work to do in a call that gets this handle?
@@ -40,6 +43,17 @@ inline bool plain(MPI_Request request) noexcept {
     return !is_cr_handle(request) && base::peek(attention) == 0;
 }
 THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
+// The same for a call that may block: while a persistent request has continuations, it must not block inside MPI.
+THENCE_INTERNAL bool plain_to_wait(int count, const MPI_Request requests[]) noexcept;
+// Where plain() says no: are persistent requests with continuations all that there is, and this is no such request? It
+// reads the handle itself, so that the caller keeps none for it.
+inline bool plain_beside_persistent(const volatile MPI_Request *request) noexcept {
+    if (attention.load(std::memory_order_relaxed) != attention_kept) {
+        return false;
+    }
+    const MPI_Request handle = *request;
+    return !is_cr_handle(handle) && !engine::may_be_persistent(handle);
+}
 
 // Tests one request of any kind once, as MPI_Test does.
 THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
@@ -52,6 +66,8 @@ THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 // of an array is tested by test_one().
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
 THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
+// Puts MPI_REQUEST_NULL in place of each such entry.
+THENCE_INTERNAL void hide_special(int count, MPI_Request requests[]) noexcept;
 
 // For Testall, which completes all or none. CRs first: true if nothing is registered with it any more; runs what may
 // run, reports nothing. Then all other requests in one call, CRs being null: as MPI_Testall, also of persistent

@@ -67,6 +67,7 @@ public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
         polled.configure(to.complete, {&look, &look, &test_kept, &openmpi::may_cancel});
         push_enabled = true;
+        requests_tell_persistent = true;
     }
     ~openmpi_engine() override {
         push_enabled = false;

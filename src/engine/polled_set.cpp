@@ -121,19 +121,20 @@ bool polled_set::add_kept(operation &op) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
         if (test_kept(op.request, status, error)) {
-            if (error == MPI_SUCCESS && is_empty(status)) { // inactive
+            persistent_requests::entry *known = persistent_.find(op.request);
+            const bool waited_for = known != nullptr && known->is_waited_for();
+            if (error == MPI_SUCCESS && is_empty(status) && !waited_for) { // inactive
                 error = see_answer(op.request, status);
             } else {
-                completed_by_poll(op.request, status, error);
+                completed_by_poll(op.request, known, status, error);
             }
             take(op, status, error);
             return true;
         }
     }
-    forget_answer(op.request); // it is active, so it was started anew
     size_.fetch_add(1, std::memory_order_relaxed);
-    kept_count_.fetch_add(1, std::memory_order_relaxed);
-    kept_.push(op);
+    persistent_.wait_for(op); // if there is an answer, the request was started anew
+    count_persistent();
     return false;
 }
 
@@ -155,24 +156,26 @@ void polled_set::poll(bool insist) noexcept {
     }
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     collect();
-    poll_list(owned_, [this](int first, int count) {
+    poll_in_turn(owned_turn_, owned_.count, [this](int first, int count) {
         if (how_.peek != nullptr) {
             look_owned_one_by_one(first, count);
         } else {
             look_owned_testsome(first, count);
         }
     });
-    poll_list(kept_, [this](int first, int count) { look_kept(first, count); });
+    if (const int waiting = persistent_.waiting(); waiting != 0) {
+        poll_in_turn(persistent_turn_, waiting, [this](int first, int count) { look_kept(first, count); });
+    }
     if (insist) {
         test_next();
     }
-    owned_.left = owned_.count;
-    kept_.left = kept_.count;
+    owned_turn_.left = owned_.count;
+    persistent_turn_.left = persistent_.waiting();
     lock_.unlock();
 }
 
 void polled_set::test_next() noexcept {
-    const int all = owned_.count + kept_.count;
+    const int all = owned_.count + persistent_.waiting();
     if (all == 0) {
         return;
     }
@@ -181,37 +184,37 @@ void polled_set::test_next() noexcept {
     if (i >= owned_.count) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        const MPI_Request request = kept_.requests[i - owned_.count];
-        if (test_kept(request, status, error)) {
-            completed_by_poll(request, status, error);
+        persistent_requests::entry &known = persistent_.waiting(i - owned_.count);
+        if (test_kept(known.request, status, error)) {
+            completed_by_poll(known.request, &known, status, error);
         }
     } else {
         test_owned(i);
     }
 }
 
-template <class Look> void polled_set::poll_list(list &which, Look look) noexcept {
+template <class Look> void polled_set::poll_in_turn(rotation &turn, int count, Look look) noexcept {
     const int most = how_.peek != nullptr ? most_peeked : most_tested;
-    if (which.count <= most) {
-        if (which.count != 0) {
-            look(0, which.count);
+    if (count <= most) {
+        if (count != 0) {
+            look(0, count);
         }
         return;
     }
-    int rest = which.count;
-    int turn = most;
-    if (which.count > which.left) {
+    int rest = count;
+    int in_turn = most;
+    if (count > turn.left) {
         rest -= window;
-        turn = most - window;
+        in_turn = most - window;
         look(rest, window); // what it drops is filled from behind `rest`
     }
-    if (which.cursor >= rest) {
-        which.cursor = 0;
+    if (turn.cursor >= rest) {
+        turn.cursor = 0;
     }
-    const int first = which.cursor;
-    const int count = std::min(turn, rest - first);
-    which.cursor += count;
-    look(first, count);
+    const int first = turn.cursor;
+    const int next = std::min(in_turn, rest - first);
+    turn.cursor += next;
+    look(first, next);
 }
 
 void polled_set::look_owned_testsome(int first, int count) noexcept {
@@ -272,13 +275,14 @@ __attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
     }
 }
 
+// From the last to the first: what is complete is replaced by the last one of all.
 void polled_set::look_kept(int first, int count) noexcept {
-    for (int i = std::min(first + count, kept_.count) - 1; i >= first; i = std::min(i, kept_.count) - 1) {
+    for (int i = first + count - 1; i >= first; --i) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        const MPI_Request request = kept_.requests[i];
-        if (looks_complete(request) && test_kept(request, status, error)) {
-            completed_by_poll(request, status, error);
+        persistent_requests::entry &known = persistent_.waiting(i);
+        if (looks_complete(known.request) && test_kept(known.request, status, error)) {
+            completed_by_poll(known.request, &known, status, error);
         }
     }
 }
@@ -292,49 +296,64 @@ bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) 
     return flag != 0 || error != MPI_SUCCESS;
 }
 
-void polled_set::completed_by_poll(MPI_Request request, const MPI_Status &status, int error) {
-    const bool freed = std::find(release_.begin(), release_.end(), request) != release_.end();
-    if (results_wanted && !freed) {
-        forget_answer(request);
-        answers_.push_back({request, status, error});
-        answer_count_.fetch_add(1, std::memory_order_relaxed);
+// `known`: what is known of it, or null.
+void polled_set::completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status,
+                                   int error) {
+    if (known != nullptr && known->is_waited_for()) {
+        finish_waiting(*known, status, error, results_wanted);
+    } else if (results_wanted) {
+        persistent_.keep_answer(request, status, error);
+        count_persistent();
     }
-    completed_by_user(request, status, error);
 }
 
-std::size_t polled_set::find_answer(MPI_Request request) const noexcept {
-    const auto place =
-        std::find_if(answers_.begin(), answers_.end(), [&](const result &r) { return r.request == request; });
-    return static_cast<std::size_t>(place - answers_.begin());
+void polled_set::finish_waiting(persistent_requests::entry &known, const MPI_Status &status, int error,
+                                bool keep_answer) {
+    MPI_Request request = known.request;
+    const bool freed = known.freed;
+    persistent_.finish(known, keep_answer && !freed ? &status : nullptr, error,
+                       [&](operation &op) { report(op, status, error); });
+    count_persistent();
+    if (freed) {
+        table.Request_free(&request);
+    }
 }
 
-int polled_set::answer(MPI_Request request, int code, MPI_Status &status) noexcept {
-    const std::size_t at = find_answer(request);
-    if (at != answers_.size()) {
-        if (code == MPI_SUCCESS && is_empty(status)) {
-            status = answers_[at].status;
-            code = answers_[at].error;
-        }
-        forget_answer(request);
+void polled_set::count_persistent() noexcept {
+    waiting_count_.store(persistent_.waiting(), std::memory_order_relaxed);
+    answer_count_.store(persistent_.answers(), std::memory_order_relaxed);
+    persistent_turn_.dropped(persistent_.waiting());
+}
+
+int polled_set::completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept {
+    persistent_requests::entry *known = persistent_.find(request);
+    if (known == nullptr) {
+        return code;
     }
+    if (known->is_waited_for()) {
+        finish_waiting(*known, status, code, false);
+        return code;
+    }
+    if (code == MPI_SUCCESS && is_empty(status)) {
+        status = known->status;
+        code = known->error;
+    }
+    forget_answer(request);
     return code;
 }
 
 int polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
-    const std::size_t at = find_answer(request);
-    if (at == answers_.size() || !is_empty(status)) {
+    const persistent_requests::entry *known = persistent_.find(request);
+    if (known == nullptr || known->is_waited_for() || !is_empty(status)) {
         return MPI_SUCCESS;
     }
-    status = answers_[at].status;
-    return answers_[at].error;
+    status = known->status;
+    return known->error;
 }
 
 void polled_set::forget_answer(MPI_Request request) noexcept {
-    if (const std::size_t at = find_answer(request); at != answers_.size()) {
-        answers_[at] = answers_.back();
-        answers_.pop_back();
-        answer_count_.fetch_sub(1, std::memory_order_relaxed);
-    }
+    persistent_.forget_answer(request);
+    count_persistent();
 }
 
 void polled_set::report(operation &op, const MPI_Status &status, int error) noexcept {
@@ -345,28 +364,6 @@ void polled_set::report(operation &op, const MPI_Status &status, int error) noex
 inline void polled_set::hand_over(operation &op, const MPI_Status &status, int error) noexcept {
     take(op, status, error);
     sink_(op);
-}
-
-bool polled_set::is_kept(MPI_Request request) const noexcept {
-    MPI_Request *const end = kept_.requests + kept_.count;
-    return std::find(kept_.requests, end, request) != end;
-}
-
-void polled_set::completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept {
-    for (int i = kept_.count - 1; i >= 0; --i) {
-        if (kept_.requests[i] == request) {
-            operation &op = *kept_.ops[i];
-            kept_.drop(i);
-            kept_.left = std::min(kept_.left, kept_.count);
-            kept_count_.fetch_sub(1, std::memory_order_relaxed);
-            report(op, status, error);
-        }
-    }
-    auto freed = std::find(release_.begin(), release_.end(), request);
-    if (freed != release_.end()) {
-        release_.erase(freed);
-        table.Request_free(&request);
-    }
 }
 
 void polled_set::cancel(operation &op) noexcept {
@@ -383,13 +380,17 @@ bool polled_set::may_cancel_noted(MPI_Request request, bool keep) noexcept {
 void polled_set::remove(operation &op) noexcept {
     std::scoped_lock guard(lock_);
     collect();
-    list &which = op.how == tending::kept ? kept_ : owned_;
-    const int at = which.find(op);
-    if (at >= 0) {
-        which.drop(at);
-        which.left = std::min(which.left, which.count);
+    bool removed = false;
+    if (op.how == tending::kept) {
+        removed = persistent_.remove(op);
+        count_persistent();
+    } else if (const int at = owned_.find(op); at >= 0) {
+        removed = true;
+        owned_.drop(at);
+        owned_turn_.dropped(owned_.count);
+    }
+    if (removed) {
         size_.fetch_sub(1, std::memory_order_relaxed);
-        kept_count_.fetch_sub(op.how == tending::kept ? 1 : 0, std::memory_order_relaxed);
         op.how = tending::done;
     }
 }

@@ -4,17 +4,18 @@
 // Each poll looks at 2 `window` operations, or 4 where a look is cheap: at the newest `window` if any were added since
 // the last poll, since what was started last often completes first, and at the next ones in rotation. So a poll costs
 // O(window) however many operations wait, and no operation waits for more than ceil(n / window) + 1 polls to be looked
-// at.
+// at. Of persistent requests it looks at so many besides, each once for all operations that wait for it.
 //
-// Invariant: while `lock_` is free, requests_[i] is the request of ops_[i], for owned and kept operations separately.
-// An operation leaves the set under the lock under which the sink hears of it, and its request is released by MPI's own
-// completion call (owned) or not at all (kept), so each is reported once. Owned ones that come during a poll are added
-// to an inbox: no one waits for a poll.
+// Invariant: while `lock_` is free, owned_.requests[i] is the request of owned_.ops[i]. An operation leaves the set
+// under the lock under which the sink hears of it, and its request is released by MPI's own completion call (owned) or
+// not at all (kept), so each is reported once. Owned ones that come during a poll are added to an inbox: no one waits
+// for a poll.
 #pragma once
 
 #include "base/peek.hpp"
 #include "base/spin_lock.hpp"
 #include "engine/operation.hpp"
+#include "engine/persistent_requests.hpp"
 
 #include <atomic>
 #include <mutex>
@@ -110,7 +111,7 @@ public:
         return size_.load(std::memory_order_relaxed) == 0;
     }
     bool keeps() const noexcept {
-        return kept_count_.load(std::memory_order_relaxed) != 0;
+        return waiting_count_.load(std::memory_order_relaxed) != 0;
     }
     bool has_answers() const noexcept {
         return answer_count_.load(std::memory_order_relaxed) != 0;
@@ -122,33 +123,41 @@ public:
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
 
-    // For interposition: runs `call`, an MPI completion call on persistent requests, while no poll looks at any. `call`
-    // receives the set and may use the functions below.
+    // For interposition. May anything be known of a persistent request? Takes no lock; false is certain to whoever may
+    // use the request now (see persistent_requests.hpp).
+    static bool may_know(MPI_Request request) noexcept {
+        return may_be_known(request);
+    }
+    // Runs `call`, an MPI completion call on persistent requests, while no poll looks at any. `call` may use the
+    // functions below. Each costs the same however many persistent requests there are.
     template <class Call> int exclusively(Call &&call) noexcept {
         std::scoped_lock guard(lock_);
         collect();
         return call();
     }
-    // Under exclusively(): a call of MPI just answered its user that `request` is complete, with `code` and `status`.
-    // If it found it inactive because a poll had completed it, what the poll got is the answer.
-    int answer(MPI_Request request, int code, MPI_Status &status) noexcept;
-    // The same without giving the answer up, and whether there is one.
-    bool has_answer(MPI_Request request) const noexcept {
-        return find_answer(request) != answers_.size();
+    // Under exclusively(): true if operations wait for `request`, or a poll completed it and its user has not asked
+    // yet.
+    bool knows(MPI_Request request) const noexcept {
+        return persistent_.find(request) != nullptr;
     }
+    bool is_kept(MPI_Request request) const noexcept {
+        const auto *known = persistent_.find(request);
+        return known != nullptr && known->is_waited_for();
+    }
+    // Under exclusively(): a call of MPI just answered its user that `request` is complete, with `code` and `status`.
+    // If it found it inactive because a poll had completed it, what the poll got is the answer, given once; `status` is
+    // changed. Every operation that waits for it is complete.
+    int completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept;
+    // The answer without giving it up. MPI's own status stays if the request was not found inactive.
     int see_answer(MPI_Request request, MPI_Status &status) const noexcept;
     // Under exclusively(): it is started anew, or gone.
     void forget_answer(MPI_Request request) noexcept;
     // Set before use: answers are kept. Without interposition nobody would ask for them.
     static inline bool results_wanted = false;
 
-    // Under exclusively(): the user's own call completed `request`; every kept operation on it is complete.
-    void completed_by_user(MPI_Request request, const MPI_Status &status, int error) noexcept;
-    // Under exclusively(): true if a kept operation waits on `request`.
-    bool is_kept(MPI_Request request) const noexcept;
-    // Under exclusively(): the user freed `request` while kept operations wait on it; MPI frees it after the last.
-    void release_after(MPI_Request request) {
-        release_.push_back(request);
+    // Under exclusively(): the user freed `request` while operations wait for it; MPI frees it after the last.
+    void release_after(MPI_Request request) noexcept {
+        persistent_.find(request)->freed = true;
     }
 
 private:
@@ -158,8 +167,6 @@ private:
         operation **ops = nullptr;
         int count = 0;
         int capacity = 0;
-        int cursor = 0;
-        int left = 0; // by the last poll: if there are more, some were added since
         list() = default;
         list(const list &) = delete;
         list &operator=(const list &) = delete;
@@ -179,6 +186,12 @@ private:
         }
         int find(const operation &op) const noexcept;
         void grow();
+    };
+    // Where the next poll goes on in an array.
+    struct rotation {
+        int cursor = 0;
+        int left = 0; // how many the last poll left: if there are more, some were added since
+        void dropped(int count) noexcept { left = left < count ? left : count; }
     };
 
     bool complete_now(operation &op) noexcept;
@@ -208,15 +221,16 @@ private:
     }
     void add_to_inbox(operation &op);
     void collect() noexcept;
-    template <class Look> void poll_list(list &which, Look look) noexcept;
+    template <class Look> void poll_in_turn(rotation &turn, int count, Look look) noexcept;
     void look_owned_testsome(int first, int count) noexcept;
     void test_owned(int i) noexcept;
     void look_owned_one_by_one(int first, int count) noexcept;
     void look_kept(int first, int count) noexcept;
     void test_next() noexcept;
     bool test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept;
-    void completed_by_poll(MPI_Request request, const MPI_Status &status, int error);
-    std::size_t find_answer(MPI_Request request) const noexcept;
+    void completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status, int error);
+    void finish_waiting(persistent_requests::entry &known, const MPI_Status &status, int error, bool keep_answer);
+    void count_persistent() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
     bool looks_complete(MPI_Request request) const noexcept {
@@ -231,20 +245,15 @@ private:
     std::vector<operation *> inbox_;
     std::atomic<bool> inbox_used_{false};
     list owned_;
-    list kept_;
-    std::vector<MPI_Request> release_; // freed by the user while kept; released when their last operation is done
-    struct result {
-        MPI_Request request;
-        MPI_Status status;
-        int error;
-    };
-    std::vector<result> answers_; // of persistent requests that a poll completed and their user has not asked for yet
-    std::atomic<long> answer_count_{0};
+    rotation owned_turn_;
+    persistent_requests persistent_;
+    rotation persistent_turn_;
+    std::atomic<std::size_t> answer_count_{0}; // as `persistent_` has it
+    std::atomic<int> waiting_count_{0};
     std::atomic<long> size_{0};
     // See worth_asking(); guides only, so racing threads may lose a count.
     std::atomic<unsigned> vain_{0};
     std::atomic<int> unasked_{0}; // additions to come that do not ask
-    std::atomic<long> kept_count_{0};
     std::atomic<unsigned long long> polls_{0};
 };
 

@@ -48,7 +48,8 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
 polled_set::methods methods_here() noexcept {
     polled_set::methods how;
 #if defined(OPEN_MPI)
-    if (openmpi::prove_fields() == nullptr) { // the kind of a request can be read
+    requests_tell_persistent = openmpi::prove_fields() == nullptr;
+    if (requests_tell_persistent) { // and the kind of a request can be read
         how.look = &may_be_complete;
         how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;

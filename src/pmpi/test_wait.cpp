@@ -62,9 +62,7 @@ struct any_result {
 // others by MPI's own call on the copy, so that inactive requests and errors are what MPI says they are.
 std::vector<MPI_Request> without_special(int count, const MPI_Request requests[]) {
     std::vector<MPI_Request> own(requests, requests + count);
-    for (MPI_Request &request : own) {
-        request = is_special(request) ? MPI_REQUEST_NULL : request;
-    }
+    hide_special(count, own.data());
     return own;
 }
 
@@ -223,6 +221,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
     if (plain(*request)) [[likely]] {
         return PMPI_Test(request, flag, status);
     }
+    if (plain_beside_persistent(request)) {
+        return PMPI_Test(request, flag, status);
+    }
     return slow_test(request, flag, status);
 }
 
@@ -248,7 +249,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
 }
 
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
-    if (plain(count, requests)) [[likely]] {
+    if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitany(count, requests, index, status);
     }
     turn next;
@@ -276,7 +277,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
 }
 
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     turn next;
@@ -324,7 +325,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
     }
     turn next;
