@@ -30,13 +30,19 @@ void work::result(const std::string &name, double value) const {
     }
 }
 
-void work::count_calls(void (*body)(void *, long), void *data) const {
+void work::count_calls(step body, void *data, step prepare) const {
+    const auto call = [&](long iterations) {
+        if (prepare != nullptr) {
+            prepare(data, iterations);
+        }
+        thence_bench_counted(body, data, iterations);
+    };
     // A warm-up of pools, caches of MPI and lazily bound symbols. The count of this call is not used, since it includes
     // the instructions of other threads before it.
-    thence_bench_counted(body, data, chosen_.few);
+    call(chosen_.few);
     for (int i = 0; i < chosen_.repeats; ++i) {
-        thence_bench_counted(body, data, chosen_.few);
-        thence_bench_counted(body, data, chosen_.many);
+        call(chosen_.few);
+        call(chosen_.many);
     }
 }
 

@@ -25,6 +25,15 @@ public:
             [](void *data, long iterations) { (*static_cast<std::remove_reference_t<Body> *>(data))(iterations); },
             &body);
     }
+    // The same, and before each of these calls `prepare(iterations)`, which is not counted.
+    template <class Prepare, class Body> void count(Prepare &&prepare, Body &&body) {
+        struct both {
+            std::remove_reference_t<Prepare> &prepare;
+            std::remove_reference_t<Body> &body;
+        } steps{prepare, body};
+        count_calls([](void *data, long iterations) { static_cast<both *>(data)->body(iterations); }, &steps,
+                    [](void *data, long iterations) { static_cast<both *>(data)->prepare(iterations); });
+    }
 
     // Passes a number to the judge. Only rank 0 does; other ranks ignore the call.
     void result(const std::string &name, double value) const;
@@ -40,7 +49,8 @@ public:
     work(const settings &chosen, int rank) : chosen_(chosen), rank_(rank), quick_(chosen.quick) {}
 
 private:
-    void count_calls(void (*body)(void *, long), void *data) const;
+    using step = void (*)(void *, long);
+    void count_calls(step body, void *data, step prepare = nullptr) const;
 
     settings chosen_;
     int rank_;

@@ -15,7 +15,7 @@ from pathlib import Path
 
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
-    "one_of_many", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
+    "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
     "sender_pair", "await_recv", "include_cost",
 ]
 WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
