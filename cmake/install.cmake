@@ -8,15 +8,29 @@ set(THENCE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
 set(THENCE_INSTALL_LIBRARIES LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(TARGETS thence_core thence EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
+if(TARGET thence_archive)
+  install(TARGETS thence_archive EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
+endif()
 install(EXPORT thenceTargets NAMESPACE thence:: DESTINATION ${THENCE_PACKAGE_DIR})
 install(DIRECTORY include/thence DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 include(cmake/capabilities.cmake)
 # Needed even where the program itself calls nothing interposed: libraries of it may.
-thence_package("" DESCRIPTION "${PROJECT_DESCRIPTION}" PC_REQUIRES core
-               PC_LIBS -Wl,--push-state,--no-as-needed -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--pop-state)
+set(interposing_libs -Wl,--push-state,--no-as-needed -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--pop-state)
+set(runtime_libs "")
+if(THENCE_LIBRARY_TYPE STREQUAL STATIC) # as src/CMakeLists.txt does it for CMake; a C program needs C++'s library too
+  set(interposing_libs -Wl,--whole-archive -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--no-whole-archive
+      -Wl,--export-dynamic-symbol=MPI_*)
+  set(runtime_libs -lstdc++)
+  if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
+    set(runtime_libs -lc++)
+  endif()
+  list(TRANSFORM CMAKE_DL_LIBS PREPEND -l OUTPUT_VARIABLE dl_libs)
+  list(APPEND runtime_libs -pthread ${dl_libs})
+endif()
+thence_package("" DESCRIPTION "${PROJECT_DESCRIPTION}" PC_REQUIRES core PC_LIBS ${interposing_libs})
 thence_package(-core DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MPI calls)"
-               PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX})
+               PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX} ${runtime_libs})
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)
 configure_package_config_file(cmake/thenceConfig.cmake.in ${PROJECT_BINARY_DIR}/package/${package}Config.cmake

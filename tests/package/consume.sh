@@ -13,7 +13,7 @@ export OMP_NUM_THREADS=2
 
 declare -A source_of=([senders]=$consumer/senders.cpp [omp]=$examples/omp_halo.c [tbb]=$examples/tbb_halo.cpp
     [fiber]=$examples/fiber_ring.cpp [pools]=$consumer/with_pools.cpp)
-programs="interposed through_library core_only from_cxx"
+programs="interposed through_library through_plugin core_only from_cxx"
 for capability in $CAPABILITIES; do programs="$programs with_$capability"; done
 
 rm -rf "$work"
@@ -43,6 +43,7 @@ pkg_config)
     "$MPI_C_COMPILER" -shared -fPIC "$consumer/waiter.c" -o "$work/libwaiter.so"
     compile thence "$consumer/interposed.c" interposed -std=c11
     compile thence "$consumer/through_library.c" through_library -std=c11 "$work/libwaiter.so" -Wl,-rpath,"$work"
+    compile thence "$consumer/through_plugin.c" through_plugin -std=c11 -ldl -Wl,-rpath,"$work"
     compile thence-core "$consumer/core_only.c" core_only -std=c11
     compile thence-core "$consumer/from_cxx.cpp" from_cxx
     for capability in $CAPABILITIES; do # the flags of the package and no others

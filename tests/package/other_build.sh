@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-3-Clause
+# usage: other_build.sh static|side_by_side SOURCE_DIR BUILD_DIR WORK_DIR
+# static: builds static libraries with the MPI of BUILD_DIR, installs them and lets consume.sh use them.
+# side_by_side: builds with another MPI and a suffix, installs that and BUILD_DIR into one prefix, and lets consume.sh use
+# each of the two. Exits with 77 where there is no other MPI.
+# From the environment: what consume.sh reads; CMAKE_ARGUMENTS for each build, a list with semicolons; OTHER_MPI and
+# OTHER_MPICC, OTHER_MPIEXEC: a row of cmake/mpis.txt with its compiler and its launcher.
+set -euo pipefail
+what=$1 source=$2 build=$3 work=$4
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+fault() { echo "$what: $*" >&2; exit 1; }
+
+# Of the capabilities that are headers alone, which do not depend on how libraries are built, one will do.
+CAPABILITIES=$(tr ' ' '\n' <<<"$CAPABILITIES" | grep -xE 'senders|pools|omp' | paste -sd' ')
+export CAPABILITIES
+
+IFS=';' read -r -a arguments <<<"$CMAKE_ARGUMENTS"
+build_here() { # further arguments of CMake; the command is built too
+    "$CMAKE_COMMAND" -S "$source" -B "$work/build" "${arguments[@]}" -DTHENCE_BUILD_TESTS=OFF -DTHENCE_BUILD_EXAMPLES=OFF \
+        -DTHENCE_BUILD_APPS=OFF -DTHENCE_BUILD_BENCH=OFF -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON "$@"
+    "$CMAKE_COMMAND" --build "$work/build" --parallel "$(nproc)" --target programs
+}
+install_into() { # build folder, prefix
+    "$CMAKE_COMMAND" --install "$1" --prefix "$2" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
+}
+linked_with() { ldd "$1" | grep -E "$2"; }
+
+mkdir -p "$work"
+rm -rf "$work/prefix" "$work/use"
+prefix=$work/prefix
+case $what in
+static)
+    build_here -DBUILD_SHARED_LIBS=OFF -DMPI_C_COMPILER="$MPI_C_COMPILER" -DMPIEXEC_EXECUTABLE="$MPIEXEC"
+    install_into "$work/build" "$prefix"
+    for library in thence thence-core thence-senders; do
+        [ -s "$prefix/$LIBDIR/lib$library.a" ] || fault "no lib$library.a"
+        ! compgen -G "$prefix/$LIBDIR/lib$library.so*" >/dev/null || fault "there is a lib$library.so"
+    done
+    for way in cmake pkg_config; do
+        "$here/consume.sh" "$way" "$prefix" "$work/use/$way"
+        for program in "$work/use/$way"/{interposed,through_library,through_plugin,core_only,with_*}; do
+            [ ! -x "$program" ] || ! linked_with "$program" 'libthence' || fault "$program needs a shared libthence"
+        done
+    done
+    timeout 60 "$prefix/bin/thence" info | grep '^engine '
+    status=0
+    said=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
+    [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$said" || fault "thence bench without benchmarks: $status, $said"
+    ;;
+side_by_side)
+    [ -n "$OTHER_MPI" ] || { echo "skipped: no other MPI of cmake/mpis.txt is installed"; exit 77; }
+    suffix=-$OTHER_MPI
+    build_here -DTHENCE_MPI="$OTHER_MPI" -DTHENCE_LIBRARY_SUFFIX="$suffix"
+    install_into "$build" "$prefix"
+    (cd "$prefix" && find bin "$LIBDIR" ! -type d -exec sha256sum {} +) >"$work/before"
+    install_into "$work/build" "$prefix"
+    (cd "$prefix" && sha256sum --quiet --check "$work/before") || fault "one build has overwritten files of the other"
+    for way in cmake pkg_config; do
+        "$here/consume.sh" "$way" "$prefix" "$work/use/$way" ""
+        MPI_C_COMPILER=$OTHER_MPICC MPIEXEC=$OTHER_MPIEXEC \
+            "$here/consume.sh" "$way" "$prefix" "$work/use/$way$suffix" "$suffix"
+        linked_with "$work/use/$way/interposed" 'libthence\.so' || fault "the first build is not linked"
+        linked_with "$work/use/$way$suffix/interposed" "libthence$suffix\.so" || fault "the build with suffix is not linked"
+        ! linked_with "$work/use/$way$suffix/interposed" 'libthence(-core)?\.so' || fault "both builds are linked"
+    done
+    timeout 60 "$prefix/bin/thence" info | grep '^MPI ' >"$work/mpi"
+    timeout 60 "$prefix/bin/thence$suffix" info | grep '^MPI ' >"$work/mpi$suffix"
+    ! cmp -s "$work/mpi" "$work/mpi$suffix" || fault "both commands have one MPI: $(cat "$work/mpi")"
+    ;;
+*)
+    fault "there is no such test"
+    ;;
+esac
