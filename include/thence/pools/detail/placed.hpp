@@ -27,6 +27,7 @@
 #include <thence/pools/detail/slow_task.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/senders/error.hpp>
+#include <thence/senders/error.hpp>
 
 namespace thence::detail {
 
