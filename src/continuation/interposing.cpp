@@ -104,6 +104,8 @@ bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
     return false;
 }
 
+} // namespace
+
 bool any_cr(int count, const MPI_Request requests[]) noexcept {
     int i = 0;
     if (any_cr_together(count, requests, i)) {
@@ -116,8 +118,6 @@ bool any_cr(int count, const MPI_Request requests[]) noexcept {
     }
     return false;
 }
-
-} // namespace
 
 bool is_special(MPI_Request request) noexcept {
     if (is_cr_handle(request)) {
@@ -231,21 +231,33 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
     engine::polled_set &polled = engine::current->polled;
     return polled.exclusively([&] {
         const std::vector<MPI_Request> before(requests, requests + count);
-        std::vector<MPI_Status> results(static_cast<std::size_t>(count), mpi::empty_status());
-        const int code = table.Testall(count, requests, flag, results.data());
+        std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
+                                         mpi::empty_status());
+        MPI_Status *const results = statuses == MPI_STATUSES_IGNORE ? unwanted.data() : statuses;
+        int done = 0;
+        const int code = table.Testall(count, requests, &done, results);
+        int error_class = MPI_SUCCESS;
+        table.Error_class(code, &error_class);
+        if (code != MPI_SUCCESS && error_class != MPI_ERR_IN_STATUS) {
+            return code; // MPI refused the arguments: nothing is complete
+        }
+        *flag = done;
+        if (done == 0 && code == MPI_SUCCESS) {
+            return code;
+        }
+        std::vector<int> errors(static_cast<std::size_t>(count), MPI_SUCCESS);
         int answered = code;
-        for (int i = 0; i < count && (*flag != 0 || code != MPI_SUCCESS); ++i) {
+        for (int i = 0; i < count; ++i) {
             const MPI_Request request = before[static_cast<std::size_t>(i)];
-            MPI_Status &result = results[static_cast<std::size_t>(i)];
-            int error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : result.MPI_ERROR;
+            int &error = errors[static_cast<std::size_t>(i)];
+            error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : results[i].MPI_ERROR;
             if (error != MPI_ERR_PENDING) {
-                error = polled.completed_by_user(request, error, result);
+                error = polled.completed_by_user(request, error, results[i]);
                 answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};
             }
-            result.MPI_ERROR = error;
-            if (statuses != MPI_STATUSES_IGNORE) {
-                statuses[i] = result;
-            }
+        }
+        for (int i = 0; i < count && answered != MPI_SUCCESS; ++i) {
+            results[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
         }
         return answered;
     });
@@ -257,13 +269,11 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
     }
     busy_scope looking;
     return engine::current->polled.exclusively([&] {
-        MPI_Status result = mpi::empty_status();
+        MPI_Status unwanted = mpi::empty_status();
+        MPI_Status &result = status != MPI_STATUS_IGNORE ? *status : unwanted;
         const int code = table.Request_get_status(request, flag, &result);
         if (code == MPI_SUCCESS && *flag != 0) {
             engine::current->polled.see_answer(request, result);
-            if (status != MPI_STATUS_IGNORE) {
-                *status = result;
-            }
         }
         return code;
     });
@@ -352,6 +362,10 @@ void set_empty(MPI_Status *status) noexcept {
     }
 }
 
+int refuse(int error) noexcept {
+    return mpi::report(error);
+}
+
 void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     // A native engine reads it from the request itself. One that is chosen later may not.
     if (engine::current == nullptr || !engine::current->detects_persistent()) {
@@ -381,6 +395,11 @@ int free_request(MPI_Request *request) noexcept {
         *request = MPI_REQUEST_NULL;
         return int{MPI_SUCCESS};
     });
+}
+
+bool may_start(MPI_Request cr) noexcept {
+    const continuation_request *object = continuation_request::from(cr);
+    return object != nullptr && !(object->has(THENCE_CR_NEEDS_START) && object->active());
 }
 
 int cancel_request(MPI_Request *request) noexcept {

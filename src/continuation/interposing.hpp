@@ -28,19 +28,23 @@ namespace thence::continuation {
 // Above zero when interposed calls have more to do than look at the handle. One `running` per thread that runs
 // continuations, where that matters, `kept` once a persistent request has had a continuation, `hidden` with it where
 // requests do not tell whether they are persistent, `hookless` where continuations do not run from a progress hook of
-// MPI.
+// MPI. All of them lie above the bits of an address: one comparison of a pointer with it finds null pointers too, which
+// saves the two instructions that linked_unused has not left.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> attention;
-inline constexpr std::uint64_t attention_running = 1;
+inline constexpr std::uint64_t attention_running = std::uint64_t{1} << 48; // a sum of thirteen bits
+inline constexpr std::uint64_t attention_hidden = std::uint64_t{1} << 61;
+inline constexpr std::uint64_t attention_kept = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t attention_hookless = std::uint64_t{1} << 63;
 // Where `running` is counted: elsewhere if no call needs to know, because no thread that waits in MPI relies on
 // another.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *running_count;
-inline constexpr std::uint64_t attention_kept = 1U << 16;
-inline constexpr std::uint64_t attention_hidden = 1U << 17;
-inline constexpr std::uint64_t attention_hookless = 1U << 24;
 
-// Nothing beyond MPI's own work to do in a call that gets this handle?
+// Nothing beyond MPI's own work to do in a call that gets this handle? A null pointer to one is not plain.
 inline bool plain(MPI_Request request) noexcept {
     return !is_cr_handle(request) && base::peek(attention) == 0;
+}
+inline bool plain(const MPI_Request *request) noexcept {
+    return reinterpret_cast<std::uintptr_t>(request) > base::peek(attention) && !is_cr_handle(*request);
 }
 THENCE_INTERNAL bool plain(int count, const MPI_Request requests[]) noexcept;
 // The same for a call that may block: while a persistent request has continuations, it must not block inside MPI.
@@ -48,12 +52,13 @@ THENCE_INTERNAL bool plain_to_wait(int count, const MPI_Request requests[]) noex
 // Where plain() says no: are persistent requests with continuations all that there is, and this is no such request? It
 // reads the handle itself, so that the caller keeps none for it.
 inline bool plain_beside_persistent(const volatile MPI_Request *request) noexcept {
-    if (attention.load(std::memory_order_relaxed) != attention_kept) {
+    if (request == nullptr || attention.load(std::memory_order_relaxed) != attention_kept) {
         return false;
     }
     const MPI_Request handle = *request;
     return !is_cr_handle(handle) && !engine::may_be_persistent(handle);
 }
+THENCE_INTERNAL bool any_cr(int count, const MPI_Request requests[]) noexcept;
 
 // Tests one request of any kind once, as MPI_Test does.
 THENCE_INTERNAL int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
@@ -106,12 +111,17 @@ private:
 
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 
+// Reports an error of this class through the error handler, and returns it.
+THENCE_INTERNAL int refuse(int error) noexcept;
+
 // Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
 // `cancel_request` see to continuations on them. All return an MPI error code.
 THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
 THENCE_INTERNAL void restarted(MPI_Request before, MPI_Request after) noexcept;
 THENCE_INTERNAL int free_request(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel_request(MPI_Request *request) noexcept;
+// True for a live CR that MPI_Start can make active now.
+THENCE_INTERNAL bool may_start(MPI_Request cr) noexcept;
 
 // Set before main() where libthence is: then finalizing() will be called, and completion calls come to us first.
 THENCE_INTERNAL extern bool is_interposed;

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocking point-to-point calls. Where one must not block inside MPI (see must_test()), it becomes its nonblocking form
 // and a loop of tests, in which our continuations run and MPI makes progress; everywhere else it is MPI's own.
+//
+// A call with arguments that MPI refuses starts nothing and fails as MPI's own does.
 #include "continuation/interposing.hpp"
+#include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
 
@@ -9,6 +12,7 @@
 #include <new>
 
 using namespace thence::continuation;
+using thence::pmpi::refused_status;
 
 namespace {
 
@@ -48,7 +52,7 @@ int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI
 
 template <auto blocking, auto nonblocking, class Count>
 int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    if (!by_testing() || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, source, tag, comm, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
@@ -58,7 +62,7 @@ int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_
 
 template <auto blocking, auto nonblocking, class Count>
 int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    if (!by_testing() || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, message, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
@@ -66,44 +70,53 @@ int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *mess
     return complete(code, request, status);
 }
 
-// Receives first, then sends: `isend` and `irecv` start the operations.
-template <class Irecv, class Isend> int exchange(Irecv irecv, Isend isend, MPI_Status *status) {
-    MPI_Request receiving = MPI_REQUEST_NULL;
+// The send is made first, so that MPI looks at its arguments before a receive can match; it starts after the receive.
+template <class Irecv, class SendInit> int exchange(Irecv irecv, SendInit send_init, MPI_Status *status) {
     MPI_Request sending = MPI_REQUEST_NULL;
-    int code = irecv(&receiving);
-    if (code != MPI_SUCCESS) {
+    if (const int code = send_init(&sending); code != MPI_SUCCESS) {
         return code;
     }
-    code = isend(&sending);
-    if (code != MPI_SUCCESS) {
-        PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
-        complete(MPI_SUCCESS, receiving, MPI_STATUS_IGNORE);
-        return code;
+    MPI_Request receiving = MPI_REQUEST_NULL;
+    int result = irecv(&receiving);
+    if (result == MPI_SUCCESS) {
+        result = PMPI_Start(&sending);
+        if (result != MPI_SUCCESS) {
+            PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
+            complete(MPI_SUCCESS, receiving, MPI_STATUS_IGNORE);
+        } else {
+            const int received = complete(MPI_SUCCESS, receiving, status);
+            const int sent = complete(MPI_SUCCESS, sending, MPI_STATUS_IGNORE);
+            result = received != MPI_SUCCESS ? received : sent;
+        }
     }
-    const int received = complete(MPI_SUCCESS, receiving, status);
-    const int sent = complete(MPI_SUCCESS, sending, MPI_STATUS_IGNORE);
-    return received != MPI_SUCCESS ? received : sent;
+    PMPI_Request_free(&sending);
+    return result;
 }
 
-template <auto blocking, auto isend, auto irecv, class Count>
+template <auto blocking, auto send_init, auto irecv, class Count>
 int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
                  Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    if (!by_testing() || refused_status(status)) [[likely]] {
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                         comm, status);
     }
     return exchange([&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
-                    [&](MPI_Request *r) { return isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); },
+                    [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); },
                     status);
 }
 
 // What is sent is packed first, so that the receive may overwrite it. Packed, it matches every type.
-template <auto blocking, auto pack_size, auto pack, auto isend, auto irecv, class Count>
+template <auto blocking, auto pack_size, auto pack, auto send_init, auto irecv, class Count>
 int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                            MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    if (!by_testing() || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
+    MPI_Request checked = MPI_REQUEST_NULL; // MPI looks at the arguments as they are
+    if (const int code = send_init(buf, count, type, dest, sendtag, comm, &checked); code != MPI_SUCCESS) {
+        return code;
+    }
+    PMPI_Request_free(&checked);
     Count room = 0;
     if (const int code = pack_size(count, type, comm, &room); code != MPI_SUCCESS) {
         return code;
@@ -118,7 +131,7 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
         return code;
     }
     return exchange([&](MPI_Request *r) { return irecv(buf, count, type, source, recvtag, comm, r); },
-                    [&](MPI_Request *r) { return isend(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); },
+                    [&](MPI_Request *r) { return send_init(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); },
                     status);
 }
 
@@ -151,13 +164,14 @@ extern "C" {
     THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
                                       int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
                                       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
-        return send_receive<&PMPI_Sendrecv##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                                        \
+        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Irecv##c>(                                    \
             sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
                                               int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
-        return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c, &PMPI_Isend##c,    \
-                                      &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source, recvtag, comm, status); \
+        return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c,                    \
+                                      &PMPI_Send_init##c, &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source,     \
+                                                                          recvtag, comm, status);                      \
     }
 BLOCKING(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)

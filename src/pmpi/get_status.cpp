@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Request_get_status and, where the MPI has them (MPI 4.1), its any, some and all forms: how a request stands,
-// which stays as it is. In the forms each entry is looked at by itself.
+// which stays as it is. In the forms each entry is looked at by itself, where one is special.
 #include "continuation/interposing.hpp"
-#include "pmpi/slot.hpp"
+#include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
 
 #include <tuple>
 
 using namespace thence::continuation;
+using namespace thence::pmpi;
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
-using thence::pmpi::slot;
 
 namespace {
 
@@ -47,18 +47,14 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
         return PMPI_Request_get_status(request, flag, status);
     }
     if (!is_cr_handle(request)) {
-        return get_status(request, flag, status);
+        return flag == nullptr || refused_status(status) ? PMPI_Request_get_status(request, flag, status)
+                                                         : get_status(request, flag, status);
     }
     if (thence_is_cr(request) == 0 || flag == nullptr) {
-        const int code = flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST;
-        PMPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
-        return code;
+        return refuse(flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST);
     }
-    thence_progress();
-    thence_cr_info info;
-    thence_cr_query(request, &info);
-    *flag = info.active == 0 || info.registered == 0 ? 1 : 0;
-    if (*flag != 0) {
+    *flag = cr_is_ready(request) ? 1 : 0;
+    if (*flag != 0 && status != nullptr) {
         set_empty(status);
     }
     return MPI_SUCCESS;
@@ -70,6 +66,13 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
                                              MPI_Status *status) {
     if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
+    }
+    const bool refused = index == nullptr || flag == nullptr || refused_status(status);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Request_get_status_any(count, requests, index, flag, status);
+    }
+    if (refused) {
+        return refuse(MPI_ERR_ARG);
     }
     bool live = false;
     for (int i = 0; i < count; ++i) {
@@ -95,6 +98,13 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
     if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
+    const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
+    }
+    if (refused) {
+        return refuse(MPI_ERR_ARG);
+    }
     bool live = false;
     *found = 0;
     for (int i = 0; i < count; ++i) {
@@ -115,6 +125,13 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
 THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
     if (plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
+    }
+    const bool refused = flag == nullptr || refused_status(statuses);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Request_get_status_all(count, requests, flag, statuses);
+    }
+    if (refused) {
+        return refuse(MPI_ERR_ARG);
     }
     *flag = 1;
     for (int i = 0; i < count && *flag != 0; ++i) {

@@ -5,8 +5,11 @@
 // through the entries in turn. Testall looks at the continuation requests first and completes the rest in one call of
 // MPI's: to look at ordinary requests one by one without completing them is not to be had everywhere (MPICH releases
 // some requests of files when MPI_Request_get_status looks at them, or never finds them complete).
+//
+// Where no entry is special, MPI tests the caller's array itself, and so is the one to find its errors. Pointers that
+// MPI refuses go to MPI too, unless it would see a continuation request: then they are MPI_ERR_ARG.
 #include "continuation/interposing.hpp"
-#include "pmpi/slot.hpp"
+#include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
 
@@ -15,7 +18,7 @@
 #include <vector>
 
 using namespace thence::continuation;
-using thence::pmpi::slot;
+using namespace thence::pmpi;
 
 namespace {
 
@@ -46,7 +49,7 @@ private:
 // After a call that only tests: the same. But the test of a continuation request was its turn, and its max_poll bounds
 // how many continuations run in it.
 void catch_up_after(int count, const MPI_Request requests[]) {
-    if (std::none_of(requests, requests + count, [](MPI_Request each) { return is_cr_handle(each); })) {
+    if (!any_cr(count, requests)) {
         catch_up();
     }
 }
@@ -136,6 +139,37 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
     return result;
 }
 
+// As MPI_Testany and MPI_Testsome, of any mix.
+int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    const bool refused = index == nullptr || flag == nullptr || refused_status(status);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Testany(count, requests, index, flag, status);
+    }
+    if (refused) {
+        return refuse(MPI_ERR_ARG);
+    }
+    const any_result result = find_any(count, requests, status);
+    *index = result.index;
+    *flag = result.found || !result.live ? 1 : 0;
+    if (!result.live) {
+        set_empty(status);
+    }
+    return result.code;
+}
+
+int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Testsome(count, requests, found, indices, statuses);
+    }
+    if (refused) {
+        return refuse(MPI_ERR_ARG);
+    }
+    const some_result result = find_some(count, requests, indices, statuses);
+    *found = result.live ? result.found : MPI_UNDEFINED;
+    return result.code;
+}
+
 constexpr int bunch = 64; // requests that MPI tests together
 
 // Completes what is complete of at most `bunch` requests of MPI's own. Bit i of `done` says that entry i was. By
@@ -193,13 +227,22 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
 
 // Apart, so that the fast path saves no register for them.
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
+    if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
+        return PMPI_Test(request, flag, status);
+    }
     const int code = test_one(request, flag, status);
     catch_up_after(1, request); // a CR keeps its handle
     return code;
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (!must_test() && !is_special(*request)) {
+    if (request == nullptr) {
+        return PMPI_Wait(request, status);
+    }
+    if (is_cr_handle(*request)) {
+        return thence_wait(request, status);
+    }
+    if (refused_status(status) || (!must_test() && !is_special(*request))) {
         return PMPI_Wait(request, status);
     }
     turn next;
@@ -218,7 +261,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
 extern "C" {
 
 THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    if (plain(*request)) [[likely]] {
+    if (plain(request)) [[likely]] {
         return PMPI_Test(request, flag, status);
     }
     if (plain_beside_persistent(request)) {
@@ -228,39 +271,37 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
 }
 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
-    if (plain(*request)) [[likely]] {
+    if (plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
     }
-    return is_cr_handle(*request) ? thence_wait(request, status) : slow_wait(request, status);
+    return slow_wait(request, status);
 }
 
 THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testany(count, requests, index, flag, status);
     }
-    const any_result result = find_any(count, requests, status);
-    *index = result.index;
-    *flag = result.found || !result.live ? 1 : 0;
-    if (!result.live) {
-        set_empty(status);
-    }
+    const int code = test_any(count, requests, index, flag, status);
     catch_up_after(count, requests);
-    return result.code;
+    return code;
 }
 
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
     if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitany(count, requests, index, status);
     }
+    if (index == nullptr || refused_status(status)) {
+        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitany(count, requests, index, status);
+    }
     turn next;
     for (;;) {
-        const any_result result = find_any(count, requests, status);
-        if (result.found || !result.live) {
-            if (!result.live) {
-                set_empty(status);
-            }
-            *index = result.index;
-            return result.code;
+        int flag = 0;
+        const int code = test_any(count, requests, index, &flag, status);
+        if (code == MPI_SUCCESS && flag != 0 && *index == MPI_UNDEFINED) {
+            set_empty(status); // which MPICH's Testany does not
+        }
+        if (flag != 0 || code != MPI_SUCCESS) {
+            return code;
         }
         next();
     }
@@ -270,22 +311,23 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
-    const some_result result = find_some(count, requests, indices, statuses);
-    *found = result.live ? result.found : MPI_UNDEFINED;
+    const int code = test_some(count, requests, found, indices, statuses);
     catch_up_after(count, requests);
-    return result.code;
+    return code;
 }
 
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
     if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
+    if (found == nullptr || indices == nullptr || refused_status(statuses)) {
+        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitsome(count, requests, found, indices, statuses);
+    }
     turn next;
     for (;;) {
-        const some_result result = find_some(count, requests, indices, statuses);
-        if (result.found != 0 || !result.live) {
-            *found = result.live ? result.found : MPI_UNDEFINED;
-            return result.code;
+        const int code = test_some(count, requests, found, indices, statuses);
+        if (code != MPI_SUCCESS || *found != 0) { // MPI_UNDEFINED too
+            return code;
         }
         next();
     }
@@ -294,6 +336,14 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
 THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
     if (plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
+    }
+    if (flag == nullptr || refused_status(statuses)) {
+        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Testall(count, requests, flag, statuses);
+    }
+    if (!any_cr(count, requests)) {
+        const int code = test_all(count, requests, flag, statuses);
+        catch_up();
+        return code;
     }
     *flag = 0;
     std::vector<MPI_Request> own(requests, requests + count);
@@ -320,13 +370,15 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
             code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
         }
     }
-    catch_up_after(count, requests);
     return code;
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
+    }
+    if (refused_status(statuses)) {
+        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitall(count, requests, statuses);
     }
     turn next;
     return wait_for_all(next, count, requests, statuses);

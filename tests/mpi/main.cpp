@@ -80,6 +80,7 @@ int main(int argc, char **argv) {
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
     }
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, errors_return()); // since MPI 4, of calls without a communicator
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     std::signal(SIGALRM, give_up);
 

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Point-to-point calls and calls that make persistent requests that MPI refuses.
+#include "table.hpp"
+
+namespace wrong_arguments {
+
+// Each buffer holds one message; counts are of type int or MPI_Count.
+#define BLOCKING(c, n)                                                                                                 \
+    TRIED(Send##c, pointer(w.in), count(n), type(), rank(), tag(world::pending_tag), comm(w.comm));                    \
+    TRIED(Ssend##c, pointer(w.in), count(n), type(), rank(), tag(world::pending_tag), comm(w.comm));                   \
+    TRIED(Rsend##c, pointer(w.in), count(n), type(), rank(), tag(world::pending_tag), comm(w.comm));                   \
+    TRIED(Recv##c, pointer(w.out), count(n), type(), rank(), tag(world::message_tag), comm(w.comm),                    \
+          pointer(w.statuses));                                                                                        \
+    TRIED(Mrecv##c, pointer(w.out), count(n), type(), pointer(&w.message), pointer(w.statuses));                       \
+    to.add_call({"MPI_Mrecv" #c, "null message", true, true, [&w](bool pmpi) {                                         \
+                     w.new_message = MPI_MESSAGE_NULL;                                                                 \
+                     return (pmpi ? &PMPI_Mrecv##c : &MPI_Mrecv##c)(w.out, n, MPI_INT, &w.new_message, w.statuses);    \
+                 }});                                                                                                  \
+    TRIED(Sendrecv##c, pointer(w.in), count(n), type(), rank(), tag(world::pending_tag), pointer(w.out), count(n),     \
+          type(), rank(), tag(world::message_tag), comm(w.comm), pointer(w.statuses));                                 \
+    TRIED(Sendrecv_replace##c, pointer(w.in), count(n), type(), rank(), tag(world::pending_tag), rank(),               \
+          tag(world::message_tag), comm(w.comm), pointer(w.statuses))
+
+void add_messages(table &to, world &w) {
+    BLOCKING(, 1);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    BLOCKING(_c, MPI_Count{1});
+#endif
+    TRIED(Probe, rank(), tag(world::message_tag), comm(w.comm), pointer(w.statuses));
+    TRIED(Iprobe, rank(), tag(world::message_tag), comm(w.comm), pointer(&w.flag), pointer(w.statuses));
+    TRIED(Mprobe, rank(), tag(world::message_tag), comm(w.comm), pointer(&w.new_message), pointer(w.statuses));
+}
+
+#define INIT(name, n) TRIED(name, pointer(w.in), count(n), type(), rank(), tag(1), comm(w.comm), pointer(w.requests))
+#define PARTITIONED(name)                                                                                              \
+    TRIED(name, pointer(w.in), number(1), count(MPI_Count{1}), type(), rank(), tag(1), comm(w.comm),                   \
+          fixed(MPI_Info{MPI_INFO_NULL}), pointer(w.requests))
+
+void add_persistent(table &to, world &w) {
+    INIT(Send_init, 1);
+    INIT(Bsend_init, 1);
+    INIT(Ssend_init, 1);
+    INIT(Rsend_init, 1);
+    INIT(Recv_init, 1);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    INIT(Send_init_c, MPI_Count{1});
+    INIT(Bsend_init_c, MPI_Count{1});
+    INIT(Ssend_init_c, MPI_Count{1});
+    INIT(Rsend_init_c, MPI_Count{1});
+    INIT(Recv_init_c, MPI_Count{1});
+#endif
+#if defined(THENCE_MPI_PARTITIONED)
+    PARTITIONED(Psend_init);
+    PARTITIONED(Precv_init);
+#endif
+}
+
+} // namespace wrong_arguments

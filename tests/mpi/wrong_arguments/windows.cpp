@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Calls on windows that MPI refuses. Whether one is right depends on the epoch, so none is tried with good arguments.
+#include "table.hpp"
+
+namespace wrong_arguments {
+
+#define CREATING(c, unit)                                                                                              \
+    WRONG(Win_create##c, fixed<void *>(w.in), count(MPI_Aint{sizeof w.in}), count(unit),                               \
+          fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm), pointer(&w.new_win));                                          \
+    WRONG(Win_allocate##c, count(MPI_Aint{64}), count(unit), fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm),             \
+          pointer<void>(&w.base), pointer(&w.new_win));                                                                \
+    WRONG(Win_allocate_shared##c, count(MPI_Aint{64}), count(unit), fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm),      \
+          pointer<void>(&w.base), pointer(&w.new_win))
+
+void add_windows(table &to, world &w) {
+    CREATING(, 1);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    CREATING(_c, MPI_Aint{1});
+#endif
+    WRONG(Win_create_dynamic, fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm), pointer(&w.new_win));
+    WRONG(Win_free, pointer(&w.win));
+    to.add_call({"MPI_Win_free", "null window", true, true, [&w](bool pmpi) {
+                     w.new_win = MPI_WIN_NULL;
+                     return (pmpi ? &PMPI_Win_free : &MPI_Win_free)(&w.new_win);
+                 }});
+    WRONG(Win_fence, number(0), win(w.win));
+    WRONG(Win_start, group(w.group), number(0), win(w.win));
+    WRONG(Win_complete, win(w.win));
+    WRONG(Win_post, group(w.group), number(0), win(w.win));
+    WRONG(Win_wait, win(w.win));
+    WRONG(Win_lock, number(MPI_LOCK_SHARED), rank(), number(0), win(w.win));
+    WRONG(Win_lock_all, number(0), win(w.win));
+    WRONG(Win_unlock, rank(), win(w.win));
+    WRONG(Win_unlock_all, win(w.win));
+    WRONG(Win_flush, rank(), win(w.win));
+    WRONG(Win_flush_all, win(w.win));
+    WRONG(Win_flush_local, rank(), win(w.win));
+    WRONG(Win_flush_local_all, win(w.win));
+}
+
+} // namespace wrong_arguments
