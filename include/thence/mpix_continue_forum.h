@@ -39,12 +39,14 @@ extern "C" {
 typedef int(MPIX_Continue_cb_function)(int rc, void *cb_data);
 
 /** @brief Create a continuation request; start it with `MPI_Start` before callbacks can run.
- *  @param flags 0 or `MPIX_CONT_POLL_ONLY`. @param max_poll most continuations per test, 0 for no limit.
+ *  @param flags 0 or `MPIX_CONT_POLL_ONLY`. @param max_poll most continuations per test; 0 and `MPI_UNDEFINED` for no
+ *  limit.
  *  @param info all keys of thence_cr_create(), each of which wins over the argument of the same meaning; in
  *  `mpi_continue_max_poll` no limit is -1, as there. `mpi_continue_enqueue_complete` is checked and changes nothing:
  *  here no flag could tell that an operation was complete at once.
  *  @param[out] cont_req the new request, inactive.
- *  @return `MPI_ERR_ARG` (null pointer, a flag other than `MPIX_CONT_POLL_ONLY`, negative max_poll), else as
+ *  @return `MPI_ERR_ARG` (null pointer, a flag other than `MPIX_CONT_POLL_ONLY`, another negative
+ *  max_poll), else as
  *  thence_cr_create(). */
 THENCE_EXPORT int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req);
 

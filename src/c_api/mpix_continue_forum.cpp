@@ -34,13 +34,13 @@ inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *
 extern "C" {
 
 int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req) {
-    if ((flags & ~MPIX_CONT_POLL_ONLY) != 0 || max_poll < 0) {
+    if ((flags & ~MPIX_CONT_POLL_ONLY) != 0 || (max_poll < 0 && max_poll != MPI_UNDEFINED)) {
         return c_api::fail(MPI_ERR_ARG);
     }
     // Complete at once is never reported through a flag here: ENQUEUE_COMPLETE is what DEFER_COMPLETE then means.
     constexpr unsigned fixed = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE;
     const unsigned asked = (flags & MPIX_CONT_POLL_ONLY) != 0 ? THENCE_CR_POLL_ONLY : 0U;
-    return c_api::create(asked | fixed, max_poll == 0 ? -1 : max_poll, info, cont_req, fixed);
+    return c_api::create(asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);
 }
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,

@@ -226,6 +226,23 @@ TEST_F(forum, error_returned_by_a_callback_marks_it_failed_and_leaves_the_cr) {
     EXPECT_EQ(1, good.calls.load());
 }
 
+TEST_F(forum, max_poll_is_no_limit_where_it_is_undefined) {
+    MPI_Request unlimited = MPI_REQUEST_NULL;
+    ASSERT_EQ(MPI_SUCCESS, MPIX_Continue_init(MPIX_CONT_POLL_ONLY, MPI_UNDEFINED, MPI_INFO_NULL, &unlimited));
+    MPI_Start(&unlimited);
+    seen each[3];
+    int values[3];
+    for (int i = 0; i < 3; ++i) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&values[i], 1, MPI_INT, rank, i, comm, &request);
+        ASSERT_EQ(MPI_SUCCESS, MPIX_Continue(&request, &seen::callback, &each[i], 0, MPI_STATUS_IGNORE, unlimited));
+        send(i);
+    }
+    EXPECT_EQ(MPI_SUCCESS, MPI_Wait(&unlimited, MPI_STATUS_IGNORE));
+    EXPECT_EQ(3, each[0].calls + each[1].calls + each[2].calls);
+    MPI_Request_free(&unlimited);
+}
+
 TEST_F(forum, group_and_poll_only_and_max_poll) {
     MPI_Request bounded = MPI_REQUEST_NULL;
     ASSERT_EQ(MPI_SUCCESS, MPIX_Continue_init(MPIX_CONT_POLL_ONLY, 1, MPI_INFO_NULL, &bounded));

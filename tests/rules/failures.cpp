@@ -362,6 +362,25 @@ TEST_P(forum, poll_only_runs_only_when_tested) {
     MPI_Request_free(&c);
 }
 
+TEST_P(forum, zero_and_undefined_mean_that_max_poll_is_no_limit) {
+    for (const int no_limit : {0, int{MPI_UNDEFINED}}) {
+        MPI_Request c = make(MPIX_CONT_POLL_ONLY, no_limit);
+        MPI_Start(&c);
+        note n;
+        for (const ticket t : {pending(n, c), pending(n, c), pending(n, c)}) {
+            world.complete(t);
+        }
+        thence_cr_info info{};
+        thence_cr_query(c, &info);
+        EXPECT_EQ(info.max_poll, -1);
+        int flag = 0;
+        MPI_Test(&c, &flag, MPI_STATUS_IGNORE);
+        EXPECT_EQ(flag, 1);
+        EXPECT_EQ(n.runs, 3);
+        MPI_Request_free(&c);
+    }
+}
+
 TEST_P(forum, bad_arguments_change_nothing) {
     MPI_Request none = MPI_REQUEST_NULL;
     const auto refused = [](int code, int expected) {
