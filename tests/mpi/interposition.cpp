@@ -3,6 +3,8 @@
 // the rank itself).
 #include "support.hpp"
 
+#include <functional>
+
 namespace {
 
 class interposed : public mpi_test {
@@ -141,6 +143,35 @@ TEST_F(interposed, forms_of_request_get_status_take_crs) {
     EXPECT_EQ(rank, other);
 }
 #endif
+
+TEST_F(interposed, request_get_status_runs_what_only_a_test_may_run) {
+    pending each[4];
+    MPI_Request poll_only = create(THENCE_CR_POLL_ONLY);
+    int flag = 0;
+    const auto expect_complete = [&](int i, const std::function<int()> &look) {
+        attach(each[i], i, poll_only);
+        EXPECT_EQ(MPI_SUCCESS, look());
+        EXPECT_EQ(0, flag);
+        EXPECT_EQ(0, each[i].seen.calls.load());
+        send(i);
+        while (flag == 0) {
+            ASSERT_EQ(MPI_SUCCESS, look());
+        }
+        EXPECT_EQ(1, each[i].seen.calls.load());
+    };
+    MPI_Status status;
+    expect_complete(0, [&] { return MPI_Request_get_status(poll_only, &flag, &status); });
+    expect_empty(status);
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+    int index = -1;
+    expect_complete(1, [&] { return MPI_Request_get_status_any(1, &poll_only, &index, &flag, &status); });
+    EXPECT_EQ(0, index);
+    expect_complete(2, [&] { return MPI_Request_get_status_some(1, &poll_only, &flag, &index, &status); });
+    expect_complete(3, [&] { return MPI_Request_get_status_all(1, &poll_only, &flag, &status); });
+    expect_empty(status);
+#endif
+    MPI_Request_free(&poll_only);
+}
 
 TEST_F(interposed, request_get_status_of_a_cr_changes_nothing) {
     pending one;

@@ -45,6 +45,43 @@ TEST_P(polling, poll_only_runs_when_waited_for) {
     EXPECT_EQ(n.runs, 3);
 }
 
+TEST_P(polling, request_get_status_runs_it_as_a_test_does_and_does_not_report_it) {
+    cr c(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START);
+    MPI_Start(&c);
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    int flag = -1;
+    EXPECT_EQ(MPI_Request_get_status(c, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0);
+    world.complete(t);
+    MPI_Status status{};
+    EXPECT_EQ(MPI_Request_get_status(c, &flag, &status), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
+    EXPECT_EQ(n.runs, 1);
+    thence_cr_info info{};
+    thence_cr_query(c, &info);
+    EXPECT_EQ(info.active, 1) << "only a test or a wait makes it inactive";
+    EXPECT_TRUE(c.test());
+    thence_cr_query(c, &info);
+    EXPECT_EQ(info.active, 0);
+}
+
+TEST_P(polling, max_poll_bounds_one_request_get_status) {
+    cr c(THENCE_CR_POLL_ONLY, 2);
+    note n;
+    ready(5, n, c);
+    for (int flag = 0, before = 0; flag == 0; before = n.runs) {
+        ASSERT_EQ(MPI_Request_get_status(c, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        ASSERT_LE(n.runs - before, 2);
+        ASSERT_GT(n.runs, before);
+    }
+    EXPECT_EQ(n.runs, 5);
+    EXPECT_TRUE(c.test());
+}
+
 TEST_P(polling, one_test_finds_and_runs_what_is_complete) {
     cr c(THENCE_CR_POLL_ONLY);
     note n;
