@@ -279,6 +279,10 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
     });
 }
 
+bool in_callback() noexcept {
+    return this_thread.in_callback();
+}
+
 void report_if_in_completion() noexcept {
     if (this_thread.in_completion()) {
         std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"

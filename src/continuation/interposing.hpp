@@ -125,6 +125,8 @@ THENCE_INTERNAL bool may_start(MPI_Request cr) noexcept;
 
 // Set before main() where libthence is: then finalizing() will be called, and completion calls come to us first.
 THENCE_INTERNAL extern bool is_interposed;
+// This thread is inside a callback.
+THENCE_INTERNAL bool in_callback() noexcept;
 // MPI_Finalize is about to be called.
 THENCE_INTERNAL void finalizing() noexcept;
 

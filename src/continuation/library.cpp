@@ -74,6 +74,11 @@ void run_the_rest() noexcept {
 
 // MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: no interposition is needed to be told.
 int at_finalize(MPI_Comm, int, void *, void *) {
+    if (this_thread.in_callback()) { // libthence refuses that before MPI has begun to end
+        std::fputs("thence: MPI_Finalize was called inside a callback, and without libthence it cannot be refused: the"
+                   " program will fail. Call it after the callback has returned\n",
+                   stderr);
+    }
     finalizing();
     return MPI_SUCCESS;
 }
