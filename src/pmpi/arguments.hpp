@@ -6,7 +6,13 @@
 
 #include <mpi.h>
 
+#include <climits>
+
 namespace thence::pmpi {
+
+// The value of a flag or count that MPI did not set: it refused the call. Its return code does not always tell, since
+// MPICH 5 returns MPI_SUCCESS once an error handler of the user's has been called.
+inline constexpr int untouched = INT_MIN;
 
 // The status of one entry of an array, where the caller wants any.
 inline MPI_Status *slot(MPI_Status statuses[], int i) {

@@ -2,7 +2,8 @@
 // Blocking point-to-point calls. Where one must not block inside MPI (see must_test()), it becomes its nonblocking form
 // and a loop of tests, in which our continuations run and MPI makes progress; everywhere else it is MPI's own.
 //
-// A call with arguments that MPI refuses starts nothing and fails as MPI's own does.
+// A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once an
+// error handler of the user's has seen an error: what a call leaves untouched tells that it failed.
 #include "continuation/interposing.hpp"
 #include "pmpi/arguments.hpp"
 
@@ -13,6 +14,7 @@
 
 using namespace thence::continuation;
 using thence::pmpi::refused_status;
+using thence::pmpi::untouched;
 
 namespace {
 
@@ -73,12 +75,12 @@ int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *mess
 // The send is made first, so that MPI looks at its arguments before a receive can match; it starts after the receive.
 template <class Irecv, class SendInit> int exchange(Irecv irecv, SendInit send_init, MPI_Status *status) {
     MPI_Request sending = MPI_REQUEST_NULL;
-    if (const int code = send_init(&sending); code != MPI_SUCCESS) {
+    if (const int code = send_init(&sending); code != MPI_SUCCESS || sending == MPI_REQUEST_NULL) {
         return code;
     }
     MPI_Request receiving = MPI_REQUEST_NULL;
     int result = irecv(&receiving);
-    if (result == MPI_SUCCESS) {
+    if (result == MPI_SUCCESS && receiving != MPI_REQUEST_NULL) {
         result = PMPI_Start(&sending);
         if (result != MPI_SUCCESS) {
             PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
@@ -113,7 +115,8 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     MPI_Request checked = MPI_REQUEST_NULL; // MPI looks at the arguments as they are
-    if (const int code = send_init(buf, count, type, dest, sendtag, comm, &checked); code != MPI_SUCCESS) {
+    if (const int code = send_init(buf, count, type, dest, sendtag, comm, &checked);
+        code != MPI_SUCCESS || checked == MPI_REQUEST_NULL) {
         return code;
     }
     PMPI_Request_free(&checked);
@@ -182,8 +185,8 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (!by_testing()) [[likely]] {
         return PMPI_Probe(source, tag, comm, status);
     }
-    int flag = 0;
     for (unsigned turns = 0;; take_turn(++turns)) {
+        int flag = untouched;
         const int code = PMPI_Iprobe(source, tag, comm, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
@@ -204,8 +207,8 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     if (!by_testing()) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
-    int flag = 0;
     for (unsigned turns = 0;; take_turn(++turns)) {
+        int flag = untouched;
         const int code = PMPI_Improbe(source, tag, comm, &flag, message, status);
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;

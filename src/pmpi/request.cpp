@@ -67,7 +67,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     }
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
     const int code = PMPI_Start(request);
-    if (code == MPI_SUCCESS) {
+    if (code == MPI_SUCCESS && request != nullptr) {
         restarted(before, *request); // some MPIs give a restarted request a new handle
     }
     return code;

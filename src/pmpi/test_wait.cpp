@@ -174,12 +174,13 @@ constexpr int bunch = 64; // requests that MPI tests together
 
 // Completes what is complete of at most `bunch` requests of MPI's own. Bit i of `done` says that entry i was. By
 // MPI_Testsome: the MPI_Testall of MPICH calls the query function of a generalized request twice.
-int take_complete(int count, MPI_Request requests[], MPI_Status statuses[], std::uint64_t &done) {
+int take_complete(int count, MPI_Request requests[], MPI_Status statuses[], std::uint64_t &done, bool &refused) {
     int indices[bunch];
     MPI_Status found_statuses[bunch];
-    int found = 0;
+    int found = untouched;
     const bool wanted = statuses != MPI_STATUSES_IGNORE;
     const int code = PMPI_Testsome(count, requests, &found, indices, wanted ? found_statuses : MPI_STATUSES_IGNORE);
+    refused = found == untouched;
     for (int i = 0; found != MPI_UNDEFINED && i < found; ++i) {
         done |= std::uint64_t{1} << indices[i];
         if (wanted) {
@@ -197,9 +198,10 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
     for (int first = 0; first < count; first += bunch) {
         const int together = std::min(bunch, count - first);
         std::uint64_t done = 0;
+        bool refused = false;
         if (mpi_handles != handle_kind::pointer && !any_special(together, requests + first)) {
-            const int code = take_complete(together, requests + first, slot(statuses, first), done);
-            if (code != MPI_SUCCESS && done == 0) {
+            const int code = take_complete(together, requests + first, slot(statuses, first), done, refused);
+            if (refused || (code != MPI_SUCCESS && done == 0)) {
                 return code; // MPI refused the arguments
             }
             result = code == MPI_SUCCESS ? result : MPI_ERR_IN_STATUS;
@@ -209,7 +211,7 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
                 continue;
             }
             MPI_Status *status = slot(statuses, i);
-            int flag = 0;
+            int flag = untouched;
             int code = MPI_SUCCESS;
             for (;;) {
                 code = test_one(&requests[i], &flag, status);
@@ -247,7 +249,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     }
     turn next;
     for (;;) {
-        int flag = 0;
+        int flag = untouched;
         const int code = test_one(request, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
@@ -295,9 +297,9 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
     }
     turn next;
     for (;;) {
-        int flag = 0;
+        int flag = untouched;
         const int code = test_any(count, requests, index, &flag, status);
-        if (code == MPI_SUCCESS && flag != 0 && *index == MPI_UNDEFINED) {
+        if (code == MPI_SUCCESS && flag == 1 && *index == MPI_UNDEFINED) {
             set_empty(status); // which MPICH's Testany does not
         }
         if (flag != 0 || code != MPI_SUCCESS) {
@@ -325,8 +327,13 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
     }
     turn next;
     for (;;) {
-        const int code = test_some(count, requests, found, indices, statuses);
-        if (code != MPI_SUCCESS || *found != 0) { // MPI_UNDEFINED too
+        int some = untouched;
+        const int code = test_some(count, requests, &some, indices, statuses);
+        if (some != 0) { // MPI_UNDEFINED too
+            *found = some != untouched ? some : *found;
+            return code;
+        }
+        if (code != MPI_SUCCESS) {
             return code;
         }
         next();

@@ -312,7 +312,8 @@ void compare(const char *state, const table &of, world &w) {
             continue;
         }
         ++compared;
-        refused += own[i].error_class != MPI_SUCCESS ? 1 : 0;
+        refused +=
+            own[i].error_class != MPI_SUCCESS || own[i].handlers.calls != 0 ? 1 : 0; // MPICH 5 returns success then
         EXPECT_TRUE(calls[i].refusable || own[i].error_class == MPI_SUCCESS)
             << name << ": this row of the table is wrong, MPI says " << text(own[i]);
         EXPECT_EQ(0, std::memcmp(&own[i], &interposed[i], sizeof(outcome)))
