@@ -147,7 +147,7 @@ bool plain(int count, const MPI_Request requests[]) noexcept {
 }
 
 bool plain_to_wait(int count, const MPI_Request requests[]) noexcept {
-    return plain(count, requests) && !kept_somewhere();
+    return plain(count, requests) && (!kept_somewhere() || requests == nullptr || count < 0);
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
