@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "idle_cpu",
                           .about = "wake-ups of an idle process with the helper thread on",
-                          .bars = "none",
+                          .bars = "0 wake-ups",
                           .pieces = {{"idle", idle}},
                           .judge = judge});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Rounds of persistent receives with a continuation each: what a continuation costs must not grow with their number.
-// And requests that a continuation has answered, and that the program does not start again for now, must not slow what
-// else it does: MPI_Test and MPI_Waitall on other requests cost what they cost without.
+// Rounds of persistent receives with a continuation each. The cost per continuation must not grow with the number of
+// receives. Persistent requests whose continuation has run, and which the program has neither tested nor restarted, must
+// not slow MPI_Test and MPI_Waitall on other requests.
 #include "measure/benchmark.hpp"
 
 #include <algorithm>
@@ -18,8 +18,8 @@ int nothing(int, MPI_Status *, void *) {
     return MPI_SUCCESS;
 }
 
-// Persistent receives from oneself on a communicator of their own. Messages come in the order of the receives, so that
-// MPI finds the receive of each at once.
+// Persistent receives from self on a communicator of their own. Messages are sent in the order of the receives, so that MPI
+// matches each with the first receive of its queue.
 class receives {
 public:
     explicit receives(long count) : requests_(count), buffers_(count) {
@@ -48,7 +48,7 @@ public:
         send();
         MPI_Waitall(count(), requests_.data(), MPI_STATUSES_IGNORE);
     }
-    // Leaves every request answered: complete, and its user has not asked.
+    // Afterwards every request is complete, but the program has not tested it.
     void round_of_continuations(MPI_Request &cr) {
         start();
         for (MPI_Request &each : requests_) {
@@ -93,8 +93,9 @@ void rounds(measure::work &work) {
     });
 }
 
-// What else the program does, while so many persistent requests are answered.
-template <class Prepare, class Body> void beside_answered(measure::work &work, Prepare &&prepare, Body &&body) {
+// Counts `body` while the given number of persistent requests is complete and not tested by the program.
+template <class Prepare, class Body>
+void count_beside_complete_requests(measure::work &work, Prepare &&prepare, Body &&body) {
     continuation_request cr;
     receives answered(work.parameter("answered"));
     if (work.parameter("answered") != 0) {
@@ -107,7 +108,7 @@ void test_pending(measure::work &work) {
     int in = 0;
     MPI_Request receive = MPI_REQUEST_NULL;
     MPI_Irecv(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &receive);
-    beside_answered(
+    count_beside_complete_requests(
         work, [](long) {},
         [&](long iterations) {
             for (long i = 0; i < iterations; ++i) {
@@ -119,7 +120,7 @@ void test_pending(measure::work &work) {
     MPI_Wait(&receive, MPI_STATUS_IGNORE);
 }
 
-// Complete ordinary receives, as many as there are iterations.
+// Ordinary receives that are complete, one per iteration.
 class complete_receives {
 public:
     void post(long count) {
@@ -140,7 +141,7 @@ private:
 
 void test_complete(measure::work &work) {
     complete_receives others;
-    beside_answered(
+    count_beside_complete_requests(
         work, [&](long count) { others.post(count); },
         [&](long) {
             for (MPI_Request &each : others.requests) {
@@ -152,7 +153,7 @@ void test_complete(measure::work &work) {
 
 void waitall(measure::work &work) {
     complete_receives others;
-    beside_answered(
+    count_beside_complete_requests(
         work, [&](long count) { others.post(count); },
         [&](long count) { MPI_Waitall(static_cast<int>(count), others.requests.data(), MPI_STATUSES_IGNORE); });
 }
@@ -169,7 +170,7 @@ template <class Body> double seconds_of(Body &&body) {
     return processor_seconds() - start;
 }
 
-// Processor time per request, in turn with few and with many requests, with continuations and with MPI_Waitall.
+// Processor time per request. Runs with few and with many requests, with continuations and with MPI_Waitall, alternate.
 void times(measure::work &work) {
     continuation_request cr;
     receives few(few_requests);
@@ -191,7 +192,7 @@ void times(measure::work &work) {
             }
         });
         const double waitall_many = seconds_of([&] { many.round_of_waitall(); });
-        if (i >= 0) { // the first turn warms up
+        if (i >= 0) { // the first turn is a warm-up
             ratios.push_back(with_many / with_few);
             by_waitall.push_back(waitall_many / waitall_few);
         }
@@ -203,10 +204,10 @@ void times(measure::work &work) {
     work.result("by_waitall", measure::median_of(by_waitall).value);
 }
 
-// What a continuation costs beyond MPI_Waitall on the same persistent receives.
+// The cost of a continuation in addition to that of MPI_Waitall on the same persistent receives.
 measure::sample per_continuation(measure::session &session, long requests,
                                  const std::vector<std::string> &environment) {
-    const long rounds = many_requests / requests; // so that as many continuations are counted
+    const long rounds = many_requests / requests; // so that the number of continuations is the same
     measure::job job{.work = "rounds",
                      .parameters = {{"requests", requests}},
                      .environment = environment,
@@ -226,12 +227,12 @@ void compare_rounds(measure::session &session, const std::string &engine, const 
                  .unit = "times the instructions",
                  .kind = measure::bar_kind::at_most,
                  .bar = 1.3,
-                 .against = "one of 500, both beyond MPI_Waitall on the same requests",
+                 .against = "one of 500, both without the cost of MPI_Waitall on the same requests",
                  .side_unit = "instructions per continuation",
                  .ours = many.value,
                  .baseline = few.value});
     const measure::numbers time = session.alone({.work = "times", .environment = environment});
-    session.add({.name = "engine " + engine + ", the same in time, messages included",
+    session.add({.name = "engine " + engine + ", processor time including messages",
                  .found = {time.at("ratio"), time.at("ratio_low"), time.at("ratio_high")},
                  .unit = "times the processor time",
                  .against = "500 requests; MPI_Waitall alone takes " +
@@ -243,10 +244,10 @@ void compare_others(measure::session &session, const std::string &engine, const 
         const char *work;
         const char *text;
         const char *side_unit;
-        long few; // of calls, or of receives
+        long few; // number of calls or receives
         long many;
     } cases[] = {
-        // Enough calls for the progress hook to be gone: it goes some calls after the last continuation.
+        // So many calls that the progress hook is removed; that happens some calls after the last continuation.
         {"test_pending", "MPI_Test on a pending receive", "instructions per call", 5000, 15000},
         {"test_complete", "MPI_Test on a complete receive", "instructions per call", 200, 1200},
         {"waitall", "MPI_Waitall on 1,000 complete receives", "instructions per receive", 200, 1200},
@@ -257,7 +258,7 @@ void compare_others(measure::session &session, const std::string &engine, const 
         const measure::sample beside = session.instructions(job);
         job.parameters = {{"answered", 0}};
         const measure::sample alone = session.instructions(job);
-        session.add({.name = "engine " + engine + ", " + each.text + ", beside 16,000 answered persistent requests",
+        session.add({.name = "engine " + engine + ", " + each.text + "; 16,000 complete persistent requests not tested",
                      .found = measure::ratio(beside, alone),
                      .unit = "times the instructions",
                      .kind = measure::bar_kind::at_most,
@@ -285,7 +286,8 @@ int main(int argc, char **argv) {
     return measure::main(
         argc, argv,
         {.name = "persistent_rounds",
-         .about = "continuations of 16,000 persistent requests against 500, and what those cost others",
+         .about =
+             "cost of continuations on 16,000 persistent requests compared with 500, and their cost for other requests",
          .bars = "at most 1.3 times the instructions per continuation; MPI_Test and MPI_Waitall on "
                  "other requests at most 1.1 times",
          .pieces = {{"waitall_rounds", waitall_rounds},

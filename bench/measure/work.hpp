@@ -25,7 +25,7 @@ public:
             [](void *data, long iterations) { (*static_cast<std::remove_reference_t<Body> *>(data))(iterations); },
             &body);
     }
-    // The same, and before each of these calls `prepare(iterations)`, which is not counted.
+    // As above, and calls `prepare(iterations)` before each of these calls. It is not counted.
     template <class Prepare, class Body> void count(Prepare &&prepare, Body &&body) {
         struct both {
             std::remove_reference_t<Prepare> &prepare;
