@@ -19,8 +19,7 @@ include(cmake/capabilities.cmake)
 set(interposing_libs -Wl,--push-state,--no-as-needed -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--pop-state)
 set(runtime_libs "")
 if(THENCE_LIBRARY_TYPE STREQUAL STATIC) # as src/CMakeLists.txt does it for CMake; a C program needs C++'s library too
-  set(interposing_libs -Wl,--whole-archive -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--no-whole-archive
-      -Wl,--export-dynamic-symbol=MPI_*)
+  set(interposing_libs -Wl,--whole-archive -lthence${THENCE_LIBRARY_SUFFIX} -Wl,--no-whole-archive)
   set(runtime_libs -lstdc++)
   if("c++" IN_LIST CMAKE_CXX_IMPLICIT_LINK_LIBRARIES)
     set(runtime_libs -lc++)

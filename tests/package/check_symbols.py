@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: check_symbols.py HEADERS_DIR CORE_MAP LIBTHENCE_CORE LIBTHENCE VERSION
+"""usage: check_symbols.py HEADERS_DIR CORE_MAP LIBTHENCE_CORE LIBTHENCE VERSION [NAME=LIBRARY...]
 
 The libraries export what they promise and nothing else:
 - the map of libthence-core lists, each by its name, the functions that the public headers declare, and no others;
 - libthence-core exports each of them with the version of its node, which is a version of Thence, at most VERSION;
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
 - libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
+- each libthence-NAME besides exports names of the namespace thence::libthence_NAME only, with the version of its node;
 - the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
 """
 
@@ -112,8 +113,20 @@ def interposing_faults(interposing, always, sometimes):
         yield f"interposed.txt lists {name}, which libthence does not export"
 
 
+def cxx_faults(name, symbols, version):
+    """Faults of what libthence-NAME exports."""
+    node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
+    namespace = f"libthence_{name}"
+    if not symbols:
+        yield f"libthence-{name} exports nothing"
+    for symbol, its_node in sorted(symbols.items()):
+        if its_node != node or f"6thence{len(namespace)}{namespace}" not in symbol:
+            yield f"libthence-{name} exports {symbol}@{its_node}; it may export names of thence::{namespace} with {node}"
+
+
 def main():
     headers, map_file, core_file, interposing_file, version = sys.argv[1:6]
+    others = dict(word.split("=", 1) for word in sys.argv[6:])
     core, interposing = exported(core_file), exported(interposing_file)
     public = declared(sorted(Path(headers).rglob("*.h*")))
     nodes = nodes_of(Path(map_file).read_text())
@@ -125,7 +138,9 @@ def main():
     faults += interposing_faults(interposing, *interposed_names(Path(__file__).with_name("interposed.txt").read_text()))
     numbers = version.split(".")
     ending = ".so." + (".".join(numbers[:2]) if numbers[0] == "0" else numbers[0])
-    for library in (core_file, interposing_file):
+    for name, library in others.items():
+        faults += cxx_faults(name, exported(library), version)
+    for library in (core_file, interposing_file, *others.values()):
         if not soname(library).endswith(ending):
             faults.append(f"{library} has the soname {soname(library)}; it should end with {ending}")
     print(f"{len(public)} public functions, {len(core)} symbols in libthence-core, {len(interposing)} in libthence")

@@ -91,6 +91,14 @@ class Symbols(unittest.TestCase):
     def test_a_function_that_is_not_exported_is_caught(self):
         self.expect(self.core_faults(thence_a=None), "thence_a with version None")
 
+    def test_a_name_of_another_namespace_is_caught(self):
+        good = {"_ZN6thence16libthence_things3endEv": "THENCE_THINGS_0.1"}
+        self.assertEqual(list(check_symbols.cxx_faults("things", good, "0.1.0")), [])
+        self.expect(list(check_symbols.cxx_faults("things", {**good, "_ZN6thence3endEv": "THENCE_THINGS_0.1"}, "0.1.0")),
+                    "_ZN6thence3endEv")
+        self.expect(list(check_symbols.cxx_faults("things", good, "0.2.0")), "THENCE_THINGS_0.2")
+        self.expect(list(check_symbols.cxx_faults("things", {}, "0.1.0")), "nothing")
+
     def test_an_interposed_call_that_is_not_listed_is_caught(self):
         self.expect(self.interposing_faults(MPI_Bcast=""), "MPI_Bcast, which interposed.txt does not list")
 

@@ -48,8 +48,8 @@ pkg_config)
     compile thence-core "$consumer/from_cxx.cpp" from_cxx
     for capability in $CAPABILITIES; do # the flags of the package and no others
         interposing=
-        [ "$capability" != omp ] || interposing=,thence # on MPICH its helper thread needs the interposed calls
-        compile "thence-$capability$interposing" "${source_of[$capability]}" "with_$capability"
+        [ "$capability" != omp ] || interposing=thence, # on MPICH its helper thread needs the interposed calls
+        compile "${interposing}thence-$capability" "${source_of[$capability]}" "with_$capability"
     done
     ;;
 *)
