@@ -2,7 +2,7 @@
 # The commands of this project; `make help` lists them. `deps`, and those that call it, install packages through apt;
 # `build` installs nothing.
 .DEFAULT_GOAL := help
-.PHONY: help demo deps build test test-matrix test-sanitize lint docs bench clean
+.PHONY: help demo deps build test test-matrix test-sanitize test-packages lint docs bench clean
 
 MAKEFLAGS += --no-print-directory
 JOBS ?= $(shell nproc)
@@ -17,7 +17,7 @@ endif
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "make %-15s %s\n", $$1, $$2 }'
 
-# What `make deps` installs packages for: any of build, demo, test, lint, docs, bench.
+# What `make deps` installs packages for: any of build, demo, test, lint, docs, bench, packages.
 FOR ?= build
 
 define build_programs
@@ -48,6 +48,11 @@ test-matrix: ## all tests on every MPI
 test-sanitize: ## tests on the fake MPI with address, undefined-behaviour and thread sanitizers
 	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) asan tsan
+
+test-packages: ## build the Debian packages and the smallest variant of the Spack recipe, and use them
+	$(MAKE) deps FOR="test packages"
+	cmake --preset release
+	ctest --test-dir build/release -C packages -L '^packages$$' --output-on-failure --no-tests=error
 
 lint: ## layout, static checks, include directions, public headers alone
 	$(MAKE) deps FOR="build lint"

@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 usage() {
     cat <<'EOF'
-usage: scripts/setup.sh [--check] [build] [demo] [test] [lint] [docs] [bench]
+usage: scripts/setup.sh [--check] [build] [demo] [test] [lint] [docs] [bench] [packages]
 
 Installs the missing packages for the named purposes (default: build) through apt; with sudo if not run as root. --check
 installs nothing: it lists what is missing and exits with 1 if a required package is.
@@ -72,6 +72,10 @@ bench|has_python matplotlib|python3-matplotlib|figures
 lint|has_command clang-format|clang-format|layout of the sources
 lint|has_clang_tidy|clang-tidy-19/clang-tidy|static checks
 lint|has_clang|?clang-19/clang|the public headers are compiled with Clang too
+packages|has_command dpkg-buildpackage|dpkg-dev|builds the Debian packages
+packages|has_command dh|debhelper|builds the Debian packages
+packages|has_package mpi-default-dev|mpi-default-dev|the MPI that the Debian packages are built with
+packages|has_package pkg-config|pkg-config|test of the Debian packages
 docs|has_python markdown|python3-markdown|turns the guide into HTML
 docs|has_command groff|groff|checks the man pages
 EOF
@@ -83,7 +87,7 @@ for argument; do
     case $argument in
     --help | -h) usage; exit 0 ;;
     --check) check_only=1 ;;
-    build | demo | test | lint | docs | bench) purposes="$purposes $argument" ;;
+    build | demo | test | lint | docs | bench | packages) purposes="$purposes $argument" ;;
     *) usage >&2; exit 2 ;;
     esac
 done

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Spack recipe of Thence. It builds the source tree that it lies in."""
+
+import os
+
+from spack.package import *
+
+try:
+    from spack_repo.builtin.build_systems.cmake import CMakePackage
+except ImportError:  # before Spack 1.0 it is in spack.package
+    pass
+
+
+class Thence(CMakePackage):
+    """Thence gives any stock MPI completion callbacks: a continuation is attached to one or more MPI requests of any kind,
+    and runs once they are complete. On top of the callbacks it couples MPI to OpenMP, oneTBB, fibers, futures and C++
+    senders."""
+
+    git = "file://" + os.path.realpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
+    homepage = git
+
+    license("BSD-3-Clause")
+
+    version("main", branch="main")
+
+    variant("shared", default=True, description="Shared libraries; without it, static ones")
+    variant("openmp", default=True, description="Adapter to OpenMP, thence::omp")
+    variant("tbb", default=False, description="Adapter to oneTBB and pools of senders, thence::tbb and thence::pools")
+    variant("fiber", default=False, description="Adapter to Boost.Fiber, thence::fiber")
+    variant("tools", default=True, description="The command thence")
+    variant("bench", default=False, description="Benchmarks for `thence bench`")
+    variant("tests", default=False, description="Build the tests")
+
+    depends_on("c", type="build")
+    depends_on("cxx", type="build")
+    depends_on("cmake@3.25:", type="build")
+    depends_on("python@3.9:", type="build")  # makes the man pages
+    depends_on("mpi@3:")
+    depends_on("intel-tbb@2021.6:", when="+tbb")
+    depends_on("boost@1.71:+fiber+context", when="+fiber")
+    depends_on("cli11", type="build", when="+tools")
+    depends_on("nlohmann-json@3.10:", type="build", when="+bench")
+    depends_on("valgrind", type="run", when="+bench")
+    depends_on("googletest", type=("build", "test"), when="+tests")
+
+    conflicts("~tools", when="+bench", msg="the command runs the benchmarks: use +tools")
+    conflicts("%gcc@:11", msg="C++20 as Thence uses it needs GCC 12 or later")
+    conflicts("%clang@:18", msg="C++20 as Thence uses it needs Clang 19 or later")
+
+    def cmake_args(self):
+        return [
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+            self.define("THENCE_BUILD_EXAMPLES", False),
+            self.define("THENCE_BUILD_APPS", False),
+            self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
+            self.define_from_variant("THENCE_OPENMP", "openmp"),
+            self.define_from_variant("THENCE_TBB", "tbb"),
+            self.define_from_variant("THENCE_FIBER", "fiber"),
+            self.define_from_variant("THENCE_BUILD_TOOLS", "tools"),
+            self.define_from_variant("THENCE_BUILD_BENCH", "bench"),
+            self.define_from_variant("THENCE_BUILD_TESTS", "tests"),
+        ]
