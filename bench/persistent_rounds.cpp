@@ -25,7 +25,7 @@ public:
     explicit receives(long count) : requests_(count), buffers_(count) {
         MPI_Comm_dup(MPI_COMM_SELF, &comm_);
         for (long i = 0; i < count; ++i) {
-            MPI_Recv_init(&buffers_[i], 1, MPI_INT, 0, 0, comm_, &requests_[i]);
+            MPI_Recv_init(&buffers_[i], 1, MPI_LONG, 0, 0, comm_, &requests_[i]);
         }
     }
     ~receives() {
