@@ -12,7 +12,7 @@
 namespace {
 
 constexpr int modes = 2;
-thence::mode mode_of(int which) {
+thence::completion_mode mode_of(int which) {
     return {.inline_completion = which == 1};
 }
 

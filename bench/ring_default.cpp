@@ -10,7 +10,7 @@ void compare(measure::work &work) {
 }
 
 void judge(measure::session &session) {
-    const std::string usual = to_string(thence::mode{});
+    const std::string usual = to_string(thence::completion_mode{});
     for (const auto &[bytes, iterations] : {std::pair(64, 5000), std::pair(131072, 200)}) {
         const ring::findings all =
             ring::run_jobs(session, ring::usual_modes(), bytes, iterations, ring::usual_jobs(session));

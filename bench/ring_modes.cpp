@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ring benchmark in every mode, as in figures 3 and 4 of Biddiscombe et al. 2025. There is no bar. `--plot` draws
-// the rates by handler method and flags.
+// the rates by method and flags.
 #include "ring/compare.hpp"
 
 namespace {

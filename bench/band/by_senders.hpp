@@ -26,7 +26,7 @@ class by_senders {
     }
 
 public:
-    by_senders(const ranks &over, thence::pools &pools, thence::mode how)
+    by_senders(const ranks &over, thence::pools &pools, thence::completion_mode how)
         : ranks_(over), problem_(over.problem()), pools_(pools), mode_(how) {}
 
     // The result is on rank 0.
@@ -68,7 +68,7 @@ private:
     const ranks &ranks_;
     band::problem problem_;
     thence::pools &pools_;
-    thence::mode mode_;
+    thence::completion_mode mode_;
 };
 
 } // namespace band

@@ -17,7 +17,7 @@ namespace ex = thence::ex;
 
 struct in_pools {
     thence::pools *pools;
-    thence::mode how;
+    thence::completion_mode how;
 
     template <class Call> auto transform(Call call) const { return pools->transform_mpi(call, how); }
     // Entering the arena once is cheaper than letting work_until() enter it for every ring.

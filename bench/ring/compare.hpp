@@ -55,7 +55,7 @@ inline std::vector<std::string> usual_modes() {
 
 inline std::vector<std::string> every_mode() {
     std::vector<std::string> modes;
-    for (const std::string_view method : thence::detail::handler_names)
+    for (const std::string_view method : thence::detail::completion_method_names)
         for (const char *pool : {"", ",mpi-pool"})
             for (const char *request : {"", ",inline-request"})
                 for (const char *completion : {"", ",inline-completion", ",bypass"})
@@ -112,8 +112,8 @@ private:
         return std::max(1, static_cast<int>(std::thread::hardware_concurrency()) / ranks());
     }
     // suspend-resume always needs a worker.
-    thence::pools &pools_for(const thence::mode &how) {
-        if (how.method != thence::handler::suspend_resume || threads_ > 1)
+    thence::pools &pools_for(const thence::completion_mode &how) {
+        if (how.method != thence::completion_method::suspend_resume || threads_ > 1)
             return *pools_;
         if (!with_worker_)
             with_worker_ = std::make_unique<thence::pools>(thence::pools_options{.workers = 1});
@@ -127,7 +127,7 @@ private:
             return timed(by_senders(rings_, without_pools<>()));
         if (mode == in_completion)
             return timed(by_senders(rings_, without_pools<thence::in_completion_t>()));
-        const thence::mode how = thence::parse_mode(mode);
+        const thence::completion_mode how = thence::parse_completion_mode(mode);
         return timed(by_senders(rings_, in_pools{&pools_for(how), how}));
     }
     // Messages per second in the variant's own steady state. It runs a few rings first, since the order in which the

@@ -46,14 +46,14 @@ const problem problems[] = {{3, 2, 1}, {5, 4, 2}, {40, 2, 1}, {61, 5, 1}, {64, 8
 struct variant {
     const char *name;
     int workers;
-    thence::mode mode = {};
+    thence::completion_mode mode = {};
 };
 const variant variants[] = {
     {"alone", 0},
     {"workers", 2},
     {"inline_completion", 0, {.inline_completion = true}},
-    {"yield_while", 0, {.method = thence::handler::yield_while}},
-    {"mpi_pool", 1, {.method = thence::handler::new_task, .mpi_pool = true, .inline_request = false}}};
+    {"yield_while", 0, {.method = thence::completion_method::yield_while}},
+    {"mpi_pool", 1, {.method = thence::completion_method::new_task, .mpi_pool = true, .inline_request = false}}};
 
 class Band : public testing::TestWithParam<problem> {};
 

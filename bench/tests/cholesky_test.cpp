@@ -33,7 +33,7 @@ struct variant {
     const char *name;
     bool senders;
     int threads; // of the loops; for senders, in addition to the waiting thread
-    thence::mode mode = {};
+    thence::completion_mode mode = {};
 };
 const variant variants[] = {{"fork_join_1", false, 1},
                             {"fork_join_3", false, 3},

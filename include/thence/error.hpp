@@ -89,8 +89,8 @@ private:
     detail::shared_statuses statuses_;
 };
 
-/** @brief A call of Thence needs MPI, and came before `MPI_Init` or after `MPI_Finalize`. what() names the call and says
- *         what to do. */
+/** @brief A call of Thence needs MPI, and came before `MPI_Init` or after `MPI_Finalize`. what() names the call and
+ *         says what to do. */
 class mpi_inactive : public std::logic_error {
 public:
     using std::logic_error::logic_error;

@@ -7,8 +7,7 @@
 
 /** @file exec.hpp
  *  @brief Senders after C++26's std::execution for C++20 compilers: all of thence/exec/. Programs that should also run
- *         on std::execution or NVIDIA's stdexec include thence/execution.hpp instead.
- * */
+ *         on std::execution or NVIDIA's stdexec include thence/execution.hpp instead. */
 
 #include <thence/exec/any_sender.hpp>
 #include <thence/exec/as_awaitable.hpp>

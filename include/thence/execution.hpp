@@ -17,8 +17,7 @@
  *  All translation units of a program choose the same. `THENCE_EXECUTION_IS_STD`, `..._IS_STDEXEC`, `..._IS_THENCE` is
  *  then defined as 1. With thence::exec and stdexec there are also `split`, `start_detached` and `any_sender`, which
  *  C++26 lacks. A `task` of thence::exec goes on wherever what it awaited completed; those of the other two return to
- * the scheduler they were started on.
- * */
+ *  the scheduler they were started on. */
 
 #include <version>
 

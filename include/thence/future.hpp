@@ -12,8 +12,7 @@
  *  lacks `THENCE_CR_ANY_THREAD`, use thence::get() and thence::wait(), which do.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 2.2,
- *  3.4.
- * */
+ *  3.4. */
 
 #include <chrono>
 #include <future>

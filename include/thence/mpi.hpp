@@ -25,7 +25,7 @@
  *  before, in the order of the arguments; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for
  *  receives whose stop token may be asked to stop.
  *
- *  Memory: nothing is allocated, except by reductions of strided views, and for counts of parts that differ in size.
+ *  Memory: nothing is allocated, except by reductions of strided views, and for counts of blocks that differ in size.
  *
  *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations are started by one
  *  thread at a time, in the same order on all processes. */
@@ -37,7 +37,7 @@ namespace thence {
 
 /** @brief A communicator handle. world(), self() and view() only name one; duplicate(), split() own what they made: the
  *         destructor frees it, so all its processes destroy it. Owned ones return errors (`MPI_ERRORS_RETURN`), which
- * become exceptions; for others set that yourself. */
+ *         become exceptions; for others set that yourself. */
 class communicator {
 public:
     static communicator world() noexcept { return communicator(MPI_COMM_WORLD, false); }
@@ -133,9 +133,9 @@ public:
 
     /** @name Collective operations
      *  All processes of the communicator, an intracommunicator, call them in the same order, and start them in that
-     * order. Where two buffers are given, their elements are of one type; parts whose sizes do not fit together are an
-     * error of class `MPI_ERR_COUNT`. The parts of a strided buffer are slices along its first dimension, whose
-     * extent is a multiple of their number. */
+     *  order. Where two buffers are given, their elements are of one type; blocks whose sizes do not fit together are
+     *  an error of class `MPI_ERR_COUNT`. The blocks of a strided buffer are slices along its first dimension, whose
+     *  extent is a multiple of their number. */
     /** @{ */
 
     /** @brief Complete when all processes have started it. */
@@ -156,9 +156,9 @@ public:
             },
             uncancellable);
     }
-    /** @brief The root gets a part from each process, by rank.
-     *  @param in  the part of this process.
-     *  @param out room for all parts; only the root's is used. */
+    /** @brief The root gets a block from each process, by rank.
+     *  @param in  the block of this process.
+     *  @param out room for all blocks; only the root's is used. */
     template <class S, class R> auto gather(S &&in, R &&out, int root = 0) const {
         return detail::exchange(
             static_cast<S &&>(in), 1, static_cast<R &&>(out), rank() == root ? processes() : detail::unused,
@@ -166,7 +166,7 @@ public:
                 return MPI_Igather(from.first, from.count, from.type, to.first, to.count, to.type, root, comm, request);
             });
     }
-    /** @brief As gather(), and every process gets all parts. */
+    /** @brief As gather(), and every process gets all blocks. */
     template <class S, class R> auto allgather(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), 1, static_cast<R &&>(out), processes(),
                                 [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
@@ -174,9 +174,9 @@ public:
                                                           to.type, comm, request);
                                 });
     }
-    /** @brief Each process gets a part from the root, by rank.
-     *  @param in  all parts; only the root's is used.
-     *  @param out room for the part of this process. */
+    /** @brief Each process gets a block from the root, by rank.
+     *  @param in  all blocks; only the root's is used.
+     *  @param out room for the block of this process. */
     template <class S, class R> auto scatter(S &&in, R &&out, int root = 0) const {
         return detail::exchange(static_cast<S &&>(in), rank() == root ? processes() : detail::unused,
                                 static_cast<R &&>(out), 1,
@@ -185,7 +185,7 @@ public:
                                                         root, comm, request);
                                 });
     }
-    /** @brief Each process gets a part from each. Both buffers have one for each process, by rank. */
+    /** @brief Each process gets a block from each. Both buffers have one for each process, by rank. */
     template <class S, class R> auto alltoall(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), processes(), static_cast<R &&>(out), processes(),
                                 [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
@@ -194,46 +194,47 @@ public:
                                 });
     }
 
-    /** @brief As gather(), with parts that may differ in size.
-     *  @param in       the part of this process.
-     *  @param out      contiguous room for all parts; only the root's is used.
+    /** @brief As gather(), with blocks that may differ in size.
+     *  @param in       the block of this process.
+     *  @param out      contiguous room for all blocks; only the root's is used.
      *  @param received how many elements come from each process, and where they go; only the root's is used. */
-    template <class S, class R> auto gatherv(S &&in, R &&out, const parts &received, int root = 0) const {
-        return detail::exchange_parts<detail::parts_of::out>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, root == rank()),
-            [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
-                return MPI_Igatherv(from.first, from.count, from.type, to.first, p.counts().data(), p.starts().data(),
+    template <class S, class R> auto gatherv(S &&in, R &&out, const counts_displs &received, int root = 0) const {
+        return detail::exchange_varying<detail::varying_side::out>(
+            static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, root == rank()),
+            [comm = comm_, root](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
+                return MPI_Igatherv(from.first, from.count, from.type, to.first, p.counts().data(), p.displs().data(),
                                     to.type, root, comm, request);
             });
     }
-    /** @brief As gatherv(), and every process gets all parts. All of them give the same counts. */
-    template <class S, class R> auto allgatherv(S &&in, R &&out, const parts &received) const {
-        return detail::exchange_parts<detail::parts_of::out>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(received, true),
-            [comm = comm_](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
+    /** @brief As gatherv(), and every process gets all blocks. All of them give the same counts. */
+    template <class S, class R> auto allgatherv(S &&in, R &&out, const counts_displs &received) const {
+        return detail::exchange_varying<detail::varying_side::out>(
+            static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, true),
+            [comm = comm_](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
                 return MPI_Iallgatherv(from.first, from.count, from.type, to.first, p.counts().data(),
-                                       p.starts().data(), to.type, comm, request);
+                                       p.displs().data(), to.type, comm, request);
             });
     }
-    /** @brief As scatter(), with parts that may differ in size.
-     *  @param in   all parts, contiguous; only the root's is used.
+    /** @brief As scatter(), with blocks that may differ in size.
+     *  @param in   all blocks, contiguous; only the root's is used.
      *  @param sent how many elements go to each process, and where they lie; only the root's is used.
-     *  @param out  room for the part of this process. */
-    template <class S, class R> auto scatterv(S &&in, const parts &sent, R &&out, int root = 0) const {
-        return detail::exchange_parts<detail::parts_of::in>(
-            static_cast<S &&>(in), static_cast<R &&>(out), place_of(sent, root == rank()),
-            [comm = comm_, root](const auto &from, const auto &to, const parts &p, MPI_Request *request) {
-                return MPI_Iscatterv(from.first, p.counts().data(), p.starts().data(), from.type, to.first, to.count,
+     *  @param out  room for the block of this process. */
+    template <class S, class R> auto scatterv(S &&in, const counts_displs &sent, R &&out, int root = 0) const {
+        return detail::exchange_varying<detail::varying_side::in>(
+            static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(sent, root == rank()),
+            [comm = comm_, root](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
+                return MPI_Iscatterv(from.first, p.counts().data(), p.displs().data(), from.type, to.first, to.count,
                                      to.type, root, comm, request);
             });
     }
-    /** @brief As alltoall(), with parts that may differ in size. Both buffers are contiguous.
+    /** @brief As alltoall(), with blocks that may differ in size. Both buffers are contiguous.
      *  @param sent     how many elements go to each process, and where they lie in `in`.
      *  @param received how many elements come from each process, and where they go in `out`. */
-    template <class S, class R> auto alltoallv(S &&in, const parts &sent, R &&out, const parts &received) const {
+    template <class S, class R>
+    auto alltoallv(S &&in, const counts_displs &sent, R &&out, const counts_displs &received) const {
         detail::check_both<S, R>();
-        detail::check_parts<S>();
-        detail::check_parts<R>();
+        detail::check_contiguous<S>();
+        detail::check_contiguous<R>();
         return detail::on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
                                   [comm = comm_, all = processes(), sent, received](const auto &from, const auto &to,
                                                                                     MPI_Request *request) -> int {
@@ -246,9 +247,9 @@ public:
                                           code = into.describe_elements(to);
                                       if (code != MPI_SUCCESS)
                                           return code;
-                                      return MPI_Ialltoallv(out_of.first, sent.counts().data(), sent.starts().data(),
+                                      return MPI_Ialltoallv(out_of.first, sent.counts().data(), sent.displs().data(),
                                                             out_of.type, into.first, received.counts().data(),
-                                                            received.starts().data(), into.type, comm, request);
+                                                            received.displs().data(), into.type, comm, request);
                                   });
     }
     /** @} */
@@ -260,8 +261,8 @@ public:
      *  `std::logical_or<>`, `std::bit_and<>`, `std::bit_or<>`, `std::bit_xor<>`, a lambda that does one of these,
      *  thence::minimum or thence::maximum; elements are then of arithmetic types or std::complex. Or it is an MPI_Op:
      *  one of MPI's own, or one that `MPI_Op_create` made. The function of the latter is given elements of the type of
-     * the buffer, whatever that is, as `void *`, their number, and for structs a contiguous datatype of `sizeof`
-     * bytes. Such an MPI_Op must live until the operation has been started.
+     *  the buffer, whatever that is, as `void *`, their number, and for structs a contiguous datatype of `sizeof`
+     *  bytes. Such an MPI_Op must live until the operation has been started.
      *
      *  Strided operands are packed into memory that the operation allocates, and unpacked when it is complete. */
     /** @{ */
@@ -309,7 +310,7 @@ private:
     communicator(MPI_Comm comm, bool owns) noexcept : comm_(comm), owns_(owns) {}
 
     std::size_t processes() const { return static_cast<std::size_t>(size()); }
-    detail::placed_parts place_of(const parts &given, bool used) const {
+    detail::varying_blocks blocks_of(const counts_displs &given, bool used) const {
         return {given, used, processes(), static_cast<std::size_t>(rank())};
     }
     template <class B, class Op, class Start> auto start_in_place(B &&buffer, Op op, Start start) const {

@@ -130,8 +130,8 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
  *            is blocked.
  *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_ARG` (it has `THENCE_CR_NEEDS_START`), `MPI_ERR_OTHER`
  *          (MPI was initialized below `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not
- * waited. Otherwise it has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the first failed
- *          continuation.
+ *          waited. Otherwise it has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the
+ *          first failed continuation.
  *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand,
  *        not in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only
  *        `THENCE_CR_ANY_THREAD` helps.

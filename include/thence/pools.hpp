@@ -14,32 +14,33 @@
  *                 | ex::then([&](auto &&...) { compute(); });  // may take long, wait and suspend
  *      pools.sync_wait(std::move(got));                       // this thread works for the pools meanwhile
  *
- *  Where an operation is issued, who polls, and where what follows runs is a `thence::mode` (pools/mode.hpp): of all
- *  pools (`THENCE_MODE`), of one (`pools_options::mode`), or of one call (`pools.transform_mpi(f, mode)`).
+ *  Where an operation is started, who polls, and where the work that follows runs is a `thence::completion_mode`
+ *  (pools/completion_mode.hpp): of all pools (`THENCE_POOLS_MODE`), of one (`pools_options::mode`), or of one call
+ *  (`pools.transform_mpi(f, mode)`).
  *
  *  Schedulers: workers(), workers(urgency::high), mpi() and bypass() for `ex::schedule`, `ex::continues_on`,
  *  `ex::starts_on`.
  *
  *  Progress: while operations of the pools are outstanding a worker polls between tasks, or the thread of the MPI pool
  *  does. Other operations (thence/mpi.hpp, thence::transform_mpi) the pools do not know: for these a thread polls as
- * long as one is in sync_wait() or work_until(). Should nobody get to it for a millisecond, since a task computes,
- * waits or has suspended the polling thread, another thread makes progress in its place (with `MPI_THREAD_MULTIPLE`);
- * after a time of many polls, or of nothing to do, when that thread looks less often, for 8 milliseconds.
- * While nothing is outstanding and nobody waits, all threads sleep: then operations that the pools do not know need
+ *  long as one is in sync_wait() or work_until(). Should nobody get to it for a millisecond, since a task computes,
+ *  waits or has suspended the polling thread, another thread makes progress instead (with `MPI_THREAD_MULTIPLE`);
+ *  after a time of many polls, or of nothing to do, when that thread looks less often, for 8 milliseconds.
+ *  While nothing is outstanding and nobody waits, all threads sleep: then operations that the pools do not know need
  *  somebody else's progress, such as the helper thread's (`THENCE_PROGRESS=thread`).
  *
  *  Threads: initialize MPI with `MPI_THREAD_MULTIPLE`. Lower levels are enough where one thread alone calls MPI: with
  *  `workers = 0` and no MPI pool all happens in sync_wait(); with `MPI_THREAD_SERIALIZED` and a mode that has
- * `mpi_pool` and not `inline_request`, only the thread of that pool calls MPI, if the program does not meanwhile, and
- * starts operations of other senders on `pools.mpi()`, and uses `thence::uncancellable` where something else than a
- * deadline may ask operations to stop. The program may call MPI itself when sync_wait() has returned and nothing is
- * outstanding. Anything else completes with an error that says so. oneTBB has as many threads as the smallest number
- * that any pools of the process have asked for.
+ *  `mpi_pool` and not `inline_request`, only the thread of that pool calls MPI, if the program does not meanwhile, and
+ *  starts operations of other senders on `pools.mpi()`, and uses `thence::uncancellable` where something else than a
+ *  deadline may ask operations to stop. The program may call MPI itself when sync_wait() has returned and nothing is
+ *  outstanding. Anything else completes with an error that says so. oneTBB has as many threads as the smallest number
+ *  that any pools of the process have asked for.
  *
  *  Stopping: a stop request or deadline asks MPI to cancel, and several threads of pools are inside MPI. On Open MPI
  *  that may lose a message, or crash, if another thread matches it at that moment; see thence_cancel(). The pools
- * cannot keep all threads out of MPI. So receive with `thence::uncancellable` what must not be lost, and let the sender
- * end it with a message; or have one thread alone call MPI, as above, below `MPI_THREAD_MULTIPLE`.
+ *  cannot keep all threads out of MPI. So receive with `thence::uncancellable` what must not be lost, and let the
+ *  sender end it with a message; or have one thread alone call MPI, as above, below `MPI_THREAD_MULTIPLE`.
  *
  *  Lifetime: pools are made after MPI is initialized, outlive their operations and tasks, and are destroyed before
  *  MPI_Finalize. The destructor ends the program where operations are outstanding or tasks wait.
@@ -54,10 +55,10 @@
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 
+#include <thence/pools/completion_mode.hpp>
 #include <thence/pools/detail/library.hpp>
-#include <thence/pools/detail/placed.hpp>
+#include <thence/pools/detail/pool_operation.hpp>
 #include <thence/pools/detail/waiting.hpp>
-#include <thence/pools/mode.hpp>
 #include <thence/pools/scheduler.hpp>
 #include <thence/transform_mpi.hpp>
 
@@ -67,7 +68,7 @@ namespace thence {
 struct pools_options {
     /** Threads of oneTBB; those in sync_wait() come on top. 0: only those. Default: one less than oneTBB has. */
     int workers = std::max(1, ::tbb::info::default_concurrency() - 1);
-    thence::mode mode = default_mode();
+    thence::completion_mode mode = default_completion_mode();
     /** Of the workers' arena, against other arenas of the program. */
     ::tbb::task_arena::priority priority = ::tbb::task_arena::priority::normal;
 };
@@ -84,31 +85,32 @@ public:
     ~pools() { libthence_pools::destroy(state_); }
 
     /** @brief The mode of operations that name none. */
-    const thence::mode &mode() const noexcept { return state_->mode; }
+    const thence::completion_mode &mode() const noexcept { return state_->mode; }
 
     /** @brief As thence::transform_mpi(), handled by these pools. Options: those of transform_mpi(), and a
-     *         `thence::mode`. Completion signatures are the same. */
+     *         `thence::completion_mode`. Completion signatures are the same. */
     template <class F, class... Given> auto transform_mpi(F &&fn, Given... given) {
-        static_assert((std::is_same_v<Given, thence::mode> + ... + 0) <= 1, "transform_mpi: more than one mode");
-        static_assert(((std::is_same_v<Given, thence::mode> || detail::mpi_option<Given>)&&...),
-                      "transform_mpi: an option is neither one of transform_mpi nor a thence::mode");
+        static_assert((std::is_same_v<Given, thence::completion_mode> + ... + 0) <= 1,
+                      "transform_mpi: more than one mode");
+        static_assert(((std::is_same_v<Given, thence::completion_mode> || detail::mpi_option<Given>)&&...),
+                      "transform_mpi: an option is neither one of transform_mpi nor a thence::completion_mode");
         static_assert(!detail::any_of_type<in_completion_t, Given...>,
                       "transform_mpi: thence::in_completion is for operations without pools");
-        thence::mode how = state_->mode;
-        ((void)detail::take_mode(how, given), ...);
-        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::in_pools>(
-            static_cast<F &&>(fn), detail::in_pools{state_, how});
+        thence::completion_mode how = state_->mode;
+        ((void)detail::take_completion_mode(how, given), ...);
+        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::pool_delivery>(
+            static_cast<F &&>(fn), detail::pool_delivery{state_, how});
     }
 
     /** @brief Schedules tasks of the workers. */
     pool_scheduler workers(urgency how = urgency::normal) noexcept {
-        return {state_, how == urgency::high ? pool_scheduler::place::workers_first : pool_scheduler::place::workers};
+        return {state_, how == urgency::high ? pool_scheduler::target::workers_first : pool_scheduler::target::workers};
     }
     /** @brief Schedules on the thread that polls, where tasks must be short. */
-    pool_scheduler mpi() noexcept { return {state_, pool_scheduler::place::mpi}; }
+    pool_scheduler mpi() noexcept { return {state_, pool_scheduler::target::mpi}; }
     /** @brief Runs as a task of the workers at once, on the thread that schedules, without passing their queue. Inside
-     * a callback: after it, as the next task of that thread if it polls for these pools, else of the workers. */
-    pool_scheduler bypass() noexcept { return {state_, pool_scheduler::place::bypass}; }
+     *         a callback: after it, as the next task of that thread if it polls for these pools, else of a worker. */
+    pool_scheduler bypass() noexcept { return {state_, pool_scheduler::target::bypass}; }
 
     /** @brief Runs `sender` to its end; this thread works for the pools meanwhile.
      *  @return the values as a tuple, nothing if it was stopped.
@@ -122,8 +124,8 @@ public:
      *         calls it before each new piece of work, and finds room for that every time, still gets on with what has
      *         come.
      *  @param condition called between tasks and polls, with a lock held: it reads something that a task or a
-     * completion makes true, and does nothing else. In a task it must not be what comes after the sync_wait() or
-     * work_until() of the thread that runs the task: that would wait for itself.
+     *                   completion makes true, and does nothing else. In a task it must not be what comes after the
+     *                   sync_wait() or work_until() of the thread that runs the task: that would wait for itself.
      *  @throws std::logic_error inside a callback, and on the polling thread of the MPI pool.
      *  @note Threads: as for sync_wait(). */
     template <class Condition> void work_until(Condition &&condition) {

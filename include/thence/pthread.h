@@ -7,7 +7,7 @@
  *         wake it. C11 and C++; C++ programs have more in threads.hpp.
  *
  *  A thread that sleeps makes no progress. Somebody else has to: another thread inside MPI, or the library's own
- * thread, with a continuation request that has `THENCE_CR_ANY_THREAD`. Both need `MPI_THREAD_MULTIPLE`.
+ *  thread, with a continuation request that has `THENCE_CR_ANY_THREAD`. Both need `MPI_THREAD_MULTIPLE`.
  *  On MPICH and Intel MPI the latter needs libthence, see thence_cr_create().
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3. */

@@ -88,12 +88,12 @@ struct waiting_task {
 };
 
 /** Polls MPI from tasks of oneTBB while operations are outstanding, one at a time, and hands ready tasks to the group.
- * A callback may run on any thread, also one that oneTBB does not know, so it only puts them in a list.
+ *  A callback may run on any thread, also one that oneTBB does not know, so it only puts them in a list.
  *
  *  Each polling task first lets other tasks go: it suspends and resumes itself. Resumed tasks are taken by a thread
- * that has nothing else to do, in nested waits too, where oneTBB takes no enqueued tasks; and a spawned task would
- * always come before the older ones of its thread. It never stays suspended, since the frames of a wait may lie below
- * it.
+ *  that has nothing else to do, in nested waits too, where oneTBB takes no enqueued tasks; and a spawned task would
+ *  always come before the older ones of its thread. It never stays suspended, since the frames of a wait may lie below
+ *  it.
  *
  *  Invariants: `outstanding` counts every operation until its task is handed over, and while it is not 0 there is a
  *  polling task, or the thread that raised it is about to start one. MPI is called only between setting and clearing

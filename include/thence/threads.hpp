@@ -13,7 +13,7 @@
  *    progress: another thread inside MPI, or the library's own thread (`THENCE_CR_ANY_THREAD`). If nobody does, it
  *    never returns.
  *  - `thence::threads::wait(requests, cr)` makes sure of that itself: of all threads that wait, exactly one polls
- *    and the others sleep; when its own operations are complete it passes the duty on. A single waiting thread
+ *    and the others sleep; when its own operations are complete it lets another one poll. A single waiting thread
  *    polls by itself.
  *
  *  Both need the thread level of what they do: several threads call MPI, so `MPI_THREAD_MULTIPLE`, unless the
@@ -42,7 +42,7 @@ struct blocked {
     bool done = false;
     bool polls = false; // this thread is the one that polls for all
     int error = MPI_SUCCESS;
-    blocked *next = nullptr; // in the list of sleeping threads, under the mutex of duty
+    blocked *next = nullptr; // in the list of sleeping threads, under the mutex of poller_choice
 
     static int unblock(int error, MPI_Status *, void *data) noexcept {
         auto *self = static_cast<blocked *>(data);
@@ -55,11 +55,11 @@ struct blocked {
 };
 
 /** Who polls. Invariant: if any thread is in `sleeping`, exactly one other thread polls or is leaving and has not
- *  yet passed the duty on. Lock order: this mutex, then that of a blocked thread. */
-class duty {
+ *  yet chosen the next one. Lock order: this mutex, then that of a blocked thread. */
+class poller_choice {
 public:
-    static duty &instance() {
-        static duty only;
+    static poller_choice &instance() {
+        static poller_choice only;
         return only;
     }
     /** @return true if `self` has to poll now; else it is listed as sleeping. */
@@ -71,11 +71,11 @@ public:
         }
         return taken_ = true;
     }
-    /** `self` is complete. If it has the duty, or got it while completing, pass it to a sleeping thread. */
+    /** `self` is complete. If it polls, or was chosen to while it completed, a sleeping thread polls next. */
     void leave(blocked &self) {
         const std::lock_guard lock(mutex_);
         for (blocked **link = &sleeping_; *link != nullptr; link = &(*link)->next) {
-            if (*link == &self) { // it never had the duty
+            if (*link == &self) { // it was never chosen
                 *link = self.next;
                 return;
             }
@@ -138,7 +138,7 @@ inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Reque
     int error = MPI_SUCCESS;
     if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
         return error;
-    duty &polling = duty::instance();
+    poller_choice &polling = poller_choice::instance();
     bool polls = polling.enter(self);
     if (!polls) {
         std::unique_lock lock(self.mutex);
@@ -159,8 +159,7 @@ inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Reque
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
  *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes
- *        it.
- * */
+ *        it. */
 inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a blocked thread",
                                     [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });

@@ -9,13 +9,13 @@
  *  @brief A sender with a deadline: `co_await (comm.recv(reply, 0) | thence::timeout(100ms))`.
  *
  *  `timeout(sender, duration)` starts the sender, and asks it to stop when the duration is over, counted from the
- * start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
- * could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
- * does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or less
- * stops it from the start. A group of which a part could be cancelled fails with thence::partly_stopped.
+ *  start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
+ *  could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
+ *  does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or
+ *  less stops it from the start. A group of which a part could be cancelled fails with thence::partly_stopped.
  *
  *  A value does not tell whether it came in time. `timeout(duration, late)` does, with a `bool &late` that it writes
- * before it completes: whether the duration was over first, so that the sender was asked to stop.
+ *  before it completes: whether the duration was over first, so that the sender was asked to stop.
  *
  *  Completion signatures: those of the sender, with values and errors by value; set_error_t(std::exception_ptr), which
  *  holds a thence::timed_out if it was stopped because of the deadline.

@@ -7,12 +7,13 @@
 
 /** @file transform_mpi.hpp
  *  @brief Every nonblocking MPI operation as a sender: `just(buf, n, MPI_DOUBLE, to, tag, comm) |
- * transform_mpi(MPI_Isend)`.
+ *         transform_mpi(MPI_Isend)`.
  *
  *  `transform_mpi(f, options...)` is an adaptor. When the sender before it sends its values, it keeps them, calls
  *  `f(values..., MPI_Request *)` with them as lvalues, and completes when MPI has completed the request. `f` may be a
- * function of MPI, or anything callable that starts an operation of any kind: point-to-point, collective, RMA, I/O.
- * With `thence::requests<N>` in place of `MPI_Request *` it starts N of them, and the sender completes once, after all.
+ *  function of MPI, or anything callable that starts an operation of any kind: point-to-point, collective, RMA, I/O.
+ *  With `thence::requests<N>` in place of `MPI_Request *` it starts N of them, and the sender completes once, after
+ *  all.
  *
  *  Completion signatures:
  *  - set_value_t(Values...): the predecessor's values, which live until then, so buffers moved in are safe;
@@ -24,23 +25,23 @@
  *
  *  Errors: an operation that is started before MPI_Init or after MPI_Finalize completes with a thence::mpi_inactive.
  *  MPI must return its own errors: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
- * with that error, once; of a group, after what it has started is cancelled or complete, which the statuses of the
- * error tell.
+ *  with that error, once; of a group, after what it has started is cancelled or complete, which the statuses of the
+ *  error tell.
  *
  *  Stopping: before the call, nothing is started. Later, MPI is asked to cancel the operation. It is stopped only if
- * MPI was asked and then says that it was cancelled (receives can be): nothing has happened. Else it completes as if
- * nobody had asked; whether somebody did, the stop token says (`ex::read_env(ex::get_stop_token)`), or
- * thence::timeout(). A group is stopped if all that it has started was cancelled. If a part of it was, it fails with a
- * thence::partly_stopped, whose statuses tell which, so that a message that came is not lost. The option
+ *  MPI was asked and then says that it was cancelled (receives can be): nothing has happened. Else it completes as if
+ *  nobody had asked; whether somebody did, the stop token says (`ex::read_env(ex::get_stop_token)`), or
+ *  thence::timeout(). A group is stopped if all that it has started was cancelled. If a part of it was, it fails with a
+ *  thence::partly_stopped, whose statuses tell which, so that a message that came is not lost. The option
  *  thence::uncancellable leaves the operation alone, which is right for sends, whose cancelling MPI has deprecated, and
- * for files: of these Open MPI does not tell, so that one that was complete when it was asked may count as stopped.
- * Only a receiver whose stop token can be asked to stop pays for this. Before you stop operations in a program with
- * several threads, see thence_cancel().
+ *  for files: of these Open MPI does not tell, so that one that was complete when it was asked may count as stopped.
+ *  Only a receiver whose stop token can be asked to stop pays for this. Before you stop operations in a program with
+ *  several threads, see thence_cancel().
  *
  *  Threads: the completion runs where the continuation does: on a thread that makes progress, inside MPI or
- * thence_progress(), or in start() if the operation is complete at once. To go on elsewhere, add
- * `continues_on(scheduler)`. There no other continuation runs until it returns, so it must not wait for one;
- * thence::sync_wait() refuses to.
+ *  thence_progress(), or in start() if the operation is complete at once. To go on elsewhere, add
+ *  `continues_on(scheduler)`. There no other continuation runs until it returns, so it must not wait for one;
+ *  thence::sync_wait() refuses to.
  *
  *  Memory: nothing is allocated, except for errors, and for the first operations that can be stopped.
  *
@@ -48,8 +49,8 @@
 
 #include <thence/senders/detail/awaiter.hpp>
 #include <thence/senders/detail/completions.hpp>
+#include <thence/senders/detail/delivery.hpp>
 #include <thence/senders/detail/operation.hpp>
-#include <thence/senders/detail/place.hpp>
 #include <thence/senders/sync_wait.hpp>
 
 namespace thence {
@@ -96,7 +97,7 @@ template <class T>
 concept mpi_option = any_of_type<T, uncancellable_t, persistent_t, in_completion_t> || requires {
     typename T::sent;
 };
-template <class... Given> using place_from = here<any_of_type<in_completion_t, Given...>>;
+template <class... Given> using delivery_from = inline_delivery<any_of_type<in_completion_t, Given...>>;
 
 /** Whether it completes with stopped by itself. */
 template <class Options, class... Env> inline constexpr bool may_be_stopped = Options::cancellable &&may_stop<Env...>;
@@ -126,15 +127,15 @@ template <class S> inline constexpr bool has_values = false;
 template <class... Vs> inline constexpr bool has_values<exec::detail::just_sender<exec::set_value_t, Vs...>> = true;
 #endif
 
-template <class S, class F, class R, class Options, class Place> class transform_operation;
+template <class S, class F, class R, class Options, class Delivery> class transform_operation;
 
 /** The base of the operation, its parameters found from its own. */
-template <class S, class F, class R, class Options, class Place> struct transform_base {
+template <class S, class F, class R, class Options, class Delivery> struct transform_base {
     using environment = ex::env_of_t<R>;
     using values = typename values_before<ex::completion_signatures_of_t<S, environment>>::type;
     static constexpr std::size_t count = for_values<values, F>::count;
     using token = ex::stop_token_of_t<environment>;
-    using type = mpi_operation<transform_operation<S, F, R, Options, Place>, count, Options, token,
+    using type = mpi_operation<transform_operation<S, F, R, Options, Delivery>, count, Options, token,
                                Options::cancellable && may_stop<environment>>;
 };
 
@@ -152,23 +153,23 @@ template <class Operation, class R> struct before_receiver {
     ex::env_of_t<R> get_env() const noexcept { return ex::get_env(operation->receiver_); }
 };
 
-template <class S, class F, class R, class Options, class Place>
-class transform_operation : transform_base<S, F, R, Options, Place>::type {
-    using found = transform_base<S, F, R, Options, Place>;
+template <class S, class F, class R, class Options, class Delivery>
+class transform_operation : transform_base<S, F, R, Options, Delivery>::type {
+    using found = transform_base<S, F, R, Options, Delivery>;
     using base = typename found::type;
     using values_type = typename found::values;
     using before = before_receiver<transform_operation, R>;
-    using place_part = typename Place::template part<transform_operation>;
+    using delivery_part = typename Delivery::template operation_part<transform_operation>;
     friend base;
     friend before;
-    friend place_part;
+    friend delivery_part;
 
 public:
     using operation_state_concept = ex::operation_state_t;
 
     template <class Fn>
-    transform_operation(S &&s, Fn &&fn, const Place &place, R r)
-        : receiver_(static_cast<R &&>(r)), place_(place), fn_(static_cast<Fn &&>(fn)),
+    transform_operation(S &&s, Fn &&fn, const Delivery &delivery, R r)
+        : receiver_(static_cast<R &&>(r)), delivery_(delivery), fn_(static_cast<Fn &&>(fn)),
           before_(static_cast<S &&>(s), *this) {}
     void start() &noexcept { before_.start(*this); }
 
@@ -185,7 +186,7 @@ private:
     friend connected;
     friend taken;
 
-    void go_on_with_values() noexcept { place_.begin(*this); }
+    void go_on_with_values() noexcept { delivery_.begin(*this); }
     template <class... Vs> void go_on(Vs &&...values) noexcept {
         if constexpr (std::is_nothrow_constructible_v<values_type, Vs...>) {
             values_.emplace(static_cast<Vs &&>(values)...);
@@ -203,16 +204,16 @@ private:
         return std::apply([&](auto &...values) { return call_for_requests<found::count>(fn_, requests, values...); },
                           *values_);
     }
-    int prepare() noexcept { return place_.prepare(); }
-    MPI_Request continuation_request() noexcept { return place_.continuation_request(); }
-    void attaching() noexcept { place_.attaching(); }
-    template <ending_place> void succeeded() noexcept { place_.succeeded(*this); }
-    template <ending_place> void failed(std::exception_ptr error) noexcept {
-        place_.failed(*this, static_cast<std::exception_ptr &&>(error));
+    int prepare() noexcept { return delivery_.prepare(); }
+    MPI_Request continuation_request() noexcept { return delivery_.continuation_request(); }
+    void attaching() noexcept { delivery_.attaching(); }
+    template <completion_site> void succeeded() noexcept { delivery_.succeeded(*this); }
+    template <completion_site> void failed(std::exception_ptr error) noexcept {
+        delivery_.failed(*this, static_cast<std::exception_ptr &&>(error));
     }
-    template <ending_place> void stopped() noexcept { place_.stopped(*this); }
+    template <completion_site> void stopped() noexcept { delivery_.stopped(*this); }
 
-    // For the place.
+    // For the delivery.
     using requests_type = std::array<MPI_Request, found::count>;
     bool can_be_stopped() const noexcept {
         if constexpr (Options::cancellable && may_stop<typename found::environment>)
@@ -244,16 +245,16 @@ private:
 
     // First what the end of the operation needs, together.
     [[no_unique_address]] R receiver_;
-    [[no_unique_address]] place_part place_;
+    [[no_unique_address]] delivery_part delivery_;
     [[no_unique_address]] F fn_;
     kept_values<values_type> values_;
     [[no_unique_address]] std::conditional_t<has_values<std::remove_cvref_t<S>>, taken, connected> before_;
 };
 
-template <class S, class F, class Options, class Place> struct transform_sender {
+template <class S, class F, class Options, class Delivery> struct transform_sender {
     using sender_concept = ex::sender_t;
     [[no_unique_address]] F fn;
-    [[no_unique_address]] Place place;
+    [[no_unique_address]] Delivery delivery;
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env> static consteval auto get_completion_signatures() {
@@ -266,35 +267,37 @@ template <class S, class F, class Options, class Place> struct transform_sender 
         return typename mpi_completions<sent, may_be_stopped<Options, Env...>, before>::type();
     }
     template <ex::receiver R> auto connect(R r) && {
-        return transform_operation<S, F, R, Options, Place>(static_cast<S &&>(predecessor), static_cast<F &&>(fn),
-                                                            place, static_cast<R &&>(r));
+        return transform_operation<S, F, R, Options, Delivery>(static_cast<S &&>(predecessor), static_cast<F &&>(fn),
+                                                               delivery, static_cast<R &&>(r));
     }
     template <ex::receiver R>
     requires std::copy_constructible<F> && std::copy_constructible<S>
     auto connect(R r) const & {
-        return transform_operation<const S &, F, R, Options, Place>(predecessor, fn, place, static_cast<R &&>(r));
+        return transform_operation<const S &, F, R, Options, Delivery>(predecessor, fn, delivery, static_cast<R &&>(r));
     }
 #if defined(THENCE_EXECUTION_IS_THENCE)
     /** See exec/task.hpp: the operand of a task's co_await stays where it is. */
     template <class Promise>
-    requires(has_values<S> &&std::is_same_v<Place, in_place>) auto await_in_place(Promise &promise) &&noexcept {
+    requires(has_values<S> &&std::is_same_v<Delivery, default_delivery>) auto await_in_place(
+        Promise &promise) &&noexcept {
         using values = typename values_before<ex::completion_signatures_of_t<S, ex::env_of_t<Promise>>>::type;
         return sender_awaiter<transform_sender, for_values<values, F>::count, Options, Promise>(*this, promise);
     }
 #endif
 };
 
-template <class F, class Options, class Place = in_place>
-struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Options, Place>> {
+template <class F, class Options, class Delivery = default_delivery>
+struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Options, Delivery>> {
     [[no_unique_address]] F fn;
-    [[no_unique_address]] Place place;
+    [[no_unique_address]] Delivery delivery;
 
-    explicit transform_closure(F f, const Place &p = {}) : fn(static_cast<F &&>(f)), place(p) {}
+    explicit transform_closure(F f, const Delivery &p = {}) : fn(static_cast<F &&>(f)), delivery(p) {}
     template <ex::sender S> auto operator()(S &&s) && {
-        return transform_sender<std::decay_t<S>, F, Options, Place>{static_cast<F &&>(fn), place, static_cast<S &&>(s)};
+        return transform_sender<std::decay_t<S>, F, Options, Delivery>{static_cast<F &&>(fn), delivery,
+                                                                       static_cast<S &&>(s)};
     }
     template <ex::sender S> auto operator()(S &&s) const & {
-        return transform_sender<std::decay_t<S>, F, Options, Place>{fn, place, static_cast<S &&>(s)};
+        return transform_sender<std::decay_t<S>, F, Options, Delivery>{fn, delivery, static_cast<S &&>(s)};
     }
 };
 
@@ -304,13 +307,14 @@ struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Optio
 struct transform_mpi_t {
     template <class F, detail::mpi_option... Given>
     requires(!ex::sender<std::decay_t<F>>) auto operator()(F &&fn, Given...) const {
-        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::place_from<Given...>>(
-            static_cast<F &&>(fn));
+        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>,
+                                         detail::delivery_from<Given...>>(static_cast<F &&>(fn));
     }
     template <ex::sender S, class F, detail::mpi_option... Given>
     requires(!detail::mpi_option<std::decay_t<F>>) auto operator()(S &&s, F &&fn, Given...) const {
         return detail::transform_sender<std::decay_t<S>, std::decay_t<F>, detail::options_from<Given...>,
-                                        detail::place_from<Given...>>{static_cast<F &&>(fn), {}, static_cast<S &&>(s)};
+                                        detail::delivery_from<Given...>>{
+            static_cast<F &&>(fn), {}, static_cast<S &&>(s)};
     }
 };
 inline constexpr transform_mpi_t transform_mpi{};

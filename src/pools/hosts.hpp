@@ -40,7 +40,7 @@ private:
 // What both kinds of threads do: progress, deadlines, and telling who looks after them.
 class pool_host : public drainer_host {
 public:
-    // `watch`: null if nobody can make progress in their place. `beside`: while that queue has operations, somebody
+    // `watch`: null if no other thread may make progress. `beside`: while that queue has operations, somebody
     // else polls; null if a thread that waits must leave it to others in any case.
     void attach(work_queue &queue, watchdog *watch, const work_queue *beside) noexcept;
     pool_progress &polls() noexcept { return progress_; }

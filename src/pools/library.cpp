@@ -12,17 +12,17 @@ using detail::pools_state;
 using detail::urgency;
 using detail::whole_state;
 
-pools_state *make(int workers, ::tbb::task_arena::priority priority, const mode &usual) {
+pools_state *make(int workers, ::tbb::task_arena::priority priority, const completion_mode &usual) {
     return new whole_state(workers, priority, usual);
 }
 void destroy(pools_state *pools) noexcept {
     delete static_cast<whole_state *>(pools);
 }
 
-bool accepts(const pools_state &pools, const mode &how) noexcept {
+bool accepts(const pools_state &pools, const completion_mode &how) noexcept {
     return whole_state::of(pools).accepts(how);
 }
-const char *refusal(const pools_state &pools, const mode &how) noexcept {
+const char *refusal(const pools_state &pools, const completion_mode &how) noexcept {
     return whole_state::of(pools).refusal(how);
 }
 

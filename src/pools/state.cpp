@@ -21,7 +21,7 @@ int checked(int workers) {
 
 } // namespace
 
-whole_state::whole_state(int workers, ::tbb::task_arena::priority priority, const thence::mode &usual)
+whole_state::whole_state(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual)
     : pools_state(usual), worker_host_(checked(workers), priority), workers_(worker_host_, workers == 0),
       mpi_(mpi_host_), watchdog_(workers_, mpi_) {
     thence::check(MPI_Query_thread(&level_), "ask for the thread level");
@@ -49,7 +49,7 @@ whole_state::~whole_state() {
     }
 }
 
-bool whole_state::accepts(const thence::mode &how) const noexcept {
+bool whole_state::accepts(const thence::completion_mode &how) const noexcept {
     if (lacks_workers_for(how)) {
         return false;
     }
@@ -63,10 +63,10 @@ bool whole_state::accepts(const thence::mode &how) const noexcept {
                         : !worker_host_.has_workers();
 }
 
-const char *whole_state::refusal(const thence::mode &how) const noexcept {
+const char *whole_state::refusal(const thence::completion_mode &how) const noexcept {
     if (lacks_workers_for(how)) {
         return "thence: suspend-resume needs a task of a worker to suspend, and these pools have none; make them "
-               "with workers >= 1, or choose another handler method";
+               "with workers >= 1, or choose another completion method";
     }
     return "thence: with this mode several threads call MPI; initialize it with MPI_THREAD_MULTIPLE, or make the "
            "pools with workers = 0 and no mpi-pool, or (MPI_THREAD_SERIALIZED) with a mode that has mpi-pool and "

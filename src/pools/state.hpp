@@ -10,14 +10,14 @@ namespace thence::detail {
 
 class whole_state final : public pools_state {
 public:
-    whole_state(int workers, ::tbb::task_arena::priority priority, const thence::mode &usual);
+    whole_state(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual);
     ~whole_state();
     // What make() returned.
     static whole_state &of(pools_state &pools) noexcept { return static_cast<whole_state &>(pools); }
     static const whole_state &of(const pools_state &pools) noexcept { return static_cast<const whole_state &>(pools); }
 
-    bool accepts(const thence::mode &how) const noexcept;
-    const char *refusal(const thence::mode &how) const noexcept;
+    bool accepts(const thence::completion_mode &how) const noexcept;
+    const char *refusal(const thence::completion_mode &how) const noexcept;
     // Whether the thread of the MPI pool is the only one that may make progress.
     bool mpi_pool_alone() const noexcept { return level_ != MPI_THREAD_MULTIPLE && mode.mpi_pool; }
 
@@ -28,8 +28,8 @@ public:
     }
 
 private:
-    bool lacks_workers_for(const thence::mode &how) const noexcept {
-        return how.method == handler::suspend_resume && !worker_host_.has_workers();
+    bool lacks_workers_for(const thence::completion_mode &how) const noexcept {
+        return how.method == completion_method::suspend_resume && !worker_host_.has_workers();
     }
 
     int level_ = MPI_THREAD_SINGLE;

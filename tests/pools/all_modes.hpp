@@ -11,11 +11,11 @@
 
 namespace ex = thence::ex;
 
-inline std::vector<thence::mode> all_modes() {
-    std::vector<thence::mode> modes;
+inline std::vector<thence::completion_mode> all_modes() {
+    std::vector<thence::completion_mode> modes;
     for (int method = 0; method < 5; ++method)
         for (unsigned flags = 0; flags < 32; ++flags)
-            modes.push_back({.method = static_cast<thence::handler>(method),
+            modes.push_back({.method = static_cast<thence::completion_method>(method),
                              .mpi_pool = (flags & 1) != 0,
                              .inline_request = (flags & 2) != 0,
                              .inline_completion = (flags & 4) != 0,
@@ -24,7 +24,7 @@ inline std::vector<thence::mode> all_modes() {
     return modes;
 }
 
-inline std::string name_of(const testing::TestParamInfo<thence::mode> &info) {
+inline std::string name_of(const testing::TestParamInfo<thence::completion_mode> &info) {
     std::string name = to_string(info.param);
     for (char &c : name)
         if (c == '-' || c == ',')

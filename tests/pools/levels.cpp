@@ -83,7 +83,7 @@ int main(int argc, char **argv) {
     }
     if (level < MPI_THREAD_MULTIPLE) {
         expect(refused({.workers = 1}), "workers need MPI_THREAD_MULTIPLE");
-        expect(refused({.workers = 0, .mode = thence::parse_mode("continuation,mpi-pool,inline-request")}),
+        expect(refused({.workers = 0, .mode = thence::parse_completion_mode("continuation,mpi-pool,inline-request")}),
                "so do requests issued beside the polling thread");
     }
     {
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
         expect(exchange(alone) == 7, "one thread does everything");
     }
     {
-        thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_mode("continuation,mpi-pool")});
+        thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_completion_mode("continuation,mpi-pool")});
         expect(exchange(one_thread_of_mpi) == 7, "only the polling thread calls MPI");
         if (level < MPI_THREAD_MULTIPLE)
             expect(times_out_on_the_mpi_thread(one_thread_of_mpi), "it makes progress for whoever waits in the pools");

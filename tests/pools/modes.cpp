@@ -7,9 +7,9 @@
 
 namespace {
 
-class any_mode : public testing::TestWithParam<thence::mode> {
+class any_mode : public testing::TestWithParam<thence::completion_mode> {
 protected:
-    thence::mode mode() const { return GetParam(); }
+    thence::completion_mode mode() const { return GetParam(); }
     thence::pools &pools = shared_pools();
     errors_return returned;
 };

@@ -7,7 +7,7 @@
 
 namespace {
 
-class ring_in : public testing::TestWithParam<thence::mode> {};
+class ring_in : public testing::TestWithParam<thence::completion_mode> {};
 
 TEST_P(ring_in, ends_at_every_message_size) {
     for (const int bytes : {64, 8192, 131072}) {
@@ -31,10 +31,11 @@ TEST_P(ring_in, ends_with_all_rings_in_flight) {
 }
 
 // High priority changes an order and nothing else here.
-std::vector<thence::mode> modes_of_normal_priority() {
-    std::vector<thence::mode> modes = all_modes();
-    std::erase_if(
-        modes, [](const thence::mode &each) { return each.high_priority || (each.bypass && each.inline_completion); });
+std::vector<thence::completion_mode> modes_of_normal_priority() {
+    std::vector<thence::completion_mode> modes = all_modes();
+    std::erase_if(modes, [](const thence::completion_mode &each) {
+        return each.high_priority || (each.bypass && each.inline_completion);
+    });
     return modes;
 }
 INSTANTIATE_TEST_SUITE_P(all, ring_in, testing::ValuesIn(modes_of_normal_priority()), name_of);
@@ -47,7 +48,7 @@ TEST(ring_with_workers, ends_in_modes_of_all_kinds) {
                              "mpix,inline-request,bypass", "continuation,inline-request,inline-completion"})
         for (const int bytes : {64, 8192}) {
             ring::traffic traffic(bytes);
-            ring::by_senders rings(traffic, ring::in_pools{&pools, thence::parse_mode(mode)});
+            ring::by_senders rings(traffic, ring::in_pools{&pools, thence::parse_completion_mode(mode)});
             rings.run(ranks() == 4 ? 2 : 8);
             EXPECT_FALSE(traffic.wrong()) << mode;
             MPI_Barrier(MPI_COMM_WORLD);

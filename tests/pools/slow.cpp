@@ -45,7 +45,7 @@ protected:
         auto operation =
             ex::just() |
             pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(receive.request, MPI_REQUEST_NULL); },
-                                thence::parse_mode(mode), thence::uncancellable) |
+                                thence::parse_completion_mode(mode), thence::uncancellable) |
             ex::then(task) | ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); });
         ex::counting_scope scope;
         ex::spawn(std::move(operation), scope.get_token());
@@ -71,13 +71,13 @@ TEST_F(slow_tasks, are_named_for_where_they_are_written) {
     EXPECT_TRUE(std::regex_search(text, std::regex("a task of .*(are_named_for|slow.cpp:[0-9]+)"))) << text;
     EXPECT_LT(text.size(), 600U) << text;
 
-    using thence::detail::place_of;
-    EXPECT_EQ(place_of("f() [with What = a<b, c(int, d<e>)::<lambda(auto:1)>, g::<lambda()> >]"), "c(int, d<e>)");
-    EXPECT_EQ(place_of("f() [What = a<b, (lambda at x.cpp:3:5), c>]"), "lambda at x.cpp:3:5");
-    EXPECT_EQ(place_of("f() [with What = a<b>]"), "a<b>]");
-    EXPECT_EQ(place_of("f() [with What = a<s<<lambda closure object>stdexec::<lambda()>()>, d()::<lambda()> >]"),
+    using thence::detail::task_name;
+    EXPECT_EQ(task_name("f() [with What = a<b, c(int, d<e>)::<lambda(auto:1)>, g::<lambda()> >]"), "c(int, d<e>)");
+    EXPECT_EQ(task_name("f() [What = a<b, (lambda at x.cpp:3:5), c>]"), "lambda at x.cpp:3:5");
+    EXPECT_EQ(task_name("f() [with What = a<b>]"), "a<b>]");
+    EXPECT_EQ(task_name("f() [with What = a<s<<lambda closure object>stdexec::<lambda()>()>, d()::<lambda()> >]"),
               "d()");
-    EXPECT_EQ(place_of("f() [What = a<s<(lambda at include/stdexec/__detail/a.hpp:1:2){}>, (lambda at x.cpp:3:5)>]"),
+    EXPECT_EQ(task_name("f() [What = a<s<(lambda at include/stdexec/__detail/a.hpp:1:2){}>, (lambda at x.cpp:3:5)>]"),
               "lambda at x.cpp:3:5");
 }
 

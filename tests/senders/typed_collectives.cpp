@@ -47,7 +47,7 @@ TEST_F(typed, collectives) {
 }
 
 // Process r has r + 1 elements, all of them r.
-TEST_F(typed, parts_of_different_sizes) {
+TEST_F(typed, blocks_of_different_sizes) {
     run([&]() -> ex::task<> {
         std::vector<int> counts(all());
         std::iota(counts.begin(), counts.end(), 1);
@@ -62,7 +62,7 @@ TEST_F(typed, parts_of_different_sizes) {
 
         std::vector<int> gathered(me == size - 1 ? expected.size() : 0, -1);
         // GCC 12 destroys temporaries of a conditional expression twice if it is inside of a co_await.
-        const thence::parts known = me == size - 1 ? thence::parts(counts) : thence::parts{};
+        const thence::counts_displs known = me == size - 1 ? thence::counts_displs(counts) : thence::counts_displs{};
         co_await comm.gatherv(mine, gathered, known, size - 1);
         EXPECT_TRUE(me != size - 1 || gathered == expected);
 
@@ -71,13 +71,13 @@ TEST_F(typed, parts_of_different_sizes) {
         co_await comm.scatterv(given, counts, part);
         EXPECT_EQ(part, mine);
 
-        // With gaps of one element between the parts, of structs.
+        // With gaps of one element between the blocks, of structs.
         std::vector<int> starts(all());
         for (std::size_t r = 1; r < all(); ++r)
             starts[r] = starts[r - 1] + counts[r - 1] + 1;
         std::vector<particle> apart(static_cast<std::size_t>(starts.back() + counts.back()), particle{0, -1});
         const std::vector<particle> own(mine.size(), particle{0.5F, me});
-        co_await comm.allgatherv(own, apart, thence::parts(counts, starts));
+        co_await comm.allgatherv(own, apart, thence::counts_displs(counts, starts));
         EXPECT_EQ(apart.back().id, size - 1);
         EXPECT_EQ(apart.back().x, 0.5F);
         EXPECT_TRUE(size == 1 || (apart[1].id == -1 && apart[2].id == 1));
@@ -89,7 +89,7 @@ TEST_F(typed, parts_of_different_sizes) {
         co_await comm.alltoallv(to_all, counts, from_all, same);
         EXPECT_EQ(from_all, std::vector<int>(from_all.size(), me));
 
-        // A strided side whose parts are whole, and a moved-in one.
+        // A strided side whose blocks are whole, and a moved-in one.
         std::vector<int> column(2 * mine.size(), me);
         const std::vector<int> back = co_await comm.allgatherv(thence::strided<int>(column.data(), mine.size(), 1, 2),
                                                                std::vector<int>(expected.size()), counts);
@@ -97,21 +97,27 @@ TEST_F(typed, parts_of_different_sizes) {
     });
 }
 
-TEST_F(typed, parts_that_do_not_fit_are_an_error) {
+TEST_F(typed, blocks_that_do_not_fit_are_an_error) {
     const std::vector<int> one{1};
     std::vector<int> room(all());
-    using thence::parts;
+    using thence::counts_displs;
     const std::vector<int> ones(all(), 1);
-    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, parts(std::vector<int>(all(), 2)))), MPI_ERR_COUNT);
-    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, parts(std::vector<int>(all() + 1, 0)))), MPI_ERR_COUNT);
-    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, parts(std::vector<int>(all(), 0)))), MPI_ERR_COUNT);
-    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, parts(ones, std::vector<int>(all(), size)))),
+    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, counts_displs(std::vector<int>(all(), 2)))),
               MPI_ERR_COUNT);
-    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, parts(ones, std::vector<int>(all(), -1)))), MPI_ERR_COUNT);
-    EXPECT_EQ(class_of_call_error(comm.alltoallv(room, parts(std::vector<int>(all(), 2)), room, ones)), MPI_ERR_COUNT);
-    EXPECT_FALSE(parts({INT_MAX, INT_MAX}).fit(2, SIZE_MAX));
-    EXPECT_FALSE(parts({1, -1}).fit(2, SIZE_MAX));
-    EXPECT_TRUE(parts({1, 2}).fit(2, 3) && !parts({1, 2}).fit(2, 2) && !parts({1, 2}).fit(3, 3));
+    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, counts_displs(std::vector<int>(all() + 1, 0)))),
+              MPI_ERR_COUNT);
+    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, counts_displs(std::vector<int>(all(), 0)))),
+              MPI_ERR_COUNT);
+    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, counts_displs(ones, std::vector<int>(all(), size)))),
+              MPI_ERR_COUNT);
+    EXPECT_EQ(class_of_call_error(comm.allgatherv(one, room, counts_displs(ones, std::vector<int>(all(), -1)))),
+              MPI_ERR_COUNT);
+    EXPECT_EQ(class_of_call_error(comm.alltoallv(room, counts_displs(std::vector<int>(all(), 2)), room, ones)),
+              MPI_ERR_COUNT);
+    EXPECT_FALSE(counts_displs({INT_MAX, INT_MAX}).fit(2, SIZE_MAX));
+    EXPECT_FALSE(counts_displs({1, -1}).fit(2, SIZE_MAX));
+    EXPECT_TRUE(counts_displs({1, 2}).fit(2, 3) && !counts_displs({1, 2}).fit(2, 2) &&
+                !counts_displs({1, 2}).fit(3, 3));
 }
 
 TEST_F(typed, scans) {
@@ -196,7 +202,7 @@ TEST_F(typed, characters_are_numbers_in_reductions) {
     });
 }
 
-TEST_F(typed, parts_that_differ_are_an_error) {
+TEST_F(typed, blocks_that_differ_are_an_error) {
     std::vector<int> room(static_cast<std::size_t>(2 * size));
     try {
         thence::sync_wait(comm.allgather(me, room));

@@ -116,7 +116,7 @@ TEST_F(typed, an_mdspan_of_structs_and_an_empty_one) {
 TEST_F(typed, strided_buffers_of_collectives) {
     run([&]() -> ex::task<> {
         const std::size_t n = all();
-        // Each process has two rows of three; parts are slices of rows in wider matrices.
+        // Each process has two rows of three; blocks are slices of rows in wider matrices.
         grid<int, 2, layout_stride> mine({2, 3}, {5, 1});
         fill(mine, me);
         std::vector<int> wide(2 * n * 4, -1);
@@ -152,7 +152,7 @@ TEST_F(typed, strided_buffers_of_collectives) {
     });
 }
 
-TEST_F(typed, parts_of_a_strided_buffer_are_slices) {
+TEST_F(typed, blocks_of_a_strided_buffer_are_slices) {
     if (size == 1)
         GTEST_SKIP() << "one part is the whole buffer";
     std::vector<int> cells(100);

@@ -42,7 +42,7 @@ const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to
                             {"THENCE_PROGRESS", "progress inside MPI calls only, no helper thread"},
                             {"THENCE_STALL", "no stall report"},
                             {"THENCE_SLOW_CONTINUATION", "slow continuations are not reported"},
-                            {"THENCE_MODE", "continuation,inline-request in thence::pools"},
+                            {"THENCE_POOLS_MODE", "continuation,inline-request in thence::pools"},
                             {"THENCE_TRACE", "no timeline"},
                             {"THENCE_TRACE_LIMIT", "250000 continuations in a timeline"}};
 

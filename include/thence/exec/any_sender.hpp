@@ -13,8 +13,7 @@
  *  Senders up to `any_sender_bytes` and operations up to `any_operation_bytes` live inside; larger ones are allocated.
  *  Of the receiver's environment the sender inside sees the stop token, as an inplace_stop_token.
  *
- *  Source: the idea is that of any_sender_of in NVIDIA's stdexec; C++26 has none.
- * */
+ *  Source: the idea is that of any_sender_of in NVIDIA's stdexec; C++26 has none. */
 
 #include <exception>
 

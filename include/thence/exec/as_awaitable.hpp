@@ -7,7 +7,7 @@
 
 /** @file exec/as_awaitable.hpp
  *  @brief What a coroutine awaits when it says `co_await sender`: the operation lives in its frame, nothing is
- * allocated.
+ *         allocated.
  *
  *  The sender must have one way to complete with values. `co_await` gives nothing, the value, or a tuple of several
  *  values; it throws the error; when the sender is stopped, the coroutine ends there, through
@@ -16,8 +16,7 @@
  *  Completion signatures that it takes: set_value_t(Vs...) of exactly one kind; set_error_t(E) of any E;
  *  set_stopped_t().
  *
- *  Source: C++26 [exec.as.awaitable].
- * */
+ *  Source: C++26 [exec.as.awaitable]. */
 
 // Invariant: the coroutine goes on exactly once, on the thread of the completion. It counts as suspended as soon as
 // await_suspend is entered, so a completion on another thread resumes it at once, and await_suspend then touches
@@ -153,7 +152,7 @@ private:
 } // namespace detail
 
 /** @brief `as_awaitable(value, promise)`: the value's own member as_awaitable(promise), or itself if it is awaitable,
- * or a sender made awaitable, or else the value as it is. */
+ *         or a sender made awaitable, or else the value as it is. */
 struct as_awaitable_t {
     template <class T, class Promise> decltype(auto) operator()(T &&value, Promise &promise) const {
         if constexpr (detail::has_as_awaitable<T, Promise>)

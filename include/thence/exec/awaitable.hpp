@@ -10,8 +10,7 @@
  *
  *  Completion signatures of such a sender: see exec/connect_awaitable.hpp.
  *
- *  Source: C++26 [exec.awaitable].
- * */
+ *  Source: C++26 [exec.awaitable]. */
 
 #include <coroutine>
 

@@ -9,8 +9,7 @@
  *  @brief The ways in which a sender may complete, as a type: `completion_signatures<set_value_t(int),
  *         set_error_t(std::exception_ptr), set_stopped_t()>`.
  *
- *  Source: C++26 [exec.cmplsig].
- * */
+ *  Source: C++26 [exec.cmplsig]. */
 
 #include <exception>
 

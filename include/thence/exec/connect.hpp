@@ -9,12 +9,11 @@
  *  @brief Joins a sender and a receiver into an operation state, which start() starts.
  *
  *  `connect(sender, receiver)` calls the member `sender.connect(receiver)`. An awaitable without one runs in a
- * coroutine of its own, whose frame is the only allocation.
+ *  coroutine of its own, whose frame is the only allocation.
  *
  *  Completion signatures: the sender's in the receiver's environment, and the receiver takes each of them.
  *
- *  Source: C++26 [exec.connect].
- * */
+ *  Source: C++26 [exec.connect]. */
 
 #include <thence/exec/connect_awaitable.hpp>
 #include <thence/exec/operation_state.hpp>

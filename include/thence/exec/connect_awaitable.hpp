@@ -11,8 +11,7 @@
  *  Completion signatures: set_value_t(result), or set_value_t() for void; set_error_t(std::exception_ptr);
  *  set_stopped_t(), when the awaitable calls `promise.unhandled_stopped()`.
  *
- *  Source: C++26 [exec.connect].
- * */
+ *  Source: C++26 [exec.connect]. */
 
 // Invariant: the receiver is completed while the coroutine is suspended for good, as its last act, so the receiver may
 // destroy the operation state and with it the frame.

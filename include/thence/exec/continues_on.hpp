@@ -13,8 +13,7 @@
  *  - the errors of the scheduler, and set_stopped_t() if it may refuse,
  *  - set_error_t(std::exception_ptr) unless keeping the outcome is noexcept.
  *
- *  Source: C++26 [exec.continues.on], [exec.schedule.from].
- * */
+ *  Source: C++26 [exec.continues.on], [exec.schedule.from]. */
 
 // Invariant: outcome is set, once, before the scheduler's operation is started, and nothing reads it earlier.
 

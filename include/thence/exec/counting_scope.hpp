@@ -9,14 +9,13 @@
  *  @brief Scopes that count the work in them: `join()` is a sender that completes when there is none left.
  *
  *  Work enters through spawn(), spawn_future() or associate() with `scope.get_token()`. A scope that work was in must
- * be joined before it is destroyed, otherwise the program ends. `close()` refuses new work; counting_scope also asks
- * what is in it to stop: `request_stop()`.
+ *  be joined before it is destroyed, otherwise the program ends. `close()` refuses new work; counting_scope also asks
+ *  what is in it to stop: `request_stop()`.
  *
  *  Completion signatures of join(): set_value_t(); errors and set_stopped_t() of the scheduler in the environment, on
  *  which it completes if it had to wait. Without one it completes where the last work ended.
  *
- *  Source: C++26 [exec.counting.scopes]; P3149.
- * */
+ *  Source: C++26 [exec.counting.scopes]; P3149. */
 
 // Invariants.
 //  - count, flags and the list of joins are read and written under the lock.

@@ -11,8 +11,7 @@
  *  A receiver's environment says under which conditions its operation runs (stop token, scheduler, allocator); a
  *  sender's says what is known about it before it runs (where it completes).
  *
- *  Source: C++26 [exec.envs], [exec.get.env], [exec.prop], [exec.env].
- * */
+ *  Source: C++26 [exec.envs], [exec.get.env], [exec.prop], [exec.env]. */
 
 #include <thence/exec/detail/meta.hpp>
 

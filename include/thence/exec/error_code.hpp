@@ -8,8 +8,7 @@
 /** @file exec/error_code.hpp
  *  @brief Lets sync_wait() and `co_await` throw a sender's std::error_code as std::system_error.
  *
- *  Source: C++26 [exec.general].
- * */
+ *  Source: C++26 [exec.general]. */
 
 #include <system_error>
 

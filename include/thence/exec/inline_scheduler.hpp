@@ -10,8 +10,7 @@
  *
  *  Completion signatures of its schedule(): set_value_t().
  *
- *  Source: C++26 [exec.inline.scheduler].
- * */
+ *  Source: C++26 [exec.inline.scheduler]. */
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/schedulers.hpp>

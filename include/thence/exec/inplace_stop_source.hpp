@@ -8,8 +8,7 @@
 /** @file exec/inplace_stop_source.hpp
  *  @brief A stop source that allocates nothing: source, token and callback, linked by their addresses.
  *
- *  Source: C++26 [stopsource.inplace], [stoptoken.inplace], [stopcallback.inplace].
- * */
+ *  Source: C++26 [stopsource.inplace], [stoptoken.inplace], [stopcallback.inplace]. */
 
 // Invariants.
 //  - A callback runs at most once: it is taken off the list under the lock before it runs.

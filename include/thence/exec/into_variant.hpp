@@ -11,8 +11,7 @@
  *  Completion signatures: set_value_t(std::variant<std::tuple<Values...>...>); set_error_t(std::exception_ptr) unless
  *  keeping the values is noexcept; errors and set_stopped_t() pass through.
  *
- *  Source: C++26 [exec.into.variant].
- * */
+ *  Source: C++26 [exec.into.variant]. */
 
 #include <variant>
 

@@ -13,8 +13,7 @@
  *  - just_error(error): set_error_t(Error)
  *  - just_stopped(): set_stopped_t()
  *
- *  Source: C++26 [exec.just].
- * */
+ *  Source: C++26 [exec.just]. */
 
 #include <thence/exec/connect.hpp>
 

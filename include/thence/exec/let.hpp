@@ -17,8 +17,7 @@
  *
  *  Environment: in the sender that goes on, get_scheduler is where the predecessor completed, if that is known.
  *
- *  Source: C++26 [exec.let].
- * */
+ *  Source: C++26 [exec.let]. */
 
 // Invariant: the predecessor's operation and the next one take the same room, one after the other. The arguments are
 // kept outside of it. The predecessor's operation, in whose completion all this happens, lives until the function has

@@ -8,8 +8,7 @@
 /** @file exec/operation_state.hpp
  *  @brief Operation states: an operation that is ready to start, in a place where it stays until it completes.
  *
- *  Source: C++26 [exec.opstate], [exec.opstate.start].
- * */
+ *  Source: C++26 [exec.opstate], [exec.opstate.start]. */
 
 #include <thence/exec/detail/meta.hpp>
 

@@ -8,8 +8,7 @@
 /** @file exec/queries.hpp
  *  @brief The questions that the algorithms ask environments. Each is a function object; adaptors pass all of them on.
  *
- *  Source: C++26 [exec.queries].
- * */
+ *  Source: C++26 [exec.queries]. */
 
 #include <thence/exec/env.hpp>
 #include <thence/exec/stop_token.hpp>

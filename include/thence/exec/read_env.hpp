@@ -11,8 +11,7 @@
  *  Completion signatures: set_value_t(Answer); set_error_t(std::exception_ptr) unless the query is noexcept. Known only
  *  for an environment that answers.
  *
- *  Source: C++26 [exec.read.env].
- * */
+ *  Source: C++26 [exec.read.env]. */
 
 #include <thence/exec/connect.hpp>
 

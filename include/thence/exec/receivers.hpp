@@ -9,8 +9,7 @@
  *  @brief Receivers: callbacks with three channels. An operation calls exactly one of `set_value`, `set_error` and
  *         `set_stopped`, once, as its last act.
  *
- *  Source: C++26 [exec.recv], [exec.set.value], [exec.set.error], [exec.set.stopped].
- * */
+ *  Source: C++26 [exec.recv], [exec.set.value], [exec.set.error], [exec.set.stopped]. */
 
 #include <thence/exec/env.hpp>
 

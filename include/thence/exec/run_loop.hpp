@@ -10,8 +10,7 @@
  *
  *  Completion signatures of its scheduler: set_value_t(), set_stopped_t() if a stop was requested before its turn.
  *
- *  Source: C++26 [exec.run.loop].
- * */
+ *  Source: C++26 [exec.run.loop]. */
 
 // Invariants.
 //  - An operation is in the queue from start() until a thread in run() takes it out, under the mutex, to complete it.

@@ -10,8 +10,7 @@
  *
  *  Completion signatures of schedule(): set_value_t(); set_stopped_t() and errors as the scheduler says.
  *
- *  Source: C++26 [exec.sched], [exec.schedule].
- * */
+ *  Source: C++26 [exec.sched], [exec.schedule]. */
 
 #include <thence/exec/queries.hpp>
 #include <thence/exec/senders.hpp>

@@ -7,13 +7,12 @@
 
 /** @file exec/scope.hpp
  *  @brief What an async scope offers to those who start work in it: tokens, which give associations. A scope is not
- * left before every association with it is gone. `associate(sender, token)` makes a sender hold one.
+ *         left before every association with it is gone. `associate(sender, token)` makes a sender hold one.
  *
  *  Completion signatures of associate(): those of the sender as the token wraps it, and set_stopped_t(): so it
- * completes when the scope takes no more work.
+ *  completes when the scope takes no more work.
  *
- *  Source: C++26 [exec.scope.concepts], [exec.associate]; P3149, P3815.
- * */
+ *  Source: C++26 [exec.scope.concepts], [exec.associate]; P3149, P3815. */
 
 #include <optional>
 

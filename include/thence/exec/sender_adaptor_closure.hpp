@@ -9,8 +9,7 @@
  *  @brief `sender | adaptor`: an adaptor whose other arguments are given waits for its sender. Closures compose, and
  *         your own joins in by deriving from sender_adaptor_closure<itself> and taking a sender in its operator().
  *
- *  Source: C++26 [exec.adapt.obj].
- * */
+ *  Source: C++26 [exec.adapt.obj]. */
 
 #include <thence/exec/senders.hpp>
 

@@ -14,8 +14,7 @@
  *  - a member type `completion_signatures`,
  *  - being awaitable: it sends what `co_await` returns, a std::exception_ptr, or stopped.
  *
- *  Source: C++26 [exec.snd.concepts], [exec.getcomplsigs]; P2300R10, P3557R3.
- * */
+ *  Source: C++26 [exec.snd.concepts], [exec.getcomplsigs]; P2300R10, P3557R3. */
 
 #include <thence/exec/awaitable.hpp>
 #include <thence/exec/completion_signatures.hpp>

@@ -11,8 +11,7 @@
  *  The sender may complete with set_value_t() and set_stopped_t() only. If the scope takes no more work it is not
  *  started. The operation state is the only allocation, from get_allocator of the given environment or of the sender's.
  *
- *  Source: C++26 [exec.spawn]; P3149.
- * */
+ *  Source: C++26 [exec.spawn]; P3149. */
 
 // Invariant: the state is destroyed before its association, so that when the scope is joined nothing of it is left.
 

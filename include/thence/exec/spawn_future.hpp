@@ -9,13 +9,12 @@
  *  @brief Starts a sender in a scope at once and gives a sender of its outcome. Who drops that asks the work to stop.
  *
  *  Completion signatures: those of the sender, values and errors decayed; set_error_t(std::exception_ptr) unless
- * keeping them is noexcept; set_stopped_t(), also if the scope took no more work.
+ *  keeping them is noexcept; set_stopped_t(), also if the scope took no more work.
  *
  *  The state is the only allocation, from get_allocator of the given environment or of the sender's. The scope is not
  *  joined before the outcome has been taken or dropped.
  *
- *  Source: C++26 [exec.spawn.future]; P3149.
- * */
+ *  Source: C++26 [exec.spawn.future]; P3149. */
 
 // Invariants.
 //  - meeting is null until one side comes; then it is `completed` (the work was first), `abandoned` (nobody will take

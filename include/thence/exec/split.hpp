@@ -14,8 +14,7 @@
  *  Completion signatures: set_value_t(const Values &...), set_error_t(const Error &) for those of the sender;
  *  set_error_t(const std::exception_ptr &) unless keeping them is noexcept; set_stopped_t().
  *
- *  Source: P2300R10 [exec.split].
- * */
+ *  Source: P2300R10 [exec.split]. */
 
 // Invariants.
 //  - waiting is empty (not started), a list (running) or `end` (complete), in this order. Who turns empty into a list

@@ -13,8 +13,7 @@
  *
  *  Completion signatures that it takes: any.
  *
- *  Source: P2300R10 [exec.start.detached].
- * */
+ *  Source: P2300R10 [exec.start.detached]. */
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/allocate.hpp>

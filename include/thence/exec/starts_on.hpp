@@ -11,8 +11,7 @@
  *  Completion signatures: those of the sender; the errors and set_stopped_t() of the scheduler;
  *  set_error_t(std::exception_ptr) unless moving and connecting the sender is noexcept.
  *
- *  Source: C++26 [exec.starts.on].
- * */
+ *  Source: C++26 [exec.starts.on]. */
 
 #include <thence/exec/let.hpp>
 #include <thence/exec/schedulers.hpp>

@@ -12,8 +12,7 @@
  *  takes callbacks that run once when it does (`Token::callback_type<F>`, constructed from a token and an F; its
  *  destructor returns only when F is not running on another thread).
  *
- *  Source: C++26 [stoptoken.concepts], [stoptoken.never].
- * */
+ *  Source: C++26 [stoptoken.concepts], [stoptoken.never]. */
 
 #include <thence/exec/detail/meta.hpp>
 

@@ -10,8 +10,7 @@
  *
  *  Completion signatures: those of the sender.
  *
- *  Source: C++26 [exec.stop.when], where it is for the use of the library alone.
- * */
+ *  Source: C++26 [exec.stop.when], where it is for the use of the library alone. */
 
 // Invariant: both callbacks are gone before the receiver is completed, so no request reaches a source that is gone.
 

@@ -9,13 +9,12 @@
  *  @brief Runs a sender and waits for it: the way from ordinary code into senders and back.
  *
  *  The waiting thread runs a run_loop, which is the sender's get_scheduler and get_delegation_scheduler. It sleeps
- * while the loop has nothing to do.
+ *  while the loop has nothing to do.
  *
  *  Completion signatures that it takes: set_value_t(Vs...) of exactly one kind, the result; set_error_t(E) of any E,
  *  thrown; set_stopped_t(), no result.
  *
- *  Source: C++26 [exec.sync.wait].
- * */
+ *  Source: C++26 [exec.sync.wait]. */
 
 #include <optional>
 

@@ -21,8 +21,7 @@
  *  it one with -O2 or more, or with -foptimize-sibling-calls, also beside -O0; without, a loop of some ten thousand
  *  `co_await task()` overflows the stack.
  *
- *  Source: C++26 [exec.task], of which it has no allocator, no affinity and no error types.
- * */
+ *  Source: C++26 [exec.task], of which it has no allocator, no affinity and no error types. */
 
 // Invariants.
 //  - The frame belongs to the task, then to the awaiter or operation that took it; they alone destroy it.

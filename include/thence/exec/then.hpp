@@ -14,8 +14,7 @@
  *  - set_error_t(std::exception_ptr) unless it is noexcept for all of them;
  *  the other two channels pass through.
  *
- *  Source: C++26 [exec.then].
- * */
+ *  Source: C++26 [exec.then]. */
 
 // The operation state is the predecessor's own: the function travels in the receiver.
 

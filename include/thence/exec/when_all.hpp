@@ -15,8 +15,7 @@
  *  - set_error_t(std::exception_ptr) unless keeping the values and errors is noexcept,
  *  - set_stopped_t() if a sender has it.
  *
- *  Source: C++26 [exec.when.all]; P3887.
- * */
+ *  Source: C++26 [exec.when.all]; P3887. */
 
 // Invariants.
 //  - pending counts the senders that have not completed. Who takes it to zero, and nobody else, completes the receiver;

@@ -9,8 +9,7 @@
  *  @brief Base of the promise of your own coroutine type: its coroutines can `co_await` senders, and being stopped ends
  *         them and those that wait for them.
  *
- *  Source: C++26 [exec.with.awaitable.senders].
- * */
+ *  Source: C++26 [exec.with.awaitable.senders]. */
 
 #include <thence/exec/as_awaitable.hpp>
 

@@ -7,12 +7,11 @@
 
 /** @file exec/write_env.hpp
  *  @brief Answers queries of a sender: `write_env(sender, prop{get_stop_token, token})`. What the given environment
- * does not know is asked of the receiver's. `unstoppable(sender)` never hears of a stop request.
+ *         does not know is asked of the receiver's. `unstoppable(sender)` never hears of a stop request.
  *
  *  Completion signatures: those of the sender in the joined environment.
  *
- *  Source: C++26 [exec.write.env], [exec.unstoppable].
- * */
+ *  Source: C++26 [exec.write.env], [exec.unstoppable]. */
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/queries.hpp>

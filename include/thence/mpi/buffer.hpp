@@ -15,11 +15,11 @@
  *  What elements may be: mpi/element.hpp. Pointers, and structs that hold one, are refused.
  *
  *  Lifetime: a range or element that is an lvalue, and whatever a view refers to, must live until the operation is
- * complete. An rvalue that owns its elements (`std::vector<int>(n)`) moves into the operation, and is sent back among
- * its values.
+ *  complete. An rvalue that owns its elements (`std::vector<int>(n)`) moves into the operation, and is sent back among
+ *  its values.
  *
  *  Limits: at most INT_MAX elements, else the operation fails with `MPI_ERR_COUNT`. They may be more than 2 GiB
- * together. */
+ *  together. */
 
 #include <concepts>
 #include <initializer_list>

@@ -38,8 +38,8 @@ struct anything {
     template <class T> operator T() const noexcept;
 };
 /** Initializes a member that travels. Of another the conversion is deleted, not missing: without it, a compiler takes
- * a nested aggregate for one whose braces are left out, and looks at its first member alone. Some still do; has_more()
- * finds that. */
+ *  a nested aggregate for one whose braces are left out, and looks at its first member alone. Some still do; has_more()
+ *  finds that. */
 struct a_value {
     template <class T>
     requires(travels<T>()) operator T() const noexcept;

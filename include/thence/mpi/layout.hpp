@@ -9,8 +9,8 @@
  *  @brief Where the elements of a buffer lie, and the MPI datatype for that.
  *
  *  Elements travel in the order of their indices, the last index fastest, wherever they lie: what is sent from one
- * layout may be received into another. A datatype that is made for an operation is freed when the operation has been
- * started; MPI keeps it as long as it needs it. */
+ *  layout may be received into another. A datatype that is made for an operation is freed when the operation has been
+ *  started; MPI keeps it as long as it needs it. */
 
 #include <array>
 #include <climits>
@@ -87,11 +87,11 @@ public:
             MPI_Type_free(&type);
     }
 
-    /** `parts`: the elements are as many equal parts, and the count is that of one.
+    /** `blocks`: the elements are as many equal blocks, and the count is that of one.
      *  @return an MPI error code. */
-    template <class T> [[nodiscard]] int describe(const contiguous<T> &where, std::size_t parts = 1) {
-        const std::size_t each = where.size / parts;
-        if (where.size % parts != 0 || each > INT_MAX)
+    template <class T> [[nodiscard]] int describe(const contiguous<T> &where, std::size_t blocks = 1) {
+        const std::size_t each = where.size / blocks;
+        if (where.size % blocks != 0 || each > INT_MAX)
             return MPI_ERR_COUNT;
         first = where.first;
         if constexpr (has_mpi_type<T>) {
@@ -105,26 +105,26 @@ public:
         }
         return MPI_SUCCESS;
     }
-    /** Several parts are slices along the first dimension. */
+    /** Several blocks are slices along the first dimension. */
     template <class T, std::size_t Rank>
-    [[nodiscard]] int describe(const layout<T, Rank> &where, std::size_t parts = 1) {
+    [[nodiscard]] int describe(const layout<T, Rank> &where, std::size_t blocks = 1) {
         if (where.is_contiguous())
-            return describe(contiguous<T>{where.first, where.count()}, parts);
-        if (where.dimensions[0].extent % parts != 0 || (parts != 1 && where.dimensions[0].stride < 0))
+            return describe(contiguous<T>{where.first, where.count()}, blocks);
+        if (where.dimensions[0].extent % blocks != 0 || (blocks != 1 && where.dimensions[0].stride < 0))
             return MPI_ERR_COUNT;
         first = where.first;
         count = 1;
         int code = make_element<T>();
         std::size_t d = where.rank;
         std::size_t block = 1;
-        const auto extent = [&](std::size_t i) { return where.dimensions[i].extent / (i == 0 ? parts : 1); };
+        const auto extent = [&](std::size_t i) { return where.dimensions[i].extent / (i == 0 ? blocks : 1); };
         if (where.dimensions[d - 1].stride == 1) {
             --d;
             block = extent(d);
         }
         for (; d-- != 0 && code == MPI_SUCCESS; block = 1)
             code = make_repeated(extent(d), block, where.dimensions[d].stride * static_cast<std::ptrdiff_t>(sizeof(T)));
-        if (code == MPI_SUCCESS && parts != 1)
+        if (code == MPI_SUCCESS && blocks != 1)
             code = replace([&](MPI_Datatype *result) {
                 return MPI_Type_create_resized(type, 0,
                                                static_cast<MPI_Aint>(extent(0)) * where.dimensions[0].stride *
@@ -133,7 +133,7 @@ public:
             });
         return code == MPI_SUCCESS ? MPI_Type_commit(&type) : code;
     }
-    /** Elements that are counted one by one: those of buffers whose parts differ in size. */
+    /** Elements that are counted one by one: those of buffers whose blocks differ in size. */
     template <class T> [[nodiscard]] int describe_elements(const contiguous<T> &where) {
         if (where.size > INT_MAX)
             return MPI_ERR_COUNT;

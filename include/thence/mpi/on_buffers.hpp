@@ -78,57 +78,58 @@ template <class S, class R> consteval void check_both() {
                   "both buffers must have elements of the same type");
 }
 
-/** A side of a collective operation that this process does not take part in has no parts, and may have any size. */
+/** A side of a collective operation that this process does not take part in has no blocks, and may have any size. */
 inline constexpr std::size_t unused = 0;
 
-/** A collective operation from one buffer to another, each of so many equal parts: `call(in, out, request)` with both
- * as `described`. */
+/** A collective operation from one buffer to another, each of so many equal blocks: `call(in, out, request)` with both
+ *  as `described`. */
 template <class S, class R, class Call>
-auto exchange(S &&in, std::size_t send_parts, R &&out, std::size_t receive_parts, Call call) {
+auto exchange(S &&in, std::size_t send_blocks, R &&out, std::size_t receive_blocks, Call call) {
     check_both<S, R>();
     return on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
                       [=](const auto &from, const auto &to, MPI_Request *request) -> int {
                           described sent;
                           described room;
-                          int code = send_parts == unused ? MPI_SUCCESS : sent.describe(from, send_parts);
-                          if (code == MPI_SUCCESS && receive_parts != unused)
-                              code = room.describe(to, receive_parts);
+                          int code = send_blocks == unused ? MPI_SUCCESS : sent.describe(from, send_blocks);
+                          if (code == MPI_SUCCESS && receive_blocks != unused)
+                              code = room.describe(to, receive_blocks);
                           if (code != MPI_SUCCESS)
                               return code;
-                          if (send_parts != unused && receive_parts != unused &&
-                              from.count() / send_parts != to.count() / receive_parts)
-                              return MPI_ERR_COUNT; // the parts differ in size
+                          if (send_blocks != unused && receive_blocks != unused &&
+                              from.count() / send_blocks != to.count() / receive_blocks)
+                              return MPI_ERR_COUNT; // the blocks differ in size
                           return call(sent, room, request);
                       });
 }
 
-template <class B> consteval void check_parts() {
-    static_assert(!strided_buffer<B>, "a buffer whose parts differ in size must be contiguous");
+template <class B> consteval void check_contiguous() {
+    static_assert(!strided_buffer<B>, "a buffer whose blocks differ in size must be contiguous");
 }
-/** Which of the two buffers has parts that may differ in size. */
-enum class parts_of { in, out };
-/** Its parts, whether this process uses them, and what they are to fit. */
-struct placed_parts {
-    parts all;
+/** Which of the two buffers has blocks that may differ in size. */
+enum class varying_side { in, out };
+/** Its blocks, whether this process uses them, and what they are to fit. */
+struct varying_blocks {
+    counts_displs all;
     bool used;
     std::size_t processes, rank;
 };
 
-/** As exchange(), with parts that differ in size on one side: `call(in, out, parts, request)`. Of that side the
- * datatype is that of one element. */
-template <parts_of Side, class S, class R, class Call> auto exchange_parts(S &&in, R &&out, placed_parts p, Call call) {
+/** As exchange(), with blocks that differ in size on one side: `call(in, out, blocks, request)`. Of that side the
+ *  datatype is that of one element. */
+template <varying_side Side, class S, class R, class Call>
+auto exchange_varying(S &&in, R &&out, varying_blocks p, Call call) {
     check_both<S, R>();
-    check_parts<std::conditional_t<Side == parts_of::in, S, R>>();
+    check_contiguous<std::conditional_t<Side == varying_side::in, S, R>>();
     return on_buffers(
         static_cast<S &&>(in), static_cast<R &&>(out),
-        [call, p = static_cast<placed_parts &&>(p)](const auto &from, const auto &to, MPI_Request *request) -> int {
+        [call, p = static_cast<varying_blocks &&>(p)](const auto &from, const auto &to, MPI_Request *request) -> int {
             const auto fits = [&p](std::size_t all, std::size_t own) {
                 return p.all.fit(p.processes, all) && static_cast<std::size_t>(p.all.counts()[p.rank]) == own;
             };
             described sent;
             described room;
             int code = MPI_SUCCESS;
-            if constexpr (Side == parts_of::out) {
+            if constexpr (Side == varying_side::out) {
                 code = sent.describe(from);
                 if (code == MPI_SUCCESS && p.used)
                     code = fits(to.count(), from.count()) ? room.describe_elements(to) : MPI_ERR_COUNT;

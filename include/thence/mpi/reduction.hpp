@@ -115,7 +115,7 @@ template <class B, class Call> auto reduction_in_place(B &&buffer, Call call) {
         uncancellable));
 }
 /** A reduction: `call(in, out, count, datatype, request)`. `receives`: whether this process gets the result, `reads`:
- * whether the operation may leave `out` alone. */
+ *  whether the operation may leave `out` alone. */
 template <class S, class R, class Call>
 auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = false) {
     check_both<S, R>();

@@ -9,7 +9,7 @@
  *  @brief The scheduler of `thence::pools`, which must outlive it: a small value that says which pool and how.
  *
  *  `schedule(s)` completes with set_value_t(), or set_stopped_t() if the receiver's stop token can be asked to stop and
- *  was before the task ran. Two schedulers are equal if they put tasks in the same place. */
+ *  was before the task ran. Two schedulers are equal if they put tasks into the same queue, at the same end. */
 
 #include <thence/execution.hpp>
 #include <thence/pools/detail/library.hpp>
@@ -22,11 +22,11 @@ using detail::urgency;
 
 class pool_scheduler {
 public:
-    enum class place : unsigned char { workers, workers_first, mpi, bypass };
+    enum class target : unsigned char { workers, workers_first, mpi, bypass };
 
     using scheduler_concept = ex::scheduler_t;
 
-    pool_scheduler(detail::pools_state *state, place where) noexcept : state_(state), where_(where) {}
+    pool_scheduler(detail::pools_state *state, target where) noexcept : state_(state), where_(where) {}
     auto schedule() const noexcept { return sender{state_, where_}; }
     template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept { return *this; }
     friend bool operator==(const pool_scheduler &, const pool_scheduler &) noexcept = default;
@@ -35,22 +35,22 @@ private:
     template <class R> struct operation : detail::pool_task {
         using operation_state_concept = ex::operation_state_t;
         detail::pools_state *state;
-        place where;
+        target where;
         [[no_unique_address]] R receiver;
 
-        operation(detail::pools_state *s, place w, R r) : state(s), where(w), receiver(static_cast<R &&>(r)) {
+        operation(detail::pools_state *s, target w, R r) : state(s), where(w), receiver(static_cast<R &&>(r)) {
             this->run = &complete;
         }
         operation(operation &&) = delete;
         void start() &noexcept {
             switch (where) {
-            case place::workers:
+            case target::workers:
                 return libthence_pools::push(*state, detail::pool_queue::workers, *this, urgency::normal);
-            case place::workers_first:
+            case target::workers_first:
                 return libthence_pools::push(*state, detail::pool_queue::workers, *this, urgency::high);
-            case place::mpi:
+            case target::mpi:
                 return libthence_pools::push(*state, detail::pool_queue::mpi, *this, urgency::normal);
-            case place::bypass:
+            case target::bypass:
                 return libthence_pools::bypass(*state, *this, &complete_in_arena);
             }
         }
@@ -69,7 +69,7 @@ private:
     };
     struct environment {
         detail::pools_state *state;
-        place where;
+        target where;
         template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
             return {state, where};
         }
@@ -77,7 +77,7 @@ private:
     struct sender {
         using sender_concept = ex::sender_t;
         detail::pools_state *state;
-        place where;
+        target where;
 
         template <class, class... Env> static consteval auto get_completion_signatures() {
             return detail::schedule_completions<Env...>();
@@ -87,7 +87,7 @@ private:
     };
 
     detail::pools_state *state_;
-    place where_;
+    target where_;
 };
 
 } // namespace thence

@@ -9,8 +9,8 @@
  *  @brief What transform_mpi() calls: a function of the predecessor's values whose last parameter takes the requests
  *         that it starts, `MPI_Request *` for one or `thence::requests<N>` for N of them.
  *
- *  It returns an MPI error code, or nothing. It gets the values as lvalues, which live until the operation is complete.
- * */
+ *  It returns an MPI error code, or nothing. It gets the values as lvalues, which live until the operation is
+ *  complete. */
 
 #include <array>
 #include <cstddef>
@@ -22,7 +22,7 @@
 namespace thence {
 
 /** @brief The requests of an operation that consists of N of them: `MPI_REQUEST_NULL` until the callable sets them.
- * What it leaves null counts as complete. */
+ *         What it leaves null counts as complete. */
 template <std::size_t N> class requests {
 public:
     explicit requests(MPI_Request *first) noexcept : first_(first) {}

@@ -7,7 +7,7 @@
 
 /** @file senders/error.hpp
  *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error, and when a
- * stop request came between the operations of a group. */
+ *         stop request came between the operations of a group. */
 
 #include <exception>
 

@@ -10,7 +10,7 @@
  *         and runs the timers of thence::timeout().
  *
  *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
- * one: `THENCE_PROGRESS=thread`), or it waits for ever. */
+ *  one: `THENCE_PROGRESS=thread`), or it waits for ever. */
 
 // Invariants of the loop.
 //  - A task's last access to the loop is the exchange that puts it into the list; so is the store of finish(). The

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: an option is neither one of transform_mpi nor a thence::mode
+// refused: an option is neither one of transform_mpi nor a thence::completion_mode
 // errors: 1
 #include <thence/pools.hpp>
 
@@ -8,7 +8,7 @@ namespace ex = thence::ex;
 int start(MPI_Request *);
 
 #ifdef MENDED
-#define OPTIONS thence::parse_mode("continuation")
+#define OPTIONS thence::parse_completion_mode("continuation")
 #else
 #define OPTIONS "continuation"
 #endif

@@ -9,10 +9,10 @@ int start(MPI_Request *);
 
 #ifdef MENDED
 #define OPTIONS                                                                                                        \
-    thence::mode {}
+    thence::completion_mode {}
 #else
 #define OPTIONS                                                                                                        \
-    thence::mode{}, thence::mode {}
+    thence::completion_mode{}, thence::completion_mode {}
 #endif
 
 void use(thence::pools &pools) {

@@ -34,7 +34,7 @@ def info_says_what_is_in_force(program):
     assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
     assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE",
-                                      "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_MODE"}, facts
+                                      "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_POOLS_MODE"}, facts
     text = succeed(run(program, "info"))
     said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
     for fact in (*said, facts["mpi"]["library"], *facts["settings"]):

@@ -11,7 +11,7 @@
 
 #include <oneapi/tbb/task_arena.h>
 
-#include <thence/pools/mode.hpp>
+#include <thence/pools/completion_mode.hpp>
 #include <thence/senders/detail/library.hpp>
 
 namespace thence::detail {
@@ -28,7 +28,7 @@ enum class urgency : bool { normal, high };
 enum class pool_queue : unsigned char { workers, mpi };
 
 /** Who polls for operations of this mode. */
-constexpr pool_queue polling_queue(const thence::mode &how) noexcept {
+constexpr pool_queue polling_queue(const thence::completion_mode &how) noexcept {
     return how.mpi_pool ? pool_queue::mpi : pool_queue::workers;
 }
 
@@ -38,14 +38,14 @@ inline constexpr unsigned visitor_slots = 8;
 
 /** What headers see of pools. */
 struct pools_state {
-    thence::mode mode;                  // of operations that name none
+    thence::completion_mode mode;       // of operations that name none
     timer_time slow_limit = 0;          // see slow_task.hpp
     ::tbb::task_arena *arena = nullptr; // of the workers
     pools_state(const pools_state &) = delete;
     pools_state &operator=(const pools_state &) = delete;
 
 protected:
-    explicit pools_state(const thence::mode &usual) : mode(usual) {}
+    explicit pools_state(const thence::completion_mode &usual) : mode(usual) {}
     ~pools_state() = default;
 };
 
@@ -56,15 +56,15 @@ namespace thence::libthence_pools {
 
 /** Makes threads and queues, with this many workers.
  *  @throws std::invalid_argument for a bad option; thence::error. */
-detail::pools_state *make(int workers, ::tbb::task_arena::priority priority, const mode &usual);
+detail::pools_state *make(int workers, ::tbb::task_arena::priority priority, const completion_mode &usual);
 /** Ends the program where operations are outstanding or tasks wait. */
 void destroy(detail::pools_state *pools) noexcept;
 
 /** Whether operations can be handled so. Below MPI_THREAD_MULTIPLE one thread alone calls MPI: that of the MPI pool, or
  *  the one that waits; which one is up to the pools' own mode. */
-bool accepts(const detail::pools_state &pools, const mode &how) noexcept;
+bool accepts(const detail::pools_state &pools, const completion_mode &how) noexcept;
 /** Why not. */
-const char *refusal(const detail::pools_state &pools, const mode &how) noexcept;
+const char *refusal(const detail::pools_state &pools, const completion_mode &how) noexcept;
 
 /** The queue runs the task once, on one of its threads. */
 void push(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task, detail::urgency how) noexcept;

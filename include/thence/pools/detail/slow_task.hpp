@@ -42,23 +42,23 @@ inline std::string_view scope_of_lambda(std::string_view function, std::size_t e
 
 /** Of the compiler's name of run_timed() what tells a reader which task it was: where its first lambda is written (GCC:
  *  in which function; Clang: in which line), or else the beginning of the type. Lambdas by which stdexec hides the
- * types of senders tell nobody anything. */
-inline std::string_view place_of(std::string_view function) noexcept {
+ *  types of senders tell nobody anything. */
+inline std::string_view task_name(std::string_view function) noexcept {
     constexpr auto none = std::string_view::npos;
     for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1))
-        if (const auto place = function.substr(at + 1, function.find(')', at) - at - 1);
-            place.find("/stdexec/__detail/") == none)
-            return place;
+        if (const auto name = function.substr(at + 1, function.find(')', at) - at - 1);
+            name.find("/stdexec/__detail/") == none)
+            return name;
     for (auto end = function.find("::<lambda("); end != none; end = function.find("::<lambda(", end + 1))
-        if (const auto place = scope_of_lambda(function, end);
-            !place.ends_with("stdexec") && !place.starts_with("stdexec::"))
-            return place;
+        if (const auto name = scope_of_lambda(function, end);
+            !name.ends_with("stdexec") && !name.starts_with("stdexec::"))
+            return name;
     const auto at = function.find("What = ");
     return function.substr(at == none ? 0 : at + 7, 200);
 }
 
 inline void tell_slow(timer_time took, std::string_view function) noexcept {
-    const std::string_view where = place_of(function);
+    const std::string_view where = task_name(function);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     std::fprintf(stderr,

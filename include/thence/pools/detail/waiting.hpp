@@ -19,13 +19,13 @@ namespace thence::detail {
 
 struct pools_wait_env {
     pools_state *pools;
-    auto query(ex::get_scheduler_t) const noexcept { return pool_scheduler(pools, pool_scheduler::place::workers); }
+    auto query(ex::get_scheduler_t) const noexcept { return pool_scheduler(pools, pool_scheduler::target::workers); }
     auto query(ex::get_delegation_scheduler_t) const noexcept {
-        return pool_scheduler(pools, pool_scheduler::place::workers);
+        return pool_scheduler(pools, pool_scheduler::target::workers);
     }
 #if defined(THENCE_EXECUTION_HAS_START_SCHEDULER)
     auto query(ex::get_start_scheduler_t) const noexcept {
-        return pool_scheduler(pools, pool_scheduler::place::workers);
+        return pool_scheduler(pools, pool_scheduler::target::workers);
     }
 #endif
 };

@@ -75,17 +75,17 @@ private:
     static int prepare() noexcept { return make_shared_requests(); }
     static MPI_Request continuation_request() noexcept { return shared_request(); }
     static void attaching() noexcept {}
-    template <ending_place Place> void succeeded() noexcept {
-        if constexpr (Place == ending_place::continuation)
+    template <completion_site Site> void succeeded() noexcept {
+        if constexpr (Site == completion_site::continuation)
             resume();
     }
-    template <ending_place Place> void failed(std::exception_ptr error) noexcept {
+    template <completion_site Site> void failed(std::exception_ptr error) noexcept {
         failure_.make(static_cast<std::exception_ptr &&>(error));
-        if constexpr (Place == ending_place::continuation)
+        if constexpr (Site == completion_site::continuation)
             resume();
     }
-    template <ending_place Place> void stopped() noexcept {
-        if constexpr (Place == ending_place::continuation)
+    template <completion_site Site> void stopped() noexcept {
+        if constexpr (Site == completion_site::continuation)
             stop();
     }
     void resume() noexcept { std::coroutine_handle<Promise>::from_promise(promise_).resume(); }

@@ -33,7 +33,7 @@ struct shared_requests {
     MPI_Request in_completion{};
 };
 extern constinit shared_requests requests;
-/** Makes them at first use; MPI_Finalize frees them. @return MPI's error code; MPI_ERR_OTHER while MPI is not active. */
+/** Makes them at first use; MPI_Finalize frees them. @return MPI's error code; MPI_ERR_OTHER unless MPI is active. */
 int make_requests() noexcept;
 
 /** A continuation request that is lent to one operation at a time. */

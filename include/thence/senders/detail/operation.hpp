@@ -10,8 +10,8 @@
 //
 // `Owner` derives from it and has: `int call(MPI_Request *)`, which may throw; `MPI_Request continuation_request()`,
 // where operations are registered that nobody can stop, and before it `int prepare()`, an error code; `attaching()`,
-// told before MPI's requests get their continuation; `succeeded<place>()`, `failed<place>(exception_ptr)`,
-// `stopped<place>()`, of which exactly one is called, once, as the last act: it may destroy the operation. `place` says
+// told before MPI's requests get their continuation; `succeeded<site>()`, `failed<site>(exception_ptr)`,
+// `stopped<site>()`, of which exactly one is called, once, as the last act: it may destroy the operation. `site` says
 // whether that is inside begin(), which then returns what it was.
 //
 // Invariants.
@@ -44,7 +44,7 @@ template <unsigned AttachFlags, class Sent, bool Cancellable> struct mpi_options
 };
 
 /** Where an operation ends: before begin() has returned, on its thread, or in a continuation, on any. */
-enum class ending_place { begin, continuation };
+enum class completion_site { begin, continuation };
 
 /** Room for what is rarely needed. Who has made it destroys it, so that an owner's destructor has nothing to do. */
 template <class T> class rare_room {
@@ -148,7 +148,7 @@ protected:
             code = MPI_Testall(static_cast<int>(N), requests.data(), &flag, statuses_.data());
         if (flag == 0 && code == MPI_SUCCESS)
             return false;
-        complete<ending_place::begin>(code);
+        complete<completion_site::begin>(code);
         return true;
     }
     const std::array<MPI_Status, N> &statuses() const noexcept { return statuses_.statuses; }
@@ -204,7 +204,7 @@ private:
         int flag = 0;
         const int code = thence_take_complete(requests.data(), &flag, status_of_test());
         if (flag != 0) [[likely]]
-            return complete<ending_place::begin>(code);
+            return complete<completion_site::begin>(code);
         usually_complete.store(false, order::relaxed);
         return attach(requests);
     }
@@ -213,7 +213,7 @@ private:
                                               bool complete_now) noexcept {
         if constexpr (tests_first)
             usually_complete.store(complete_now, order::relaxed);
-        return complete<ending_place::begin>(complete_now ? code : wait_for(requests));
+        return complete<completion_site::begin>(complete_now ? code : wait_for(requests));
     }
 
     // Without a stop request only a group, or what was asked for, needs the statuses.
@@ -235,13 +235,13 @@ private:
 
     static int callback(int code, MPI_Status *, void *data) noexcept {
         const completing_scope inside;
-        static_cast<mpi_operation *>(data)->template complete<ending_place::continuation>(code);
+        static_cast<mpi_operation *>(data)->template complete<completion_site::continuation>(code);
         return MPI_SUCCESS;
     }
 
     // Rare ends of begin(), as calls, which keep it short.
     [[gnu::noinline]] begun refused(int code) noexcept {
-        return end_failed<ending_place::begin>(make_start_error(code));
+        return end_failed<completion_site::begin>(make_start_error(code));
     }
     [[gnu::noinline]] begun call_failed(std::array<MPI_Request, N> &requests, int code) noexcept {
         return give_up(requests, code, nullptr);
@@ -275,7 +275,7 @@ private:
                 end_cancelling();
         if (!thrown)
             thrown = make_mpi_error(origin::call, call_code, ended);
-        return end_failed<ending_place::begin>(static_cast<std::exception_ptr &&>(thrown));
+        return end_failed<completion_site::begin>(static_cast<std::exception_ptr &&>(thrown));
     }
     static request_set started_of(const std::array<MPI_Request, N> &requests) noexcept {
         request_set started = 0;
@@ -287,7 +287,7 @@ private:
 
     [[gnu::noinline]] begun begin_cancellable(Token token) noexcept {
         if (token.stop_requested())
-            return end_stopped<ending_place::begin>(); // nothing is started
+            return end_stopped<completion_site::begin>(); // nothing is started
         lent_request *lent = nullptr;
         if (const int code = lend_request(lent); code != MPI_SUCCESS)
             return refused(code);
@@ -312,7 +312,7 @@ private:
                                  Options::attach_flags, statuses_.data(), cancelling_->lent->cr, &flag);
         if (flag != 0 || code != MPI_SUCCESS) {
             cancelling_->code = flag != 0 ? code : wait_for(requests);
-            return finish_cancellable<ending_place::begin>();
+            return finish_cancellable<completion_site::begin>();
         }
         bool cancelled = false;
         unsigned seen = cancelling_->state.load(order::acquire);
@@ -324,14 +324,14 @@ private:
         } while (!cancelling_->state.compare_exchange(seen, seen & ~attaching, order::acq_rel));
         if ((seen & complete_already) == 0)
             return begun::pending;
-        return finish_cancellable<ending_place::begin>();
+        return finish_cancellable<completion_site::begin>();
     }
     static int cancellable_callback(int code, MPI_Status *, void *data) noexcept {
         const completing_scope inside;
         auto *self = static_cast<mpi_operation *>(data);
         self->cancelling_->code = code;
         if ((self->cancelling_->state.fetch_or(complete_already, order::acq_rel) & attaching) == 0)
-            self->template finish_cancellable<ending_place::continuation>();
+            self->template finish_cancellable<completion_site::continuation>();
         return MPI_SUCCESS;
     }
     void ask_to_cancel() noexcept {
@@ -339,7 +339,7 @@ private:
         cancelling_->state.fetch_or(cancel_asked, order::acq_rel);
         thence_cancel(&cr);
     }
-    template <ending_place Place> begun finish_cancellable() noexcept {
+    template <completion_site Site> begun finish_cancellable() noexcept {
         const int code = cancelling_->code;
         const int call_code = cancelling_->call_code;
         std::exception_ptr thrown = static_cast<std::exception_ptr &&>(cancelling_->thrown);
@@ -347,19 +347,19 @@ private:
         const bool asked = (cancelling_->state.load(order::acquire) & cancel_asked) != 0;
         end_cancelling();
         if (thrown)
-            return end_failed<Place>(static_cast<std::exception_ptr &&>(thrown));
+            return end_failed<Site>(static_cast<std::exception_ptr &&>(thrown));
         if (call_code != MPI_SUCCESS)
-            return end_failed<Place>(make_mpi_error(origin::call, call_code, statuses_with(code)));
+            return end_failed<Site>(make_mpi_error(origin::call, call_code, statuses_with(code)));
         if (code != MPI_SUCCESS)
-            return complete_with<Place>(code, statuses_.statuses);
+            return complete_with<Site>(code, statuses_.statuses);
         if constexpr (MayStop) {
             const request_set cancelled = asked ? statuses_.cancelled() & started : 0;
             if (cancelled != 0 && cancelled == started)
-                return end_stopped<Place>();
+                return end_stopped<Site>();
             if (cancelled != 0)
-                return end_failed<Place>(make_partly_stopped(statuses_with(code)));
+                return end_failed<Site>(make_partly_stopped(statuses_with(code)));
         }
-        return end_succeeded<Place>();
+        return end_succeeded<Site>();
     }
     std::span<const MPI_Status> statuses_with(int code) noexcept {
         if (code == MPI_SUCCESS)
@@ -383,29 +383,29 @@ private:
         return first_error(code, statuses);
     }
 
-    template <ending_place Place> [[gnu::always_inline]] begun complete(int code) noexcept {
+    template <completion_site Site> [[gnu::always_inline]] begun complete(int code) noexcept {
         if (code != MPI_SUCCESS) [[unlikely]] {
             if constexpr (plain_keeps_statuses)
-                return complete_with<Place>(code, statuses_.statuses);
+                return complete_with<Site>(code, statuses_.statuses);
             else
-                return complete_with<Place>(code, {});
+                return complete_with<Site>(code, {});
         }
-        return end_succeeded<Place>();
+        return end_succeeded<Site>();
     }
-    template <ending_place Place>
+    template <completion_site Site>
     [[gnu::noinline]] begun complete_with(int code, std::span<const MPI_Status> all) noexcept {
-        return end_failed<Place>(make_mpi_error(origin::completion, N == 1 ? code : first_error(code, all), all));
+        return end_failed<Site>(make_mpi_error(origin::completion, N == 1 ? code : first_error(code, all), all));
     }
-    template <ending_place Place> [[gnu::always_inline]] begun end_succeeded() noexcept {
-        owner().template succeeded<Place>();
+    template <completion_site Site> [[gnu::always_inline]] begun end_succeeded() noexcept {
+        owner().template succeeded<Site>();
         return begun::ended;
     }
-    template <ending_place Place> begun end_stopped() noexcept {
-        owner().template stopped<Place>();
+    template <completion_site Site> begun end_stopped() noexcept {
+        owner().template stopped<Site>();
         return begun::stopped;
     }
-    template <ending_place Place> begun end_failed(std::exception_ptr error) noexcept {
-        owner().template failed<Place>(static_cast<std::exception_ptr &&>(error));
+    template <completion_site Site> begun end_failed(std::exception_ptr error) noexcept {
+        owner().template failed<Site>(static_cast<std::exception_ptr &&>(error));
         return begun::ended;
     }
 

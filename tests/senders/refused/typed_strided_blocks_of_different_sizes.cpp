@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: a buffer whose parts differ in size must be contiguous
+// refused: a buffer whose blocks differ in size must be contiguous
 #include <thence/mpi.hpp>
 
 #include <vector>

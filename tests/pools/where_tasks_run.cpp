@@ -15,7 +15,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-class places : public testing::Test {
+class where_tasks_run : public testing::Test {
 protected:
     thence::pools &pools = shared_pools();
     errors_return returned;
@@ -33,7 +33,7 @@ protected:
         auto operation =
             ex::just() |
             pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(receive.request, MPI_REQUEST_NULL); },
-                                thence::parse_mode(mode), thence::uncancellable) |
+                                thence::parse_completion_mode(mode), thence::uncancellable) |
             ex::then([&]() noexcept {
                 found = look();
                 done = true;
@@ -53,13 +53,13 @@ bool in_the_workers_arena() {
     return tbb::this_task_arena::max_concurrency() == 1 + static_cast<int>(thence::detail::visitor_slots);
 }
 
-TEST_F(places, the_mpi_pool_is_one_thread) {
+TEST_F(where_tasks_run, the_mpi_pool_is_one_thread) {
     const auto first = polling_thread();
     EXPECT_NE(first, std::this_thread::get_id());
     EXPECT_EQ(first, polling_thread());
 }
 
-TEST_F(places, a_transferred_completion_is_a_task_of_a_worker_that_may_wait) {
+TEST_F(where_tasks_run, a_transferred_completion_is_a_task_of_a_worker_that_may_wait) {
     for (const char *mode : {"continuation,inline-request", "continuation,mpi-pool,inline-request", "new-task",
                              "mpix,mpi-pool", "yield-while", "suspend-resume"}) {
         EXPECT_TRUE(after_receive(mode, [&] {
@@ -69,7 +69,7 @@ TEST_F(places, a_transferred_completion_is_a_task_of_a_worker_that_may_wait) {
     }
 }
 
-TEST_F(places, an_inline_completion_runs_inside_the_callback) {
+TEST_F(where_tasks_run, an_inline_completion_runs_inside_the_callback) {
     for (const char *mode :
          {"continuation,inline-request,inline-completion", "mpix,mpi-pool,inline-request,inline-completion"})
         EXPECT_TRUE(after_receive(mode, [&] {
@@ -82,7 +82,7 @@ TEST_F(places, an_inline_completion_runs_inside_the_callback) {
         })) << mode;
 }
 
-TEST_F(places, mpix_runs_callbacks_on_the_polling_thread_alone) {
+TEST_F(where_tasks_run, mpix_runs_callbacks_on_the_polling_thread_alone) {
     const auto poller = polling_thread();
     const background_progress others; // run other continuations, and must not run these
     for (int i = 0; i < 50; ++i)
@@ -90,8 +90,8 @@ TEST_F(places, mpix_runs_callbacks_on_the_polling_thread_alone) {
 }
 
 // Of an operation of its own mode, which comes while it waits. Not inside a callback, and not on the polling thread.
-TEST_F(places, what_follows_may_wait_for_an_operation_or_is_told_that_it_may_not) {
-    for (const thence::mode &each : all_modes()) {
+TEST_F(where_tasks_run, what_follows_may_wait_for_an_operation_or_is_told_that_it_may_not) {
+    for (const thence::completion_mode &each : all_modes()) {
         const bool may = !(each.inline_completion && !each.bypass) && !(each.bypass && each.mpi_pool);
         pending_receive other(28);
         const std::string mode = to_string(each);
@@ -115,7 +115,7 @@ TEST_F(places, what_follows_may_wait_for_an_operation_or_is_told_that_it_may_not
     }
 }
 
-TEST_F(places, a_bypassed_completion_is_a_task_of_the_workers_on_the_polling_thread) {
+TEST_F(where_tasks_run, a_bypassed_completion_is_a_task_of_the_workers_on_the_polling_thread) {
     const auto poller = polling_thread();
     const auto [thread, arena, inside] = after_receive("mpix,mpi-pool,inline-request,bypass", [] {
         return std::tuple(std::this_thread::get_id(), in_the_workers_arena(), thence::detail::completing);
@@ -125,7 +125,7 @@ TEST_F(places, a_bypassed_completion_is_a_task_of_the_workers_on_the_polling_thr
     EXPECT_FALSE(inside);
 }
 
-TEST_F(places, the_bypass_scheduler_runs_at_once_where_it_is_started) {
+TEST_F(where_tasks_run, the_bypass_scheduler_runs_at_once_where_it_is_started) {
     bool ran = false;
     auto here = std::this_thread::get_id();
     ex::start_detached(ex::schedule(pools.bypass()) | ex::then([&]() noexcept {
@@ -134,7 +134,7 @@ TEST_F(places, the_bypass_scheduler_runs_at_once_where_it_is_started) {
     EXPECT_TRUE(ran);
 }
 
-TEST_F(places, schedulers_compare_and_tell_where_they_complete) {
+TEST_F(where_tasks_run, schedulers_compare_and_tell_where_they_complete) {
     EXPECT_EQ(pools.workers(), pools.workers());
     EXPECT_NE(pools.workers(), pools.workers(thence::urgency::high));
     EXPECT_NE(pools.workers(), pools.mpi());
@@ -143,7 +143,7 @@ TEST_F(places, schedulers_compare_and_tell_where_they_complete) {
     EXPECT_EQ(ex::get_completion_scheduler<ex::set_value_t>(env), pools.mpi());
 }
 
-TEST_F(places, a_scheduled_task_that_was_stopped_does_not_run) {
+TEST_F(where_tasks_run, a_scheduled_task_that_was_stopped_does_not_run) {
     bool ran = false;
     auto never = ex::schedule(pools.workers()) | ex::then([&] { ran = true; });
     ex::inplace_stop_source source;
@@ -176,8 +176,10 @@ TEST(alone, a_callback_in_a_poll_leaves_it_a_poll) {
         GTEST_SKIP() << "a message to oneself comes outside of polls";
     const int next = (rank + 1) % size;
     const int before = (rank + size - 1) % size;
-    const thence::mode in_callback = thence::parse_mode("continuation,inline-request,inline-completion");
-    const thence::mode in_poll = thence::parse_mode("yield-while,inline-request,inline-completion");
+    const thence::completion_mode in_callback =
+        thence::parse_completion_mode("continuation,inline-request,inline-completion");
+    const thence::completion_mode in_poll =
+        thence::parse_completion_mode("yield-while,inline-request,inline-completion");
     for (int round = 0; round < 100; ++round) {
         int in = 0;
         int first = 0;
@@ -210,7 +212,7 @@ TEST(alone, one_thread_does_everything) {
     EXPECT_EQ(there, here);
 }
 
-TEST_F(places, deadlines_are_kept) {
+TEST_F(where_tasks_run, deadlines_are_kept) {
     pending_receive never(25);
     EXPECT_THROW(pools.sync_wait(ex::just() | pools.transform_mpi([&](MPI_Request *r) {
         *r = std::exchange(never.request, MPI_REQUEST_NULL);
@@ -223,7 +225,7 @@ TEST_F(places, deadlines_are_kept) {
 }
 
 // With one worker: where it waits inside of a task, what was suspended before has to go on there.
-TEST_F(places, tasks_that_wait_let_suspended_ones_go_on) {
+TEST_F(where_tasks_run, tasks_that_wait_let_suspended_ones_go_on) {
     pending_receive first(26);
     pending_receive second(27);
     std::atomic<int> done{0};
@@ -231,7 +233,7 @@ TEST_F(places, tasks_that_wait_let_suspended_ones_go_on) {
         return ex::just() |
                pools.transform_mpi(
                    [&receive](MPI_Request *r) { *r = std::exchange(receive.request, MPI_REQUEST_NULL); },
-                   thence::parse_mode("suspend-resume,inline-request")) |
+                   thence::parse_completion_mode("suspend-resume,inline-request")) |
                ex::then([&] { ++done; });
     };
     ex::counting_scope scope;
@@ -251,13 +253,14 @@ TEST_F(places, tasks_that_wait_let_suspended_ones_go_on) {
 
 // The waits below end only by progress that the pools make although their threads are busy.
 
-TEST_F(places, a_continuation_that_blocks_the_polling_thread_does_not_stop_progress) {
+TEST_F(where_tasks_run, a_continuation_that_blocks_the_polling_thread_does_not_stop_progress) {
     pending_receive other(23);
     std::atomic<bool> other_done{false};
     ex::counting_scope scope;
     ex::spawn(ex::just() |
-                  pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
-                                      thence::parse_mode("continuation,mpi-pool,inline-request,inline-completion")) |
+                  pools.transform_mpi(
+                      [&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
+                      thence::parse_completion_mode("continuation,mpi-pool,inline-request,inline-completion")) |
                   ex::then([&]() noexcept { other_done = true; }) |
                   ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
               scope.get_token());
@@ -270,13 +273,13 @@ TEST_F(places, a_continuation_that_blocks_the_polling_thread_does_not_stop_progr
     pools.sync_wait(scope.join());
 }
 
-TEST_F(places, a_completion_that_suspends_the_polling_thread_does_not_stop_progress) {
+TEST_F(where_tasks_run, a_completion_that_suspends_the_polling_thread_does_not_stop_progress) {
     pending_receive other(24);
     std::atomic<tbb::task::suspend_point> suspended{};
     ex::counting_scope scope;
     ex::spawn(ex::just() |
                   pools.transform_mpi([&](MPI_Request *r) { *r = std::exchange(other.request, MPI_REQUEST_NULL); },
-                                      thence::parse_mode("continuation,mpi-pool,inline-request")) |
+                                      thence::parse_completion_mode("continuation,mpi-pool,inline-request")) |
                   ex::then([&]() noexcept { tbb::task::resume(suspended.load()); }) |
                   ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
               scope.get_token());
@@ -295,7 +298,7 @@ TEST_F(places, a_completion_that_suspends_the_polling_thread_does_not_stop_progr
     pools.sync_wait(scope.join());
 }
 
-TEST_F(places, workers_that_compute_do_not_stop_progress) {
+TEST_F(where_tasks_run, workers_that_compute_do_not_stop_progress) {
     std::atomic<bool> busy{false};
     std::atomic<bool> received{false};
     ex::counting_scope scope;
@@ -316,7 +319,7 @@ TEST_F(places, workers_that_compute_do_not_stop_progress) {
 
 // What the pools wait for need not be their own: thence/mpi.hpp and thence::transform_mpi know nothing of them.
 
-TEST_F(places, a_thread_that_waits_makes_progress_for_operations_that_are_not_the_pools) {
+TEST_F(where_tasks_run, a_thread_that_waits_makes_progress_for_operations_that_are_not_the_pools) {
     for (int round = 0; round < 3; ++round) {
         if (rank() == 1)
             std::this_thread::sleep_for(milliseconds(20)); // the others have nothing but their wait then
@@ -344,10 +347,10 @@ TEST_F(places, a_thread_that_waits_makes_progress_for_operations_that_are_not_th
 }
 
 // They have a continuation request of their own, whatever the method: testing that of mpix would not find them.
-TEST_F(places, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
+TEST_F(where_tasks_run, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
     const ex::inplace_stop_source stop;
     const auto before = std::chrono::steady_clock::now();
-    for (const thence::mode &each : all_modes()) {
+    for (const thence::completion_mode &each : all_modes()) {
         if (rank() == 1)
             std::this_thread::sleep_for(milliseconds(1));
         pools.sync_wait(ex::write_env(ex::just(MPI_COMM_WORLD) | pools.transform_mpi(MPI_Ibarrier, each) |
@@ -370,7 +373,7 @@ void receive_after_all(pending_receive &never, int tag) {
     MPI_Wait(&never.request, MPI_STATUS_IGNORE);
 }
 
-TEST_F(places, deadlines_of_operations_that_are_not_the_pools_are_kept) {
+TEST_F(where_tasks_run, deadlines_of_operations_that_are_not_the_pools_are_kept) {
     pending_receive never(29);
     EXPECT_THROW(pools.sync_wait(deadline_of(never)), thence::timed_out);
     receive_after_all(never, 29);
@@ -389,7 +392,7 @@ TEST(alone, a_thread_that_waits_and_computes_does_not_stop_progress_for_others) 
     receive_after_all(never, 30);
 }
 
-TEST_F(places, nobody_is_busy_while_nothing_is_outstanding) {
+TEST_F(where_tasks_run, nobody_is_busy_while_nothing_is_outstanding) {
     after_receive("continuation,mpi-pool,inline-request", [] { return 0; });
     std::this_thread::sleep_for(milliseconds(200)); // they stay awake for a moment
     const std::clock_t before = std::clock();
@@ -398,14 +401,14 @@ TEST_F(places, nobody_is_busy_while_nothing_is_outstanding) {
 }
 
 TEST(mode, is_read_as_it_is_written) {
-    for (const thence::mode &each : all_modes())
-        EXPECT_EQ(thence::parse_mode(to_string(each)), each);
+    for (const thence::completion_mode &each : all_modes())
+        EXPECT_EQ(thence::parse_completion_mode(to_string(each)), each);
 }
 
 TEST(mode, says_what_it_does_not_understand) {
     for (const char *text : {"", "fast", "mpi-pool", "continuation,fast", "continuation,mpix", "continuation,"})
         try {
-            thence::parse_mode(text);
+            thence::parse_completion_mode(text);
             if (std::string(text) != "continuation,")
                 ADD_FAILURE() << text;
         } catch (const std::invalid_argument &error) {
@@ -414,23 +417,24 @@ TEST(mode, says_what_it_does_not_understand) {
 }
 
 TEST(mode, comes_from_the_environment_from_the_pools_or_from_the_call) {
-    setenv("THENCE_MODE", "mpix,mpi-pool", 1);
-    EXPECT_EQ(thence::pools({.workers = 1}).mode(), thence::parse_mode("mpix,mpi-pool"));
-    EXPECT_EQ(thence::pools({.workers = 1, .mode = thence::parse_mode("new-task")}).mode(),
-              thence::parse_mode("new-task"));
-    setenv("THENCE_MODE", "slow", 1);
+    setenv("THENCE_POOLS_MODE", "mpix,mpi-pool", 1);
+    EXPECT_EQ(thence::pools({.workers = 1}).mode(), thence::parse_completion_mode("mpix,mpi-pool"));
+    EXPECT_EQ(thence::pools({.workers = 1, .mode = thence::parse_completion_mode("new-task")}).mode(),
+              thence::parse_completion_mode("new-task"));
+    setenv("THENCE_POOLS_MODE", "slow", 1);
     EXPECT_THROW(thence::pools(), std::invalid_argument);
-    unsetenv("THENCE_MODE");
-    EXPECT_EQ(thence::pools().mode(), thence::mode{});
+    unsetenv("THENCE_POOLS_MODE");
+    EXPECT_EQ(thence::pools().mode(), thence::completion_mode{});
 }
 
 TEST(options, that_cannot_be_are_refused) {
     EXPECT_THROW(thence::pools({.workers = -1}), std::invalid_argument);
-    EXPECT_THROW(thence::pools({.workers = 0, .mode = thence::parse_mode("suspend-resume")}), std::invalid_argument);
+    EXPECT_THROW(thence::pools({.workers = 0, .mode = thence::parse_completion_mode("suspend-resume")}),
+                 std::invalid_argument);
     thence::pools pools({.workers = 0});
-    EXPECT_THROW(
-        pools.sync_wait(ex::just() | pools.transform_mpi([](MPI_Request *) {}, thence::parse_mode("suspend-resume"))),
-        std::invalid_argument);
+    EXPECT_THROW(pools.sync_wait(ex::just() | pools.transform_mpi([](MPI_Request *) {},
+                                                                  thence::parse_completion_mode("suspend-resume"))),
+                 std::invalid_argument);
 }
 
 } // namespace

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_PLACE_HPP
-#define THENCE_SENDERS_DETAIL_PLACE_HPP
+#ifndef THENCE_SENDERS_DETAIL_DELIVERY_HPP
+#define THENCE_SENDERS_DETAIL_DELIVERY_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/detail/place.hpp needs C++20: compile with -std=c++20"
+#error "thence/senders/detail/delivery.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Where an operation of transform_mpi is issued and where its receiver is completed. A place is a value that the sender
-// keeps; its part of an operation decides when `begin_here()` and `send_values()`, `send_error()` or `send_stopped()`
-// are called, each once and in this order. This one does it where it is asked.
+// Where an operation of transform_mpi is issued and where its receiver is completed. A delivery is a value that the
+// sender keeps; its part of an operation decides when `begin_here()` and `send_values()`, `send_error()` or
+// `send_stopped()` are called, each once and in this order. This one does it where it is asked.
 
 #include <exception>
 
@@ -16,9 +16,9 @@
 namespace thence::detail {
 
 /** `InCompletion`: the receiver may be completed in the middle of MPI's progress. */
-template <bool InCompletion> struct here {
-    template <class Operation> struct part {
-        explicit part(const here &) noexcept {}
+template <bool InCompletion> struct inline_delivery {
+    template <class Operation> struct operation_part {
+        explicit operation_part(const inline_delivery &) noexcept {}
         static void begin(Operation &operation) noexcept { operation.begin_here(); }
         static int prepare() noexcept { return make_shared_requests(); }
         static MPI_Request continuation_request() noexcept {
@@ -32,7 +32,7 @@ template <bool InCompletion> struct here {
         static void stopped(Operation &operation) noexcept { operation.send_stopped(); }
     };
 };
-using in_place = here<false>;
+using default_delivery = inline_delivery<false>;
 
 } // namespace thence::detail
 

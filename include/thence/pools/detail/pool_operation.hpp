@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_PLACED_HPP
-#define THENCE_POOLS_DETAIL_PLACED_HPP
+#ifndef THENCE_POOLS_DETAIL_POOL_OPERATION_HPP
+#define THENCE_POOLS_DETAIL_POOL_OPERATION_HPP
 #if __cplusplus < 202002L
-#error "thence/pools/detail/placed.hpp needs C++20: compile with -std=c++20"
+#error "thence/pools/detail/pool_operation.hpp needs C++20: compile with -std=c++20"
 #else
 
 // The way of one operation of transform_mpi through the pools, as its mode says:
@@ -10,8 +10,8 @@
 //     begin -> [task of the polling pool] -> issue -> MPI -> completed -> [task] -> deliver
 //
 // Invariants.
-//  - The operation is in one place at a time: in a queue as a task, with MPI, or with the thread that runs one of the
-//    functions below. So one link is enough, and what a function hands over it touches no more.
+//  - The operation belongs to one owner at a time: in a queue as a task, with MPI, or with the thread that runs one
+//    of the functions below. So one link is enough, and what a function hands over it touches no more.
 //  - It counts as one of the polling queue's from when MPI has it, unless it is complete at once, until before it is
 //    delivered or handed over.
 //  - suspend_resume: two meet, the callback and the task that waits; the second to come goes on with it.
@@ -27,27 +27,27 @@
 #include <thence/pools/detail/slow_task.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/senders/error.hpp>
-#include <thence/senders/error.hpp>
 
 namespace thence::detail {
 
-template <class Operation> class placed_part;
+template <class Operation> class pool_operation;
 
-/** The place of operations that pools handle; see senders/detail/place.hpp. */
-struct in_pools {
+/** The delivery of operations that pools handle; see senders/detail/delivery.hpp. */
+struct pool_delivery {
     pools_state *state;
-    thence::mode how;
-    template <class Operation> using part = placed_part<Operation>;
+    thence::completion_mode how;
+    template <class Operation> using operation_part = pool_operation<Operation>;
 };
 
-template <class Given> void take_mode(thence::mode &how, const Given &given) noexcept {
-    if constexpr (std::is_same_v<Given, thence::mode>)
+template <class Given> void take_completion_mode(thence::completion_mode &how, const Given &given) noexcept {
+    if constexpr (std::is_same_v<Given, thence::completion_mode>)
         how = given;
 }
 
-template <class Operation> class placed_part : pool_task {
+template <class Operation> class pool_operation : pool_task {
 public:
-    explicit placed_part(const in_pools &place) noexcept : state_(place.state), how_(place.how), point_() {}
+    explicit pool_operation(const pool_delivery &delivery) noexcept
+        : state_(delivery.state), how_(delivery.how), point_() {}
 
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
@@ -62,13 +62,13 @@ public:
             issue(); // it may be gone
             return libthence_pools::end_part();
         }
-        run = [](pool_task *task) noexcept { static_cast<placed_part *>(task)->issue(); };
+        run = [](pool_task *task) noexcept { static_cast<pool_operation *>(task)->issue(); };
         libthence_pools::push(*state_, polling_queue(how_), *this, urgent());
     }
-    int prepare() noexcept { return how_.method != handler::mpix ? make_shared_requests() : MPI_SUCCESS; }
+    int prepare() noexcept { return how_.method != completion_method::mpix ? make_shared_requests() : MPI_SUCCESS; }
     /** Of what nobody can stop: it is registered there next. */
     MPI_Request continuation_request() noexcept {
-        if (how_.method != handler::mpix) [[likely]]
+        if (how_.method != completion_method::mpix) [[likely]]
             return shared_request();
         on_cr_ = true;
         return libthence_pools::poll_only_request(*state_, polling_queue(how_));
@@ -96,13 +96,13 @@ private:
     }
 
     void issue() noexcept {
-        if (how_.method == handler::yield_while &&
+        if (how_.method == completion_method::yield_while &&
             !operation_->can_be_stopped()) { // to cancel takes a continuation request
             if (operation_->begin_polled(requests_)) {
                 attaching();
                 look();
             }
-        } else if (how_.method == handler::suspend_resume) {
+        } else if (how_.method == completion_method::suspend_resume) {
             operation_->begin_here();
             if (met_.load(std::memory_order_acquire))
                 hand_over(); // it was complete at once
@@ -121,12 +121,12 @@ private:
             return;
         libthence_pools::push_again(pools, polling, as_task([](pool_task *task) noexcept {
                                         const completing_scope inside; // a poll: what follows must not wait here either
-                                        static_cast<placed_part *>(task)->look();
+                                        static_cast<pool_operation *>(task)->look();
                                     }));
     }
     // suspend_resume
     static void wait(pool_task *task) noexcept {
-        auto *self = static_cast<placed_part *>(task);
+        auto *self = static_cast<pool_operation *>(task);
         if (!self->met_.load(std::memory_order_acquire)) {
             libthence_pools::suspending(*self->state_);
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
@@ -151,10 +151,10 @@ private:
                 libthence_pools::poll_only_completed(*state_, polling_queue(how_));
             libthence_pools::end_operation(*state_, polling_queue(how_));
         }
-        if (how_.method == handler::suspend_resume) {
+        if (how_.method == completion_method::suspend_resume) {
             if (met_.exchange(true, std::memory_order_acq_rel))
                 resume();
-        } else if (how_.method != handler::new_task) {
+        } else if (how_.method != completion_method::new_task) {
             hand_over();
         } else if (!go_on_in_task()) {
             libthence_pools::push(*state_, polling_queue(how_),
@@ -177,10 +177,10 @@ private:
         else if (!go_on_in_task())
             libthence_pools::push(*state_, pool_queue::workers, as_task(&deliver_task), urgent());
     }
-    static void hand_over_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->hand_over(); }
-    static void deliver_task(pool_task *task) noexcept { static_cast<placed_part *>(task)->deliver(); }
+    static void hand_over_task(pool_task *task) noexcept { static_cast<pool_operation *>(task)->hand_over(); }
+    static void deliver_task(pool_task *task) noexcept { static_cast<pool_operation *>(task)->deliver(); }
     static void deliver_in_arena(pool_task *task) noexcept {
-        auto *self = static_cast<placed_part *>(task);
+        auto *self = static_cast<pool_operation *>(task);
         self->state_->arena->execute([self] { self->deliver(); });
     }
     void deliver() noexcept {
@@ -190,7 +190,8 @@ private:
     }
     /** In a callback the library itself looks at the clock. */
     bool keeps_poller() const noexcept {
-        return completing ? how_.method == handler::yield_while : libthence_pools::is_here(*state_, pool_queue::mpi);
+        return completing ? how_.method == completion_method::yield_while
+                          : libthence_pools::is_here(*state_, pool_queue::mpi);
     }
     void send() noexcept {
         switch (outcome_) {
@@ -205,7 +206,7 @@ private:
 
     pools_state *state_;
     Operation *operation_ = nullptr;
-    thence::mode how_;
+    thence::completion_mode how_;
     outcome outcome_ = outcome::values;
     bool outstanding_ = false;
     bool on_cr_ = false; // the poll-only continuation request, which must be tested for it

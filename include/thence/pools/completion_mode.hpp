@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_POOLS_COMPLETION_MODE_HPP
+#define THENCE_POOLS_COMPLETION_MODE_HPP
+#if __cplusplus < 202002L
+#error "thence/pools/completion_mode.hpp needs C++20: compile with -std=c++20"
+#else
+
+/** @file pools/completion_mode.hpp
+ *  @brief How `thence::pools` handle an operation: a method, by which its completion is found, and flags, which say who
+ *         starts it, who polls for it, and where the work that follows runs.
+ *
+ *  | method | how the completion is found |
+ *  |---|---|
+ *  | `yield_while` | a task tests this one request with MPI and yields until it is complete |
+ *  | `suspend_resume` | a task of oneTBB is suspended; the operation's callback resumes it |
+ *  | `continuation` | a callback, on whichever thread makes progress |
+ *  | `new_task` | as `continuation`, but the callback only creates a task for the polling threads |
+ *  | `mpix` | a poll-only continuation request: callbacks run only on a polling thread of the pools |
+ *
+ *  | flag | set | not set |
+ *  |---|---|---|
+ *  | `mpi_pool` | a separate thread polls | the workers poll between their tasks |
+ *  | `inline_request` | start() calls MPI | a polling thread calls MPI, in a task |
+ *  | `inline_completion` | the work that follows runs where the completion was found | it runs in a task of a worker |
+ *  | `high_priority` | tasks of the operation run before others | in order of arrival |
+ *  | `bypass` | the thread that found the completion runs the work as its next task, as a worker | |
+ *
+ *  Only a continuation request can cancel. An operation that may be asked to stop therefore has one of its own, and
+ *  `mpix` and `yield_while` handle it as `continuation` does. `thence::uncancellable` excludes stop requests.
+ *
+ *  All combinations are safe. Methods that block do so in a task of a worker that was created for the operation, never
+ *  in start(), so a loop that starts operations does not block. These tasks have no priority: oneTBB resumes them in
+ *  its own order. If both `bypass` and `inline_completion` are set, `bypass` is used. With `inline_completion` the work
+ *  that follows runs inside a callback, and no other continuation runs on that thread meanwhile: it must be short, and
+ *  must neither wait nor suspend (see `THENCE_SLOW_CONTINUATION`).
+ *
+ *  Source: Biddiscombe et al. 2025, sections 2.3 (methods and flags) and 3.1 (bypass). */
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace thence {
+
+enum class completion_method : unsigned char { yield_while, suspend_resume, continuation, new_task, mpix };
+
+/** @brief One way of handling an operation. */
+struct completion_mode {
+    completion_method method = completion_method::continuation;
+    bool mpi_pool = false;
+    bool inline_request = true;
+    bool inline_completion = false;
+    bool high_priority = false;
+    bool bypass = false;
+
+    friend bool operator==(const completion_mode &, const completion_mode &) = default;
+};
+
+namespace detail {
+
+inline constexpr std::array<std::string_view, 5> completion_method_names{"yield-while", "suspend-resume",
+                                                                         "continuation", "new-task", "mpix"};
+struct completion_flag {
+    std::string_view name;
+    bool completion_mode::*member;
+};
+inline constexpr std::array<completion_flag, 5> completion_flags{
+    {{"mpi-pool", &completion_mode::mpi_pool},
+     {"inline-request", &completion_mode::inline_request},
+     {"inline-completion", &completion_mode::inline_completion},
+     {"high-priority", &completion_mode::high_priority},
+     {"bypass", &completion_mode::bypass}}};
+
+inline void set_flag(completion_mode &made, std::string_view name) {
+    for (const completion_flag &flag : completion_flags)
+        if (flag.name == name) {
+            made.*flag.member = true;
+            return;
+        }
+    std::string known;
+    for (const std::string_view method : completion_method_names)
+        known.append(known.empty() ? "" : ", ").append(method);
+    for (const completion_flag &flag : completion_flags)
+        known.append(", ").append(flag.name);
+    throw std::invalid_argument("thence: '" + std::string(name) +
+                                "' is no completion method or flag of a mode; there are " + known);
+}
+
+} // namespace detail
+
+/** @brief Reads `METHOD[,FLAG...]`, such as `new-task,mpi-pool,high-priority`. Flags that are not named are not set.
+ *  @throws std::invalid_argument, with the words that there are. */
+inline completion_mode parse_completion_mode(std::string_view text) {
+    completion_mode made{.method = completion_method::continuation, .inline_request = false};
+    bool method_named = false;
+    while (!text.empty()) {
+        const std::size_t end = text.find(',');
+        const std::string_view word = text.substr(0, end);
+        text = end == text.npos ? std::string_view() : text.substr(end + 1);
+        bool is_method = false;
+        for (std::size_t i = 0; i < detail::completion_method_names.size(); ++i)
+            if (detail::completion_method_names[i] == word) {
+                if (method_named)
+                    throw std::invalid_argument("thence: a mode has one completion method, '" + std::string(word) +
+                                                "' is a second one");
+                made.method = static_cast<completion_method>(i);
+                is_method = method_named = true;
+            }
+        if (!is_method)
+            detail::set_flag(made, word);
+    }
+    if (!method_named)
+        throw std::invalid_argument("thence: a mode begins with its completion method: yield-while, suspend-resume, "
+                                    "continuation, new-task or mpix");
+    return made;
+}
+
+/** @brief What parse_completion_mode() reads. */
+inline std::string to_string(const completion_mode &of) {
+    std::string text(detail::completion_method_names[static_cast<std::size_t>(of.method)]);
+    for (const detail::completion_flag &flag : detail::completion_flags)
+        if (of.*flag.member)
+            text.append(1, ',').append(flag.name);
+    return text;
+}
+
+/** @brief The mode of pools that are made without one: `THENCE_POOLS_MODE` if it is set, else
+ *         `continuation,inline-request`: no other mode whose continuations may do anything measured clearly
+ *         faster (see docs/guide/pools.md, and `thence bench ring_default`).
+ *  @throws std::invalid_argument if `THENCE_POOLS_MODE` is no mode. */
+inline completion_mode default_completion_mode() {
+    const char *wanted = std::getenv("THENCE_POOLS_MODE");
+    return wanted == nullptr || *wanted == '\0' ? completion_mode{} : parse_completion_mode(wanted);
+}
+
+} // namespace thence
+
+#endif // C++20
+#endif
