@@ -17,9 +17,12 @@
 #endif
 
 #define MPIX_CONT_REQBUF_VOLATILE (1 << 0) /**< the request array is not touched after the call (always so here) */
-#define MPIX_CONT_REQUESTS_FREE                                                                                        \
-    (1 << 1) /**< the memory of the request array may go after the call (always so here). Persistent requests are not  \
-                freed by it: they stay usable, and the caller's to free, through copies of their handles */
+/* It would break the line before the value. */
+/* clang-format off */
+#define MPIX_CONT_REQUESTS_FREE (1 << 1)  /**< the memory of the request array may go after the call (always so here).
+                                               Persistent requests are not freed by it: they stay usable, and the
+                                               caller's to free, through copies of their handles */
+/* clang-format on */
 #define MPIX_CONT_POLL_ONLY (1 << 2)      /**< MPIX_Continue_init() alone: run only in a test or wait of this request */
 #define MPIX_CONT_DEFER_COMPLETE (1 << 3) /**< never run the callback inside the attaching call */
 #define MPIX_CONT_INVOKE_FAILED (1 << 4)  /**< run the callback with the error code if an operation failed */

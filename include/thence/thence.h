@@ -73,14 +73,17 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 #define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
 #define THENCE_CR_IN_COMPLETION (1U << 6) /**< callbacks may run inside MPI's own completion: see thence_callback */
 
+/* It would break these lines before the values. */
+/* clang-format off */
 /* Options of one continuation, for thence_attach(). */
-#define THENCE_PERSISTENT                                                                                              \
-    (1U << 0) /**< all requests are persistent; needed only where thence_cr_query() says `detects_persistent == 0`,    \
-                   and there only for requests that were created without libthence in the program */
-#define THENCE_INVOKE_FAILED                                                                                           \
-    (1U << 1) /**< run the callback with the error although the CR has `THENCE_CR_REPORT_FAILED` */
-#define THENCE_MAY_RUN                                                                                                 \
-    (1U << 2) /**< the callback may run inside thence_attach() if everything is complete already; `flag` is then 0 */
+#define THENCE_PERSISTENT (1U << 0)    /**< all requests are persistent; needed only where thence_cr_query() says
+                                            `detects_persistent == 0`, and there only for requests that were created
+                                            without libthence in the program */
+#define THENCE_INVOKE_FAILED (1U << 1) /**< run the callback with the error although the CR has
+                                            `THENCE_CR_REPORT_FAILED` */
+#define THENCE_MAY_RUN (1U << 2)       /**< the callback may run inside thence_attach() if everything is complete
+                                            already; `flag` is then 0 */
+/* clang-format on */
 
 /** @brief Create a continuation request.
  *  @param flags    `THENCE_CR_` options, or 0.
@@ -92,7 +95,7 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
  *                  callbacks, and thence_cr_query() gives the flags without `THENCE_CR_ANY_THREAD`.
  *  @param[out] cr  the new continuation request, inactive.
  *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or
- * for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
+ *          for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
  *          `MPI_ERR_UNSUPPORTED_OPERATION` for the flag `THENCE_CR_ANY_THREAD` where the library's own thread cannot
  *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and
  *          the program is linked with libthence-core alone; a line on stderr says which; `MPI_ERR_OTHER` before
@@ -118,11 +121,11 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @param cr       the continuation request that keeps track.
  *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. Where
  *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call for one
- * operation asks after 1,000 that asked in vain: then 0, and the callback runs soon. 0: it will. May be null with
- * `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
+ *                  operation asks after 1,000 that asked in vain: then 0, and the callback runs soon. 0: it will.
+ *                  May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
  *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is
- * no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation: that
- * operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
+ *          no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation:
+ *          that operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
  *  @note Threads: any number at once, with the same `cr` too. Cost: O(count), no allocation in steady state.
  *  @note Source: paper section 2.2. */
 THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data,
@@ -149,8 +152,9 @@ THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
 THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
 /** @brief Complete a request that is complete already, as what may have ended in the call that started it: a short
- * send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's requests
- * (`openmpi` and `mpich` of thence_cr_query()). Elsewhere, and before the library's first use, it is MPI_Test.
+ *         send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's
+ *         requests (`openmpi` and `mpich` of thence_cr_query()). Elsewhere, and before the library's first use, it is
+ *         MPI_Test.
  *  @param[in,out] request a request that is neither attached nor persistent. `MPI_REQUEST_NULL` if `flag` is 1.
  *  @param[out] flag   1: it was complete, and is released. 0: it is pending; or it is a continuation request or, with
  *                     `openmpi`, a persistent one, which are left alone.
