@@ -9,7 +9,10 @@
  *  operations; it runs once, after all of them are complete. A *continuation request* (CR) is an `MPI_Request` that
  *  stands for a set of continuations.
  *
- *  Every function returns an MPI error code. A bad argument is reported through the error handler of
+ *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class: compare
+ *  the class, which `MPI_Error_class` gives. The text of the code, which `MPI_Error_string` gives, names the call and
+ *  what was wrong. (The code is the class itself while MPI is not active, and on MPICH 4.0, which mixes up such texts: a
+ *  line on stderr has it there if errors are fatal.) A bad argument is reported through the error handler of
  *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets the
  *  error handler of its own object, and no other. Every function may be called between
  *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says

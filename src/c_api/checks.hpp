@@ -3,21 +3,17 @@
 #pragma once
 
 #include "base/peek.hpp"
+#include "c_api/errors.hpp"
 #include "continuation/attach.hpp"
-#include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
 namespace thence::c_api {
 
-inline int fail(int code) noexcept {
-    return mpi::report(code);
-}
-
-// `fixed`: options that no info key changes.
-int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
+// `call`: the public function, for errors. `fixed`: options that no info key changes.
+int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
 // Anything, with all checks.
-int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag) noexcept;
+int attach(const char *call, int count, MPI_Request requests[], const continuation::attachment &what,
+           MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 // The end of attach_one() when MPI refused to push the operation.
 int attach_refused(MPI_Request *request, int *flag) noexcept;
 // The ends of attach_polled() where more is to do than to note the operation, and where that is complete.

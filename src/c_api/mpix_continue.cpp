@@ -15,7 +15,8 @@ continuation::attachment paper(MPIX_Continue_cb_function *cb, void *cb_data, con
 // The same arguments in the same registers: MPIX_Continue() jumps here and saves nothing.
 __attribute__((noinline)) int continue_otherwise(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
                                                  void *cb_data, MPI_Status *status, MPI_Request cont_req) {
-    return c_api::attach(1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status, cont_req, flag);
+    return c_api::attach("MPIX_Continue", 1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status,
+                         cont_req, flag);
 }
 
 __attribute__((noinline)) int continue_polled(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
@@ -31,7 +32,7 @@ __attribute__((noinline)) int continue_polled(MPI_Request *op_request, int *flag
 extern "C" {
 
 int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
-    return c_api::create(0, -1, info, cont_req);
+    return c_api::create("MPIX_Continue_init", 0, -1, info, cont_req);
 }
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
@@ -46,7 +47,8 @@ int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function 
 
 int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    return c_api::attach(count, op_requests, paper(cb, cb_data, __builtin_return_address(0)), statuses, cont_req, flag);
+    return c_api::attach("MPIX_Continueall", count, op_requests, paper(cb, cb_data, __builtin_return_address(0)),
+                         statuses, cont_req, flag);
 }
 
 } // extern "C"

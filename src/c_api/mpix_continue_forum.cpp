@@ -23,10 +23,11 @@ bool known(int flags) {
 inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                   MPI_Status *statuses, MPI_Request cont_req, const void *where) {
     if (!known(flags)) {
-        return c_api::fail(MPI_ERR_ARG);
+        return c_api::fail("MPIX_Continueall", c_api::reason::unknown_flags);
     }
     int flag = 0;
-    return c_api::attach(count, requests, forum(cb, cb_data, flags, where), statuses, cont_req, &flag);
+    return c_api::attach("MPIX_Continueall", count, requests, forum(cb, cb_data, flags, where), statuses, cont_req,
+                         &flag);
 }
 
 } // namespace
@@ -34,23 +35,27 @@ inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *
 extern "C" {
 
 int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req) {
-    if ((flags & ~MPIX_CONT_POLL_ONLY) != 0 || (max_poll < 0 && max_poll != MPI_UNDEFINED)) {
-        return c_api::fail(MPI_ERR_ARG);
+    constexpr const char *call = "MPIX_Continue_init";
+    if ((flags & ~MPIX_CONT_POLL_ONLY) != 0) {
+        return c_api::fail(call, c_api::reason::unknown_cr_flags);
+    }
+    if (max_poll < 0 && max_poll != MPI_UNDEFINED) {
+        return c_api::fail(call, c_api::reason::forum_max_poll_negative);
     }
     // Complete at once is never reported through a flag here: ENQUEUE_COMPLETE is what DEFER_COMPLETE then means.
     constexpr unsigned fixed = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE;
     const unsigned asked = (flags & MPIX_CONT_POLL_ONLY) != 0 ? THENCE_CR_POLL_ONLY : 0U;
-    return c_api::create(asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);
+    return c_api::create(call, asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);
 }
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
     if (!known(flags)) {
-        return c_api::fail(MPI_ERR_ARG);
+        return c_api::fail("MPIX_Continue", c_api::reason::unknown_flags);
     }
     const continuation::attachment what = forum(cb, cb_data, flags, __builtin_return_address(0));
     int flag = 0;
-    const auto otherwise = [&] { return c_api::attach(1, request, what, status, cont_req, &flag); };
+    const auto otherwise = [&] { return c_api::attach("MPIX_Continue", 1, request, what, status, cont_req, &flag); };
     return c_api::attach_one(
         request, what, status, cont_req, &flag,
         [&](continuation::continuation_request &object) {

@@ -19,45 +19,53 @@
 #include <atomic>
 #include <climits>
 #include <cstdio>
+#include <optional>
 
 using namespace thence;
 using c_api::fail;
+using c_api::reason;
 using continuation::continuation_request;
 
 namespace thence::c_api {
 
 // A program that asks for the helper may never call MPI again while it waits, and without one would wait for ever.
-static int refuse_any_thread() noexcept {
-    std::fprintf(stderr, "thence: thence_cr_create: THENCE_CR_ANY_THREAD needs the helper thread, which is %s\n",
+static int refuse_any_thread(const char *call) noexcept {
+    std::fprintf(stderr, "thence: %s: THENCE_CR_ANY_THREAD needs the helper thread, which is %s\n", call,
                  progress::helper_state());
-    return fail(MPI_ERR_UNSUPPORTED_OPERATION);
+    return fail(call, reason::no_helper);
 }
 
-int create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
+int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
                                THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED |
                                THENCE_CR_IN_COMPLETION;
-    if (cr == nullptr || (flags & ~known) != 0 || max_poll < -1) {
-        return fail(MPI_ERR_ARG);
+    if (cr == nullptr) {
+        return fail(call, reason::null_cr);
     }
-    if (const int code = continuation::set_up(); code != MPI_SUCCESS) {
-        return fail(code);
+    if ((flags & ~known) != 0) {
+        return fail(call, reason::unknown_cr_flags);
+    }
+    if (max_poll < -1) {
+        return fail(call, reason::max_poll_too_small);
+    }
+    if (continuation::set_up() != MPI_SUCCESS) {
+        return fail(call, reason::mpi_inactive);
     }
     continuation::cr_options options{flags, max_poll};
-    if (const int code = continuation::read_info(info, options); code != MPI_SUCCESS) {
-        return fail(code);
+    if (continuation::read_info(info, options) != MPI_SUCCESS) {
+        return fail(call, reason::bad_info);
     }
     options.flags |= fixed;
     if ((options.flags & THENCE_CR_ANY_THREAD) != 0 && !progress::require_helper()) {
         if ((flags & THENCE_CR_ANY_THREAD) != 0) {
-            return refuse_any_thread();
+            return refuse_any_thread(call);
         }
         options.flags &=
             ~THENCE_CR_ANY_THREAD; // the info key and THENCE_PROGRESS are hints: application threads run them
     }
     continuation_request *created = continuation_request::create(options);
     if (created == nullptr) {
-        return fail(MPI_ERR_NO_MEM);
+        return fail(call, reason::too_many_crs);
     }
     *cr = created->handle();
     return MPI_SUCCESS;
@@ -74,7 +82,7 @@ int attach_refused(MPI_Request *request, int *flag) noexcept {
         return MPI_SUCCESS;
     }
     const continuation::withdrawn back = continuation::withdraw(*request);
-    return attach(1, request, back.what, back.status, back.cr, flag);
+    return attach("thence_attach", 1, request, back.what, back.status, back.cr, flag);
 }
 
 int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept {
@@ -90,29 +98,48 @@ int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noe
     return result.error;
 }
 
-int attach(int count, MPI_Request requests[], const continuation::attachment &what, MPI_Status statuses[],
-           MPI_Request cr, int *flag) noexcept {
+static std::optional<reason> wrong(int count, const MPI_Request requests[], const continuation::attachment &what,
+                                   const continuation_request &cr, const int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
-    continuation_request *object = continuation_request::from(cr);
-    if (object == nullptr) [[unlikely]] {
-        return fail(MPI_ERR_REQUEST);
+    const bool never_at_once = (what.flags & THENCE_MAY_RUN) != 0 || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    if (count < 0) {
+        return reason::negative_count;
     }
-    const bool never_at_once = (what.flags & THENCE_MAY_RUN) != 0 || object->has(THENCE_CR_ENQUEUE_COMPLETE);
-    if (count < 0 || what.callback == nullptr || (requests == nullptr && count > 0) ||
-        (flag == nullptr && !never_at_once) || (what.flags & ~known) != 0) [[unlikely]] {
-        return fail(MPI_ERR_ARG);
+    if (what.callback == nullptr) {
+        return reason::null_callback;
+    }
+    if (requests == nullptr && count > 0) {
+        return reason::null_requests;
+    }
+    if (flag == nullptr && !never_at_once) {
+        return reason::null_flag_of_attach;
+    }
+    if ((what.flags & ~known) != 0) {
+        return reason::unknown_flags;
     }
     for (int i = 0; i < count; ++i) {
         if (continuation::is_cr_handle(requests[i])) [[unlikely]] {
-            continuation_request *operation = continuation_request::from(requests[i]);
-            if (operation == nullptr || operation == object) {
-                return fail(MPI_ERR_REQUEST);
+            const continuation_request *operation = continuation_request::from(requests[i]);
+            if (operation == nullptr || operation == &cr) {
+                return operation == nullptr ? reason::freed_cr_among_requests : reason::cr_among_requests;
             }
         }
     }
+    return std::nullopt;
+}
+
+int attach(const char *call, int count, MPI_Request requests[], const continuation::attachment &what,
+           MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
+    continuation_request *object = continuation_request::from(cr);
+    if (object == nullptr) [[unlikely]] {
+        return fail(call, reason::no_live_cr);
+    }
+    if (const std::optional<reason> why = wrong(count, requests, what, *object, flag)) [[unlikely]] {
+        return fail(call, *why);
+    }
     const continuation::attach_result result = continuation::attach(count, requests, what, statuses, *object);
     if (result.error == MPI_ERR_NO_MEM && result.flag == 0) [[unlikely]] {
-        return fail(MPI_ERR_NO_MEM);
+        return fail(call, reason::no_memory);
     }
     if (flag != nullptr) {
         *flag = result.flag;
@@ -132,7 +159,8 @@ continuation::attachment own(thence_callback *callback, void *data, unsigned fla
 // These two have the arguments of thence_attach() where that has them: it jumps here and saves nothing.
 __attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[], thence_callback *callback, void *data,
                                                unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach(count, requests, own(callback, data, flags, __builtin_return_address(0)), statuses, cr, flag);
+    return c_api::attach("thence_attach", count, requests, own(callback, data, flags, __builtin_return_address(0)),
+                         statuses, cr, flag);
 }
 
 __attribute__((noinline)) int attach_polled(int count, MPI_Request requests[], thence_callback *callback, void *data,
@@ -143,18 +171,21 @@ __attribute__((noinline)) int attach_polled(int count, MPI_Request requests[], t
 }
 
 // The CR behind a handle, or null with the error reported in `code`.
-continuation_request *checked(const MPI_Request *cr, int &code) {
+continuation_request *checked(const char *call, const MPI_Request *cr, int &code) {
     continuation_request *object = nullptr;
     code = MPI_SUCCESS;
     if (cr == nullptr) {
-        code = fail(MPI_ERR_ARG);
+        code = fail(call, reason::null_cr);
     } else if ((object = continuation_request::from(*cr)) == nullptr) {
-        code = fail(MPI_ERR_REQUEST);
+        code = fail(call, reason::no_live_cr);
     }
     return object;
 }
 
-int finish_test(const continuation::test_result &result, MPI_Status *status) {
+int finish_test(const char *call, const continuation::test_result &result, MPI_Status *status) {
+    if (!result.complete && result.error == MPI_ERR_PENDING) [[unlikely]] {
+        return fail(call, reason::waits_for_itself);
+    }
     if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
         *status = mpi::empty_status();
     }
@@ -163,8 +194,8 @@ int finish_test(const continuation::test_result &result, MPI_Status *status) {
 
 int wait_long(MPI_Request *cr, MPI_Status *status) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
-    return object == nullptr ? code : finish_test(continuation::wait(*object), status);
+    continuation_request *object = checked("thence_wait", cr, code);
+    return object == nullptr ? code : finish_test("thence_wait", continuation::wait(*object), status);
 }
 
 } // namespace
@@ -172,7 +203,7 @@ int wait_long(MPI_Request *cr, MPI_Status *status) {
 extern "C" {
 
 int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr) {
-    return c_api::create(flags, max_poll, info, cr);
+    return c_api::create("thence_cr_create", flags, max_poll, info, cr);
 }
 
 int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
@@ -190,25 +221,25 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
+    continuation_request *object = checked("thence_test", cr, code);
     if (object == nullptr || flag == nullptr) {
-        return object == nullptr ? code : fail(MPI_ERR_ARG);
+        return object == nullptr ? code : fail("thence_test", reason::null_flag);
     }
     const continuation::test_result result = continuation::test(*object);
     *flag = result.complete ? 1 : 0;
-    return finish_test(result, status);
+    return finish_test("thence_test", result, status);
 }
 
 int thence_wait(MPI_Request *cr, MPI_Status *status) {
     if (cr == nullptr) [[unlikely]] {
-        return fail(MPI_ERR_ARG);
+        return fail("thence_wait", reason::null_cr);
     }
     return continuation::finish_wait(cr, status, &wait_long);
 }
 
 int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || flag == nullptr) {
-        return fail(MPI_ERR_ARG);
+        return fail("thence_take_complete", request == nullptr ? reason::null_request : reason::null_flag);
     }
     *flag = 0;
     if (continuation::is_cr_handle(*request)) {
@@ -232,16 +263,16 @@ int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
 
 int thence_start(MPI_Request *cr) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
+    continuation_request *object = checked("thence_start", cr, code);
     if (object == nullptr) {
         return code;
     }
-    return object->start() ? MPI_SUCCESS : fail(MPI_ERR_REQUEST);
+    return object->start() ? MPI_SUCCESS : fail("thence_start", reason::started_already);
 }
 
 int thence_free(MPI_Request *cr) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
+    continuation_request *object = checked("thence_free", cr, code);
     if (object == nullptr) {
         return code;
     }
@@ -252,7 +283,7 @@ int thence_free(MPI_Request *cr) {
 
 int thence_cancel(MPI_Request *cr) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(cr, code);
+    continuation_request *object = checked("thence_cancel", cr, code);
     if (object == nullptr) {
         return code;
     }
@@ -262,24 +293,26 @@ int thence_cancel(MPI_Request *cr) {
 
 int thence_get_failed(MPI_Request cr, int *count, void **data) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(&cr, code);
+    continuation_request *object = checked("thence_get_failed", &cr, code);
     if (object == nullptr) {
         return code;
     }
     if (count == nullptr || *count < 0 || (data == nullptr && *count > 0)) {
-        return fail(MPI_ERR_ARG);
+        return fail("thence_get_failed", count == nullptr ? reason::null_count
+                                         : *count < 0     ? reason::negative_capacity
+                                                          : reason::null_data);
     }
     *count = object->take_failed(*count, data);
     return MPI_SUCCESS;
 }
 
-static inline int make_progress(long &count) {
+static inline int make_progress(const char *call, long &count) {
     if (const long ran = continuation::run_ready(LONG_MAX); ran != 0) {
         count = ran; // as in a test, MPI need not be asked; and the library is set up
         return MPI_SUCCESS;
     }
-    if (const int code = continuation::set_up(); code != MPI_SUCCESS) {
-        return fail(code);
+    if (continuation::set_up() != MPI_SUCCESS) {
+        return fail(call, reason::mpi_inactive);
     }
     count = continuation::progress();
     return MPI_SUCCESS;
@@ -287,18 +320,19 @@ static inline int make_progress(long &count) {
 
 int thence_progress(void) {
     long count = 0;
-    return make_progress(count);
+    return make_progress("thence_progress", count);
 }
 
 int thence_progress_some(long *count) {
-    return count == nullptr ? fail(MPI_ERR_ARG) : make_progress(*count);
+    constexpr const char *call = "thence_progress_some";
+    return count == nullptr ? fail(call, reason::null_count) : make_progress(call, *count);
 }
 
 int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     int code = MPI_SUCCESS;
-    continuation_request *object = checked(&cr, code);
+    continuation_request *object = checked("thence_cr_query", &cr, code);
     if (object == nullptr || info == nullptr) {
-        return object == nullptr ? code : fail(MPI_ERR_ARG);
+        return object == nullptr ? code : fail("thence_cr_query", reason::null_info);
     }
     info->flags = object->flags();
     info->max_poll = object->max_poll();
@@ -321,7 +355,7 @@ MPI_Errhandler thence_errors_return(void) {
 
 int thence_stats(thence_stats_t *stats) {
     if (stats == nullptr) {
-        return fail(MPI_ERR_ARG);
+        return fail("thence_stats", reason::null_stats);
     }
     using continuation::counters;
     // A continuation counts as outstanding until its callback has returned, then as completed: in this order none is

@@ -8,12 +8,14 @@
 #include "continuation/wait.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/error_code.hpp"
 #include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <exception>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -218,7 +220,7 @@ int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
     continuation_request *cr = continuation_request::from(request);
     set_empty(status);
     if (cr == nullptr) {
-        return mpi::report(MPI_ERR_REQUEST);
+        return refuse(MPI_ERR_REQUEST, "MPI_Testall: a continuation request was freed meanwhile");
     }
     return report(cr->active() ? report_complete(*cr) : test_result{});
 }
@@ -366,8 +368,12 @@ void set_empty(MPI_Status *status) noexcept {
     }
 }
 
-int refuse(int error) noexcept {
-    return mpi::report(error);
+int refuse(int error_class, const char *text) noexcept {
+    try {
+        return mpi::report(error_class, text);
+    } catch (const std::exception &) { // no memory
+        return mpi::report(error_class);
+    }
 }
 
 void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {

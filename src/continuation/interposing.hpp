@@ -111,8 +111,8 @@ private:
 
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 
-// Reports an error of this class through the error handler, and returns it.
-THENCE_INTERNAL int refuse(int error) noexcept;
+// Reports an error of this class through the error handler. Returns its code, which has the text.
+THENCE_INTERNAL int refuse(int error_class, const char *text) noexcept;
 
 // Persistent requests. `created` and `started` keep the register of those that MPI cannot name; `free_request` and
 // `cancel_request` see to continuations on them. All return an MPI error code.

@@ -9,6 +9,7 @@
 #include "engine/engine.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/error_code.hpp"
 #include "progress/progress.hpp"
 
 #include <climits>
@@ -149,6 +150,7 @@ void tear_down() noexcept {
         observer_tear_down();
     }
     engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
+    mpi::forget_error_codes();
     is_set_up = false;
 }
 

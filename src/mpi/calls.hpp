@@ -18,7 +18,8 @@ namespace thence::mpi {
     X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init)     \
     X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler)             \
     X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval)       \
-    X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)
+    X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)          \
+    X(Add_error_code) X(Add_error_string)
 // clang-format on
 
 struct calls {

@@ -24,6 +24,11 @@ inline bool refused_status(const MPI_Status *status) {
     return status == nullptr && MPI_STATUS_IGNORE != nullptr;
 }
 
+// The end of a call with a null pointer where continuation requests are among the requests.
+#define THENCE_REFUSE_NULL(call, what)                                                                                 \
+    thence::continuation::refuse(MPI_ERR_ARG, #call ": " what " is null, and the requests have a continuation "        \
+                                                              "request")
+
 // True where MPI's own call is all there is to do: no entry is special, or a pointer is `refused` and MPI sees no
 // continuation request.
 inline bool mpi_does(int count, const MPI_Request requests[], bool refused) {

@@ -6,8 +6,6 @@
 
 #include <thence/thence.h>
 
-#include <cstdio>
-
 namespace {
 
 [[maybe_unused]] const bool said = thence::continuation::is_interposed = true;
@@ -18,10 +16,9 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Finalize(void) {
     if (thence::continuation::in_callback()) { // which still needs the library, and MPI below it
-        std::fputs("thence: MPI_Finalize was called inside a callback. It is refused and has changed nothing: call it"
-                   " after the callback has returned\n",
-                   stderr);
-        return thence::continuation::refuse(MPI_ERR_OTHER);
+        return thence::continuation::refuse(MPI_ERR_OTHER,
+                                            "MPI_Finalize was called inside a callback. It is refused and has changed "
+                                            "nothing: call it after the callback has returned");
     }
     thence::continuation::finalizing();
     return PMPI_Finalize();

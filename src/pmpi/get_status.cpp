@@ -51,7 +51,8 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
                                                          : get_status(request, flag, status);
     }
     if (thence_is_cr(request) == 0 || flag == nullptr) {
-        return refuse(flag == nullptr ? MPI_ERR_ARG : MPI_ERR_REQUEST);
+        return flag == nullptr ? refuse(MPI_ERR_ARG, "MPI_Request_get_status: flag is null")
+                               : refuse(MPI_ERR_REQUEST, "MPI_Request_get_status: the continuation request was freed");
     }
     *flag = cr_is_ready(request) ? 1 : 0;
     if (*flag != 0 && status != nullptr) {
@@ -72,7 +73,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
     }
     if (refused) {
-        return refuse(MPI_ERR_ARG);
+        return THENCE_REFUSE_NULL(MPI_Request_get_status_any, "index, flag or status");
     }
     bool live = false;
     for (int i = 0; i < count; ++i) {
@@ -103,7 +104,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return refuse(MPI_ERR_ARG);
+        return THENCE_REFUSE_NULL(MPI_Request_get_status_some, "outcount, indices or statuses");
     }
     bool live = false;
     *found = 0;
@@ -131,7 +132,7 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
     if (refused) {
-        return refuse(MPI_ERR_ARG);
+        return THENCE_REFUSE_NULL(MPI_Request_get_status_all, "flag or statuses");
     }
     *flag = 1;
     for (int i = 0; i < count && *flag != 0; ++i) {

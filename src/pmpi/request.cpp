@@ -36,7 +36,8 @@ int start_mixed(int count, MPI_Request requests[]) {
     }
     std::sort(crs.begin(), crs.end(), std::less<>{});
     if (!std::all_of(crs.begin(), crs.end(), may_start) || std::adjacent_find(crs.begin(), crs.end()) != crs.end()) {
-        return refuse(MPI_ERR_REQUEST);
+        return refuse(MPI_ERR_REQUEST,
+                      "MPI_Startall: a continuation request was freed, is started already, or is there twice");
     }
     if (!own.empty()) {
         if (const int code = start_own(static_cast<int>(own.size()), own.data()); code != MPI_SUCCESS) {

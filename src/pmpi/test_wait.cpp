@@ -146,7 +146,7 @@ int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Statu
         return PMPI_Testany(count, requests, index, flag, status);
     }
     if (refused) {
-        return refuse(MPI_ERR_ARG);
+        return THENCE_REFUSE_NULL(MPI_Testany, "index, flag or status");
     }
     const any_result result = find_any(count, requests, status);
     *index = result.index;
@@ -163,7 +163,7 @@ int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return refuse(MPI_ERR_ARG);
+        return THENCE_REFUSE_NULL(MPI_Testsome, "outcount, indices or statuses");
     }
     const some_result result = find_some(count, requests, indices, statuses);
     *found = result.live ? result.found : MPI_UNDEFINED;
@@ -293,7 +293,8 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
         return PMPI_Waitany(count, requests, index, status);
     }
     if (index == nullptr || refused_status(status)) {
-        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitany(count, requests, index, status);
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitany, "index or status")
+                                       : PMPI_Waitany(count, requests, index, status);
     }
     turn next;
     for (;;) {
@@ -323,7 +324,8 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
-        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitsome(count, requests, found, indices, statuses);
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitsome, "outcount, indices or statuses")
+                                       : PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     turn next;
     for (;;) {
@@ -345,7 +347,8 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
         return PMPI_Testall(count, requests, flag, statuses);
     }
     if (flag == nullptr || refused_status(statuses)) {
-        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Testall(count, requests, flag, statuses);
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Testall, "flag or statuses")
+                                       : PMPI_Testall(count, requests, flag, statuses);
     }
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses);
@@ -385,7 +388,8 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return PMPI_Waitall(count, requests, statuses);
     }
     if (refused_status(statuses)) {
-        return any_cr(count, requests) ? refuse(MPI_ERR_ARG) : PMPI_Waitall(count, requests, statuses);
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitall, "statuses")
+                                       : PMPI_Waitall(count, requests, statuses);
     }
     turn next;
     return wait_for_all(next, count, requests, statuses);

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The errors of the C API: what can be wrong with a call, and the class and text of each. What a call returns is an MPI
+// error code of the class that thence.h promises, and its text names the call and the reason.
+#pragma once
+
+namespace thence::c_api {
+
+enum class reason {
+    null_cr,
+    no_live_cr,
+    started_already,
+    unknown_cr_flags,
+    max_poll_too_small,
+    forum_max_poll_negative,
+    bad_info,
+    too_many_crs,
+    no_helper,
+    mpi_inactive,
+    negative_count,
+    null_requests,
+    null_callback,
+    null_flag_of_attach,
+    unknown_flags,
+    cr_among_requests,
+    freed_cr_among_requests,
+    no_memory,
+    null_flag,
+    null_request,
+    waits_for_itself,
+    null_count,
+    negative_capacity,
+    null_data,
+    null_info,
+    null_stats,
+    count_, // how many there are
+};
+
+struct error_row {
+    reason why;
+    int error_class;
+    const char *text;
+};
+const error_row &row(reason why) noexcept;
+
+// Reports it through the error handler of MPI_COMM_WORLD, and returns its code. `call`: the public function.
+int fail(const char *call, reason why) noexcept;
+
+} // namespace thence::c_api

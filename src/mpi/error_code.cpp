@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpi/error_code.hpp"
+
+#include "mpi/calls.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <string_view>
+
+namespace thence::mpi {
+
+namespace {
+
+std::mutex mutex;
+std::map<std::string, int, std::less<>> &codes() {
+    static auto *const all = new std::map<std::string, int, std::less<>>; // threads may fail while the process ends
+    return *all;
+}
+
+// Whether MPI gives back the text of a code. MPICH 4.0 gives another one for codes of a predefined class.
+bool has_text(int code, std::string_view text) noexcept {
+    char found[MPI_MAX_ERROR_STRING + 1];
+    int length = 0;
+    return table.Error_string(code, found, &length) == MPI_SUCCESS &&
+           std::string_view(found, static_cast<std::size_t>(length)) == text;
+}
+
+int make(int error_class, const std::string &text) noexcept {
+    int code = error_class;
+    if (table.Add_error_code(error_class, &code) != MPI_SUCCESS ||
+        table.Add_error_string(code, text.c_str()) != MPI_SUCCESS || !has_text(code, text)) {
+        return error_class;
+    }
+    return code;
+}
+
+bool errors_are_fatal() noexcept {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    table.Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
+    if (handler != MPI_ERRHANDLER_NULL) {
+        table.Errhandler_free(&handler);
+    }
+    return fatal;
+}
+
+int code_of(int error_class, const std::string &text) noexcept {
+    const std::scoped_lock guard(mutex);
+    try {
+        const auto [at, added] = codes().try_emplace(text.substr(0, MPI_MAX_ERROR_STRING - 1), error_class);
+        if (added) {
+            at->second = make(error_class, at->first);
+        }
+        return at->second;
+    } catch (const std::exception &) { // no memory
+        return error_class;
+    }
+}
+
+} // namespace
+
+int report(int error_class, const std::string &text) noexcept {
+    if (!usable()) {
+        return error_class;
+    }
+    const int code = code_of(error_class, text);
+    if (code == error_class && errors_are_fatal()) {
+        std::fprintf(stderr, "thence: %s\n", text.c_str()); // MPI's message will not say it
+    }
+    return report(code);
+}
+
+void forget_error_codes() noexcept {
+    const std::scoped_lock guard(mutex);
+    codes().clear();
+}
+
+} // namespace thence::mpi
