@@ -30,9 +30,9 @@ struct world {
 #endif
     MPI_Request persistent[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // a receive and a send, not started
     MPI_Request pending = MPI_REQUEST_NULL;                           // a receive
-    MPI_Request complete[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};   // a receive and a send
-    MPI_Request sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};      // of the messages that lie there
-    MPI_Message message = MPI_MESSAGE_NULL;                           // a message that a probe has matched
+    MPI_Request complete[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};   // receives: the status of a send is undefined
+    MPI_Request sends[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // to itself
+    MPI_Message message = MPI_MESSAGE_NULL; // a message that a probe has matched
 
     // Outputs, and inputs of one call that are set before it.
     MPI_Request requests[some];
@@ -41,7 +41,7 @@ struct world {
     int index = 0;
     int number = 0;
     int indices[some];
-    int sent[4] = {}; // a buffer for each message that is under way, and for each request
+    int sent[5] = {}; // a buffer for each message that is under way, and for each request
     int in[16] = {};
     int out[16] = {};
     int received[4] = {};
