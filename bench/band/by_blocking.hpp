@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The sweeps with blocking receives. A rank processes the pairs (sweep, station) in the order of 2 * sweep + station.
 // Everything that a pair needs comes earlier in this order, on this or another rank, so no rank waits for ever.
-// Messages are sent with MPI_Isend, since MPI_Send might wait for a receive that the other rank posts only after one
-// from this rank. The send is waited for before its buffer is used again.
+// Messages are sent with MPI_Isend from buffers of their own, since the receive may be of a later pair: the next message
+// of the station is the first thing that waits for it, and the pair with that receive comes earlier.
 #pragma once
 
 #include "ranks.hpp"
@@ -33,6 +33,7 @@ public:
 private:
     struct pending_sends {
         MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // of the column, of the reflector
+        std::vector<double> column;
         std::vector<double> reflector;
     };
 
@@ -47,17 +48,16 @@ private:
                      ranks::reflector_tag(number), ranks_.comm(), MPI_STATUS_IGNORE);
         const int steps = at.steps(sweep);
         for (int t = 0; t < steps; ++t) {
-            if (t == steps - 1 && problem_.takes(sweep, number)) {
-                MPI_Wait(&sends.requests[0], MPI_STATUS_IGNORE);
+            if (t == steps - 1 && problem_.takes(sweep, number))
                 MPI_Recv(at.incoming(sweep), column, MPI_DOUBLE, ranks_.owner(number + 1), ranks::column_tag(number),
                          ranks_.comm(), MPI_STATUS_IGNORE);
-            }
             at.step(sweep, t);
             if (t == 0 && number == 0) {
                 at.keep_outgoing(sweep);
             } else if (t == 0) {
                 MPI_Wait(&sends.requests[0], MPI_STATUS_IGNORE);
-                MPI_Isend(at.outgoing(sweep), column, MPI_DOUBLE, ranks_.owner(number - 1),
+                sends.column.assign(at.outgoing(sweep), at.outgoing(sweep) + column);
+                MPI_Isend(sends.column.data(), column, MPI_DOUBLE, ranks_.owner(number - 1),
                           ranks::column_tag(number - 1), ranks_.comm(), &sends.requests[0]);
             }
         }

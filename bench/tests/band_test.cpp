@@ -83,9 +83,11 @@ TEST_P(Band, senders_compute_what_one_station_computes) {
     }
 }
 
-// Columns of 2 x 280 doubles exceed the eager limit, so sends wait for their receives.
-TEST(BandBeyondTheEagerLimit, computes_the_same) {
-    const problem large{700, 280, 1};
+// Columns of 2 x 260 doubles exceed the eager limit, so sends wait for their receives.
+class BandBeyondTheEagerLimit : public testing::TestWithParam<problem> {};
+
+TEST_P(BandBeyondTheEagerLimit, computes_the_same) {
+    const problem large = GetParam();
     const band::ranks over(large);
     thence::pools pools({.workers = 0});
     const tridiagonal blocking = band::by_blocking(over).run();
@@ -97,11 +99,15 @@ TEST(BandBeyondTheEagerLimit, computes_the_same) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Band, testing::ValuesIn(problems), [](const testing::TestParamInfo<problem> &each) {
+std::string name_of(const testing::TestParamInfo<problem> &each) {
     const problem &of = each.param;
     std::string name = "order_";
     name.append(std::to_string(of.order)).append("_width_").append(std::to_string(of.width));
     return name.append("_steps_").append(std::to_string(of.steps));
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Band, testing::ValuesIn(problems), name_of);
+INSTANTIATE_TEST_SUITE_P(Of, BandBeyondTheEagerLimit, testing::Values(problem{700, 280, 1}, problem{1100, 260, 2}),
+                         name_of);
 
 } // namespace
