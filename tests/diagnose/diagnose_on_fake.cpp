@@ -183,7 +183,7 @@ TEST_P(observed, every_continuation_runs_once_and_has_one_span) {
             worker.join();
         }
         EXPECT_TRUE(eventually([&] { return shared.test(); }));
-        std::this_thread::sleep_for(std::chrono::milliseconds(60)); // time for the stall detector to report
+        EXPECT_TRUE(eventually([] { return has(content("/proc/self/fd/2"), "  1 continuation for "); }));
         world.complete(last);
         EXPECT_TRUE(eventually([&] { return waits.test(); }));
         EXPECT_EQ(late.runs, 1);

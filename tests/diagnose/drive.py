@@ -83,18 +83,23 @@ def expect(text, pattern, times=None):
     return found
 
 
+def stalled(output):
+    """How long the program `late` let its continuations wait."""
+    return float(expect(output, r"stalled for ([\d.]+) s", times=1)[0])
+
+
 def attached(output):
     return sum(int(n) for n in re.findall(r"attached (\d+)", output))
 
 
 def stall_report_has_call_sites_counts_and_age():
-    _, text = run(["late"], settings={"THENCE_STALL": "300ms"})
+    output, text = run(["late"], settings={"THENCE_STALL": "300ms"})
     first = text.split("thence[0]: stall: ")[1]
-    expect(first, r"no continuation has completed for 0\.\d s, 6 outstanding")
+    expect(first, r"no continuation has completed for \d+\.\d s, 6 outstanding")
     expect(first, r"pid \d+ on \S+, engine \S+, hook \S+")
-    age = r"for (?:0\.\d s to )?(0\.\d) s, attached at "
+    age = r"for (?:\d+\.\d s to )?(\d+\.\d) s, attached at "
     ages = expect(first, rf"3 continuations {age}" + location("receive_from", "receive") + ", registered with CR 0\n")
-    assert 0.2 <= float(ages[0]) <= 0.9, ages
+    assert 0.2 <= float(ages[0]) <= stalled(output) + 0.1, ages
     expect(first, r"waiting for 3 of 3 operations: 3 (pushed by MPI|polled)\n")
     expect(first, rf"1 continuation {age}" + location("late", "pair"))
     expect(first, r"waiting for 1 of 2 operations: 1 (pushed by MPI|polled)\n")
@@ -105,10 +110,10 @@ def stall_report_has_call_sites_counts_and_age():
 
 
 def stall_reports_become_rarer_and_end():
-    _, text = run(["late"], settings={"THENCE_STALL": "300ms"})
+    output, text = run(["late"], settings={"THENCE_STALL": "300ms"})
     times = [float(t) for t in expect(text, r"stall: no continuation has completed for ([\d.]+) s")]
-    assert 1 <= len(times) <= 2 and times[0] >= 0.3, times  # at 0.3 s and 0.6 s; the stall ends before 1.2 s
-    assert len(times) == 1 or times[1] >= 0.6, times
+    assert all(at >= 0.3 * 2**i for i, at in enumerate(times)), times  # at 0.3 s, 0.6 s, 1.2 s, ...
+    assert times[-1] <= stalled(output) + 0.1, times
     expect(text, r"stall over: continuations complete again after [\d.]+ s", times=1)
     assert text.rindex("stall over") > text.rindex("attached at"), "a report after the stall"
     expect(text, "MPI_Finalize", times=0)
@@ -125,7 +130,7 @@ def stall_report_separates_complete_from_pending():
 def stall_report_names_the_callback_that_does_not_return():
     _, text = run(["slow_callback"], settings={"THENCE_STALL": "300ms"})
     callback = rf"sleeps_in_callback \(\S+:{line('callback') - 1}\)"
-    expect(text, rf"1 callback running for 0\.\d s on thread \d+ .*: {callback}, attached at "
+    expect(text, rf"1 callback running for \d+\.\d s on thread \d+ .*: {callback}, attached at "
            + location("slow_callback", "slow"))
 
 
@@ -166,7 +171,8 @@ LOST = r"waiting for 1 of 1 operation: 1 (pushed by MPI|polled)\n"
 
 def killed_peer_is_reported_by_the_other_rank():
     _, text = run(["killed"], ranks=2, settings={"THENCE_STALL": "1s"}, until=LOST, **outliving())
-    expect(text, r"thence\[0\]: stall: no continuation has completed for 1\.\d s, 1 outstanding")
+    times = expect(text, r"thence\[0\]: stall: no continuation has completed for (\d+\.\d) s, 1 outstanding")
+    assert float(times[0]) >= 1, times
     expect(text, r"thence\[0\]:   1 continuation for .*" + location("receive_from", "receive"))
 
 
@@ -181,15 +187,15 @@ def alive(pid):
 def ends_soon(words, ranks, settings=None):
     """Runs a job in which one rank kills itself; the launcher has its default options.
 
-    The job must fail within 20 s, and none of its processes may be left 5 s later.
+    The job must fail before run_all() kills it, and none of its processes may be left 20 s later.
     """
     started = time.monotonic()
     output, _, code = run_all(words, ranks=ranks, settings=settings)
     took = time.monotonic() - started
     assert code != 0, "exit code 0 although a rank was killed"
-    assert took < 20, f"ended after {took:.0f} s"
+    assert took < 35, f"ended after {took:.0f} s"
     pids = [int(pid) for pid in expect(output, r"process (\d+)\n", times=ranks)]
-    while any(alive(pid) for pid in pids) and time.monotonic() < started + took + 5:
+    while any(alive(pid) for pid in pids) and time.monotonic() < started + took + 20:
         time.sleep(0.05)
     left = [pid for pid in pids if alive(pid)]
     for pid in left:
@@ -322,7 +328,7 @@ def timeline_and_stall_report_together():
 
 CASES = {name: thing for name, thing in list(globals().items())
          if callable(thing) and getattr(thing, "__module__", "") == "__main__"
-         and name not in ("line", "location", "run", "run_all", "expect", "attached", "outliving", "alive",
+         and name not in ("line", "location", "run", "run_all", "expect", "stalled", "attached", "outliving", "alive",
                           "ends_soon")}
 
 

@@ -13,7 +13,7 @@ class continuation_requests : public on_fake {
 protected:
     // As thence_wait(), but gives up: what the last test returned, or -1.
     static int loop_on(MPI_Request *c) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         int code = MPI_SUCCESS;
         for (int flag = 0; code == MPI_SUCCESS && flag == 0;) {
             code = thence_test(c, &flag, MPI_STATUS_IGNORE);

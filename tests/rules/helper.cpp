@@ -5,7 +5,9 @@
 #include "continuation/request.hpp"
 #include "progress/progress.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <deque>
 #include <fstream>
 
@@ -26,6 +28,11 @@ protected:
             }
         }
         return true;
+    }
+    static std::chrono::nanoseconds processor_time() {
+        timespec used{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+        return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
     }
     ticket pending(note &n, MPI_Request c) {
         MPI_Request r = world.start();
@@ -255,12 +262,16 @@ TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_cr
     constexpr int many = 20000;
     constexpr int asked = 2000;
     using thence::continuation::continuation_request;
-    const auto cost = [&] {
-        const auto begin = std::chrono::steady_clock::now();
-        for (int i = 0; i < asked; ++i) {
-            EXPECT_TRUE(continuation_request::any_registered());
+    const auto cost = [&] { // of the processor, so that other processes do not count; the least of some tries
+        auto least = std::chrono::nanoseconds::max();
+        for (int tries = 0; tries < 5; ++tries) {
+            const auto begin = processor_time();
+            for (int i = 0; i < asked; ++i) {
+                EXPECT_TRUE(continuation_request::any_registered());
+            }
+            least = std::min(least, processor_time() - begin);
         }
-        return std::chrono::steady_clock::now() - begin;
+        return least;
     };
     note n;
     std::deque<cr> crs;
@@ -273,7 +284,7 @@ TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_cr
     const ticket last = pending(n, crs.back());
     world.complete(first);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
-    EXPECT_LT(cost(), 100 * one + 10ms) << "looking at each CR each time takes " << many << " times as long";
+    EXPECT_LT(cost(), 100 * one + 1ms) << "looking at each CR each time takes " << many << " times as long";
     world.complete(last);
     EXPECT_TRUE(eventually([&] { return n.runs == 2; }));
     EXPECT_FALSE(continuation_request::any_registered());
