@@ -60,8 +60,8 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
         if ((flags & THENCE_CR_ANY_THREAD) != 0) {
             return refuse_any_thread(call);
         }
-        options.flags &=
-            ~THENCE_CR_ANY_THREAD; // the info key and THENCE_PROGRESS are hints: application threads run them
+        // The info key and THENCE_PROGRESS are hints: application threads run the callbacks then.
+        options.flags &= ~THENCE_CR_ANY_THREAD;
     }
     continuation_request *created = continuation_request::create(options);
     if (created == nullptr) {
