@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A clock for patience: milliseconds, cheap, good to a few of them.
+// Coarse monotonic clock: milliseconds, precise to a few of them, no system call.
 #pragma once
 
 #include <cstdint>

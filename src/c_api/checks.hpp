@@ -2,97 +2,50 @@
 // What the library's own API and its facades share: checked entry points that report errors as MPI does.
 #pragma once
 
-#include "base/peek.hpp"
 #include "c_api/errors.hpp"
 #include "continuation/attach.hpp"
-#include "progress/progress.hpp"
+
+#include <thence/thence.h>
 
 namespace thence::c_api {
 
 // `call`: the public function, for errors. `fixed`: options that no info key changes.
 int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
-// Anything, with all checks.
-int attach(const char *call, int count, MPI_Request requests[], const continuation::attachment &what,
-           MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
-// The end of attach_one() when MPI refused to push the operation.
-int attach_refused(MPI_Request *request, int *flag) noexcept;
-// The ends of attach_polled() where more is to do than to note the operation, and where that is complete.
-int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept;
-int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noexcept;
-int wake_up() noexcept;
 
-[[gnu::always_inline]] inline int attached(int *flag) noexcept {
-    *flag = 0;
-    if (!base::peek(progress::ready)) [[unlikely]] { // after the read-modify-writes that registered
-        return wake_up();
-    }
-    return MPI_SUCCESS;
-}
+// As attach(), below, without the common cases.
+int attach_any(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
+               continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 
-// One operation, if the arguments are good and it is a common one: the ways for an engine that MPI pushes to and for
-// one that looks, inline in the functions that the user calls. Else these call `otherwise`, with all that is needed to
-// do the work from the start. It is the last thing that happens then, so nothing need be saved for it. Each argument
-// is checked by itself, in both: from || or a function for the three GCC makes sums of comparisons, two instructions
-// more.
-template <class Otherwise>
-[[gnu::always_inline]] inline int attach_polled(MPI_Request *request, const continuation::attachment &what,
-                                                MPI_Status *status, continuation::continuation_request &object,
-                                                int *flag, Otherwise otherwise) noexcept {
-    if (!object.polls()) [[unlikely]] {
-        return otherwise();
+// Checks the arguments of thence_attach(), then attaches. What the common cases need is inline in the functions that the
+// user calls: that saves about 80 instructions per continuation. One check is one `if`, since GCC 12 adds up comparisons
+// that are joined by &&.
+[[gnu::always_inline]] inline int attach(const char *call, int count, MPI_Request requests[],
+                                         continuation::user_callback callback, continuation::attach_options how,
+                                         MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
+    const auto any = [&] { return attach_any(call, count, requests, callback, how, statuses, cr, flag); };
+    if (!continuation::continuation_request::is_live(cr)) [[unlikely]] {
+        return any();
     }
-    if (request == nullptr) [[unlikely]] {
-        return otherwise();
+    continuation::continuation_request *object = continuation::object_of(cr);
+    if (count != 1 || requests == nullptr) [[unlikely]] {
+        return any();
     }
-    if (what.callback == nullptr) [[unlikely]] {
-        return otherwise();
+    if (callback.function == nullptr) [[unlikely]] {
+        return any();
     }
     if (flag == nullptr) [[unlikely]] {
-        return otherwise();
+        return any();
     }
-    continuation::continuation *begun = nullptr;
-    switch (continuation::attach_polled(*request, what, status, object, begun)) {
-    case continuation::single_result::attached:
-        return attached(flag);
-    case continuation::single_result::refused:
-        return finish_polled(*begun, flag, (what.flags & THENCE_MAY_RUN) != 0);
-    case continuation::single_result::complete:
-        return complete_at_once(*begun, flag, (what.flags & THENCE_MAY_RUN) != 0);
-    default:
-        return otherwise();
+    if (how.has(~static_cast<unsigned>(THENCE_MAY_RUN | THENCE_INVOKE_FAILED))) [[unlikely]] {
+        return any();
     }
-}
-
-// `polled`: calls the above.
-template <class Polled, class Otherwise>
-[[gnu::always_inline]] inline int attach_one(MPI_Request *request, const continuation::attachment &what,
-                                             MPI_Status *status, MPI_Request cr, int *flag, Polled polled,
-                                             Otherwise otherwise) noexcept {
-    using continuation::single_result;
-    if (!continuation::names_object(cr)) [[unlikely]] {
-        return otherwise();
+    if (continuation::is_cr_handle(*requests)) [[unlikely]] {
+        return any();
     }
-    continuation::continuation_request &object = *continuation::object_of(cr);
-    if (!object.pushes()) [[unlikely]] {
-        return polled(object);
+    if (continuation::can_attach_pushed(*requests, *object)) [[likely]] {
+        return continuation::attach_pushed(*requests, callback, how, statuses, *object, flag);
     }
-    if (request == nullptr) [[unlikely]] {
-        return otherwise();
-    }
-    if (what.callback == nullptr) [[unlikely]] {
-        return otherwise();
-    }
-    if (flag == nullptr) [[unlikely]] {
-        return otherwise();
-    }
-    const single_result result = continuation::attach_pushed(*request, what, status, object);
-    if (result == single_result::not_tried) [[unlikely]] {
-        return otherwise();
-    }
-    if (result == single_result::refused) [[unlikely]] {
-        return attach_refused(request, flag);
-    }
-    return attached(flag);
+    return continuation::attach_one(*requests, callback, how, statuses, *object, flag);
 }
 
 } // namespace thence::c_api

@@ -38,7 +38,6 @@ constexpr std::array<error_row, count> rows = {{
     {reason::unknown_flags, MPI_ERR_ARG, "flags has bits that are no option of a continuation"},
     {reason::cr_among_requests, MPI_ERR_REQUEST, "the continuation request is itself among the requests"},
     {reason::freed_cr_among_requests, MPI_ERR_REQUEST, "a continuation request among the requests was freed"},
-    {reason::no_memory, MPI_ERR_NO_MEM, "no memory"},
     {reason::null_flag, MPI_ERR_ARG, "flag is null"},
     {reason::null_request, MPI_ERR_ARG, "request is null"},
     {reason::waits_for_itself, MPI_ERR_PENDING,

@@ -23,7 +23,6 @@ enum class reason {
     unknown_flags,
     cr_among_requests,
     freed_cr_among_requests,
-    no_memory,
     null_flag,
     null_request,
     waits_for_itself,

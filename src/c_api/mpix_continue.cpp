@@ -8,23 +8,8 @@ using namespace thence;
 
 namespace {
 
-continuation::attachment paper(MPIX_Continue_cb_function *cb, void *cb_data, const void *where) {
-    return {reinterpret_cast<continuation::any_function>(cb), cb_data, continuation::signature::paper, 0, where};
-}
-
-// The same arguments in the same registers: MPIX_Continue() jumps here and saves nothing.
-__attribute__((noinline)) int continue_otherwise(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
-                                                 void *cb_data, MPI_Status *status, MPI_Request cont_req) {
-    return c_api::attach("MPIX_Continue", 1, op_request, paper(cb, cb_data, __builtin_return_address(0)), status,
-                         cont_req, flag);
-}
-
-__attribute__((noinline)) int continue_polled(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
-                                              void *cb_data, MPI_Status *status,
-                                              continuation::continuation_request &cr) {
-    return c_api::attach_polled(op_request, paper(cb, cb_data, nullptr), status, cr, flag, [=, &cr] {
-        return continue_otherwise(op_request, flag, cb, cb_data, status, cr.handle());
-    });
+continuation::user_callback paper(MPIX_Continue_cb_function *cb, void *cb_data) {
+    return {reinterpret_cast<continuation::any_function>(cb), cb_data};
 }
 
 } // namespace
@@ -37,18 +22,14 @@ int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
                   MPI_Request cont_req) {
-    return c_api::attach_one(
-        op_request, paper(cb, cb_data, nullptr), status, cont_req, flag,
-        [=](continuation::continuation_request &cr) {
-            return continue_polled(op_request, flag, cb, cb_data, status, cr);
-        },
-        [=] { return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req); });
+    return c_api::attach("MPIX_Continue", 1, op_request, paper(cb, cb_data),
+                         {0, continuation::signature::paper, __builtin_return_address(0)}, status, cont_req, flag);
 }
 
 int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    return c_api::attach("MPIX_Continueall", count, op_requests, paper(cb, cb_data, __builtin_return_address(0)),
-                         statuses, cont_req, flag);
+    return c_api::attach("MPIX_Continueall", count, op_requests, paper(cb, cb_data),
+                         {0, continuation::signature::paper, __builtin_return_address(0)}, statuses, cont_req, flag);
 }
 
 } // extern "C"

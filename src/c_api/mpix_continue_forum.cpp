@@ -8,10 +8,9 @@ using namespace thence;
 
 namespace {
 
-continuation::attachment forum(MPIX_Continue_cb_function *cb, void *cb_data, int flags, const void *where) {
-    const unsigned own = ((flags & MPIX_CONT_DEFER_COMPLETE) == 0 ? THENCE_MAY_RUN : 0U) |
-                         ((flags & MPIX_CONT_INVOKE_FAILED) != 0 ? THENCE_INVOKE_FAILED : 0U);
-    return {reinterpret_cast<continuation::any_function>(cb), cb_data, continuation::signature::forum, own, where};
+unsigned own_flags(int flags) {
+    return ((flags & MPIX_CONT_DEFER_COMPLETE) == 0 ? THENCE_MAY_RUN : 0U) |
+           ((flags & MPIX_CONT_INVOKE_FAILED) != 0 ? THENCE_INVOKE_FAILED : 0U);
 }
 
 bool known(int flags) {
@@ -19,15 +18,15 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
-// `where`: who called, for reports.
-inline int attach(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
-                  MPI_Status *statuses, MPI_Request cont_req, const void *where) {
+// `call`: the public function. `where`: who called it, for reports.
+inline int attach(const char *call, int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data,
+                  int flags, MPI_Status *statuses, MPI_Request cont_req, const void *where) {
     if (!known(flags)) {
-        return c_api::fail("MPIX_Continueall", c_api::reason::unknown_flags);
+        return c_api::fail(call, c_api::reason::unknown_flags);
     }
     int flag = 0;
-    return c_api::attach("MPIX_Continueall", count, requests, forum(cb, cb_data, flags, where), statuses, cont_req,
-                         &flag);
+    return c_api::attach(call, count, requests, {reinterpret_cast<continuation::any_function>(cb), cb_data},
+                         {own_flags(flags), continuation::signature::forum, where}, statuses, cont_req, &flag);
 }
 
 } // namespace
@@ -50,23 +49,13 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
-    if (!known(flags)) {
-        return c_api::fail("MPIX_Continue", c_api::reason::unknown_flags);
-    }
-    const continuation::attachment what = forum(cb, cb_data, flags, __builtin_return_address(0));
-    int flag = 0;
-    const auto otherwise = [&] { return c_api::attach("MPIX_Continue", 1, request, what, status, cont_req, &flag); };
-    return c_api::attach_one(
-        request, what, status, cont_req, &flag,
-        [&](continuation::continuation_request &object) {
-            return c_api::attach_polled(request, what, status, object, &flag, otherwise);
-        },
-        otherwise);
+    return attach("MPIX_Continue", 1, request, cb, cb_data, flags, status, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    return attach(count, requests, cb, cb_data, flags, statuses, cont_req, __builtin_return_address(0));
+    return attach("MPIX_Continueall", count, requests, cb, cb_data, flags, statuses, cont_req,
+                  __builtin_return_address(0));
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {

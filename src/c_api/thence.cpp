@@ -4,6 +4,7 @@
 
 #include "c_api/checks.hpp"
 #include "continuation/attach.hpp"
+#include "continuation/cancel.hpp"
 #include "continuation/info.hpp"
 #include "continuation/library.hpp"
 #include "continuation/observe.hpp"
@@ -71,41 +72,15 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
     return MPI_SUCCESS;
 }
 
-int wake_up() noexcept {
-    progress::wake();
-    return MPI_SUCCESS;
-}
-
-int attach_refused(MPI_Request *request, int *flag) noexcept {
-    if (continuation::finish_refused()) [[likely]] {
-        *flag = 1;
-        return MPI_SUCCESS;
-    }
-    const continuation::withdrawn back = continuation::withdraw(*request);
-    return attach("thence_attach", 1, request, back.what, back.status, back.cr, flag);
-}
-
-int finish_polled(continuation::continuation &c, int *flag, bool may_run) noexcept {
-    return continuation::finish_polled(c, c.control().with(continuation::phase::attached))
-               ? attached(flag)
-               : complete_at_once(c, flag, may_run);
-}
-
-int complete_at_once(continuation::continuation &c, int *flag, bool may_run) noexcept {
-    const continuation::busy_scope attaching;
-    const continuation::attach_result result = continuation::complete_at_once(c, may_run);
-    *flag = result.flag;
-    return result.error;
-}
-
-static std::optional<reason> wrong(int count, const MPI_Request requests[], const continuation::attachment &what,
-                                   const continuation_request &cr, const int *flag) noexcept {
+static std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
+                                   continuation::attach_options how, const continuation_request &cr,
+                                   const int *flag) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
-    const bool never_at_once = (what.flags & THENCE_MAY_RUN) != 0 || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    const bool never_at_once = how.has(THENCE_MAY_RUN) || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
     if (count < 0) {
         return reason::negative_count;
     }
-    if (what.callback == nullptr) {
+    if (callback.function == nullptr) {
         return reason::null_callback;
     }
     if (requests == nullptr && count > 0) {
@@ -114,7 +89,7 @@ static std::optional<reason> wrong(int count, const MPI_Request requests[], cons
     if (flag == nullptr && !never_at_once) {
         return reason::null_flag_of_attach;
     }
-    if ((what.flags & ~known) != 0) {
+    if (how.has(~known)) {
         return reason::unknown_flags;
     }
     for (int i = 0; i < count; ++i) {
@@ -128,47 +103,22 @@ static std::optional<reason> wrong(int count, const MPI_Request requests[], cons
     return std::nullopt;
 }
 
-int attach(const char *call, int count, MPI_Request requests[], const continuation::attachment &what,
-           MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
+int attach_any(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
+               continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
         return fail(call, reason::no_live_cr);
     }
-    if (const std::optional<reason> why = wrong(count, requests, what, *object, flag)) [[unlikely]] {
+    if (const std::optional<reason> why = wrong(count, requests, callback, how, *object, flag)) [[unlikely]] {
         return fail(call, *why);
     }
-    const continuation::attach_result result = continuation::attach(count, requests, what, statuses, *object);
-    if (result.error == MPI_ERR_NO_MEM && result.flag == 0) [[unlikely]] {
-        return fail(call, reason::no_memory);
-    }
-    if (flag != nullptr) {
-        *flag = result.flag;
-    }
-    // A failed operation met its communicator's error handler already.
-    return result.error;
+    int unwanted = 0;
+    return continuation::attach(count, requests, callback, how, statuses, *object, flag != nullptr ? flag : &unwanted);
 }
 
 } // namespace thence::c_api
 
 namespace {
-
-continuation::attachment own(thence_callback *callback, void *data, unsigned flags, const void *where) {
-    return {reinterpret_cast<continuation::any_function>(callback), data, continuation::signature::own, flags, where};
-}
-
-// These two have the arguments of thence_attach() where that has them: it jumps here and saves nothing.
-__attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[], thence_callback *callback, void *data,
-                                               unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach("thence_attach", count, requests, own(callback, data, flags, __builtin_return_address(0)),
-                         statuses, cr, flag);
-}
-
-__attribute__((noinline)) int attach_polled(int count, MPI_Request requests[], thence_callback *callback, void *data,
-                                            unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach_polled(
-        requests, own(callback, data, flags, nullptr), statuses, *continuation::object_of(cr), flag,
-        [=] { return attach_otherwise(count, requests, callback, data, flags, statuses, cr, flag); });
-}
 
 // The CR behind a handle, or null with the error reported in `code`.
 continuation_request *checked(const char *call, const MPI_Request *cr, int &code) {
@@ -192,12 +142,6 @@ int finish_test(const char *call, const continuation::test_result &result, MPI_S
     return continuation::report(result);
 }
 
-int wait_long(MPI_Request *cr, MPI_Status *status) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_wait", cr, code);
-    return object == nullptr ? code : finish_test("thence_wait", continuation::wait(*object), status);
-}
-
 } // namespace
 
 extern "C" {
@@ -208,15 +152,9 @@ int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *c
 
 int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
                   MPI_Status statuses[], MPI_Request cr, int *flag) {
-    if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) [[unlikely]] {
-        return attach_otherwise(count, requests, callback, data, flags, statuses, cr, flag);
-    }
-    return c_api::attach_one(
-        requests, own(callback, data, flags, nullptr), statuses, cr, flag,
-        [=](continuation_request &) {
-            return attach_polled(count, requests, callback, data, flags, statuses, cr, flag);
-        },
-        [=] { return attach_otherwise(count, requests, callback, data, flags, statuses, cr, flag); });
+    return c_api::attach("thence_attach", count, requests,
+                         {reinterpret_cast<continuation::any_function>(callback), data},
+                         {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr, flag);
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
@@ -231,34 +169,25 @@ int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
 }
 
 int thence_wait(MPI_Request *cr, MPI_Status *status) {
-    if (cr == nullptr) [[unlikely]] {
-        return fail("thence_wait", reason::null_cr);
+    constexpr const char *call = "thence_wait";
+    if (cr != nullptr && continuation::run_last_of(*cr)) [[likely]] {
+        return finish_test(call, {true}, status);
     }
-    return continuation::finish_wait(cr, status, &wait_long);
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(call, cr, code);
+    return object == nullptr ? code : finish_test(call, continuation::wait(*object), status);
 }
 
 int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || flag == nullptr) {
         return fail("thence_take_complete", request == nullptr ? reason::null_request : reason::null_flag);
     }
-    *flag = 0;
     if (continuation::is_cr_handle(*request)) {
+        *flag = 0;
         return MPI_SUCCESS;
     }
-    if (engine::push_enabled) {
-        if (engine::try_finish_complete(*request, status)) [[likely]] {
-            *request = MPI_REQUEST_NULL;
-            *flag = 1;
-            return MPI_SUCCESS;
-        }
-        if (engine::is_pending_or_persistent(*request)) {
-            return MPI_SUCCESS;
-        }
-    } else if (mpi::table.request_is_complete != nullptr && *request != MPI_REQUEST_NULL &&
-               mpi::table.request_is_complete(*request) == 0) {
-        return MPI_SUCCESS;
-    }
-    return mpi::table.Test(request, flag, status);
+    return engine::current != nullptr ? engine::current->take_complete(*request, *flag, status)
+                                      : mpi::table.Test(request, flag, status);
 }
 
 int thence_start(MPI_Request *cr) {
@@ -314,7 +243,7 @@ static inline int make_progress(const char *call, long &count) {
     if (continuation::set_up() != MPI_SUCCESS) {
         return fail(call, reason::mpi_inactive);
     }
-    count = continuation::progress();
+    count = continuation::make_progress();
     return MPI_SUCCESS;
 }
 
@@ -336,8 +265,7 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
     }
     info->flags = object->flags();
     info->max_poll = object->max_poll();
-    const continuation::thread_state &here = continuation::this_thread;
-    info->registered = object->registered() - (here.current == object ? here.held() : 0);
+    info->registered = object->registered();
     info->active = object->active() && (object->has(THENCE_CR_NEEDS_START) || !object->idle()) ? 1 : 0;
     info->detects_persistent = engine::current->detects_persistent() ? 1 : 0;
     info->engine = engine::current->name();

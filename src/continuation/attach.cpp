@@ -1,109 +1,112 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Everything but the common case, which is in attach.hpp. One operation of MPI's becomes a `single`, all else a group.
 #include "continuation/attach.hpp"
 
-#include "continuation/interposing.hpp"
+#include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
-#include "continuation/run_one.hpp"
+#include "continuation/run_general.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/persistent.hpp"
+#include "progress/interposed.hpp"
 #include "progress/progress.hpp"
-
-#include <new>
 
 namespace thence::continuation {
 
-base::pool<continuation> continuations;
-base::pool<group> groups;
-
-bool group::reserve(int n) noexcept {
-    if (n > capacity) {
-        auto *more = new (std::nothrow) member[static_cast<std::size_t>(n)];
-        if (more == nullptr) {
-            return false;
-        }
-        delete[] members;
-        members = more;
-        capacity = n;
-    }
-    return true;
-}
-
 namespace {
 
-__attribute__((noinline)) void member_complete(continuation &c) noexcept {
-    if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-        return;
-    }
-    if (observing != nullptr) [[unlikely]] {
-        observing->ready(c);
-    }
-    c.cr->enqueue(&c);
-}
-
-} // namespace
-
-// Each way ends with a call, so that none saves a register for another.
-void operation_complete(engine::operation &op) noexcept {
-    continuation &c = owner_of(op);
-    if (op.in_group) {
-        member_complete(c);
-        return;
-    }
-    c.cr->enqueue(&c);
-}
-
-namespace {
-
-// A last call of single_complete(), so that its common end saves nothing.
-[[maybe_unused]] __attribute__((noinline)) int special_complete(continuation &c) noexcept {
-    if (!c.cr->has(THENCE_CR_IN_COMPLETION) || !run_in_completion(c)) {
-        c.cr->enqueue(&c);
-    }
-    return 1;
-}
-
-// Takes what try_push() stored, and marks the request complete. That comes before it is reported: whoever runs the
-// continuation may release the request at once.
-[[maybe_unused, gnu::always_inline]] inline void *accept(void *object) noexcept {
-#if defined(OPEN_MPI)
-    const engine::openmpi::request_view request(object);
-    // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
-    std::atomic_thread_fence(std::memory_order_acquire);
-    void *data = request.callback_data().load(std::memory_order_relaxed);
-    request.callback_data().store(nullptr, std::memory_order_relaxed); // see push.hpp
-    request.complete().store(engine::openmpi::completed, std::memory_order_release);
-    return data;
-#else
-    return object;
-#endif
-}
-
-} // namespace
-
-int single_complete(void *object) noexcept {
-    auto *c = static_cast<continuation *>(accept(object));
-    if (c->cr->is_special()) [[unlikely]] {
-        return special_complete(*c);
-    }
-    c->cr->enqueue_ordinary(c);
-    return 1;
-}
-
-int request_complete(void *object) noexcept {
-    auto &op = *static_cast<engine::operation *>(accept(object));
-    if (!op.in_group && owner_of(op).cr->is_special()) {
-        return special_complete(owner_of(op));
-    }
-    operation_complete(op);
-    return 1;
-}
-
-namespace {
-
+using engine::completion_path;
 using engine::outcome;
-using engine::tending;
+
+// Null when memory is exhausted, before anything has happened.
+continuation *take_continuation() noexcept {
+    if (!this_thread.enlisted()) [[unlikely]] {
+        enlist_this_thread();
+    }
+    return continuations.take(this_thread.stock);
+}
+
+void fill(continuation &c, user_callback callback, attach_options how, MPI_Status statuses[], continuation_request &cr,
+          control_word kind) noexcept {
+    c.callback = callback.function;
+    c.data = callback.data;
+    c.where = how.where;
+    c.cr = &cr;
+    c.first.status = statuses;
+    c.set_control(kind, std::memory_order_relaxed);
+    cr.acquire();
+}
+
+// From now on the continuation may run.
+int attached(continuation &c, control_word kind) noexcept {
+    c.set_control(kind.with(phase::attached), std::memory_order_release);
+    progress::engage();
+    return MPI_SUCCESS;
+}
+
+// Neither null, nor a CR, nor persistent.
+bool is_ordinary(MPI_Request request) noexcept {
+    return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
+}
+
+int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
+                 continuation_request &cr, int *flag) noexcept;
+int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
+
+} // namespace
+
+int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
+           continuation_request &cr, int *flag) noexcept {
+    if (count == 1 && !how.has(THENCE_PERSISTENT) && !is_cr_handle(requests[0])) {
+        return attach_one(requests[0], callback, how, statuses, cr, flag);
+    }
+    return attach_group(count, requests, callback, how, statuses, cr, flag);
+}
+
+int wake() noexcept {
+    progress::wake();
+    return MPI_SUCCESS;
+}
+
+// The operation completed while push() was at it, and nobody else reports that.
+int attach_complete(continuation &c, control_word kind) noexcept {
+    c.cr->enqueue(&c); // who finds it there waits until it is attached
+    return attached(c, kind);
+}
+
+// One operation that MPI does not push, or that is complete.
+int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
+               continuation_request &cr, int *flag) noexcept {
+    if (!is_ordinary(request) || observing != nullptr) [[unlikely]] {
+        return attach_group(1, &request, callback, how, status, cr, flag);
+    }
+    const bool may_run = how.has(THENCE_MAY_RUN);
+    if (!may_run && !cr.has(THENCE_CR_ENQUEUE_COMPLETE) && engine::is_complete(request) &&
+        engine::try_finish_complete(request, status)) {
+        request = MPI_REQUEST_NULL;
+        this_thread.counts.immediate.add();
+        *flag = 1;
+        return MPI_SUCCESS;
+    }
+    const busy_scope attaching; // MPI may call our hook while we ask it whether the operation is complete
+    continuation *c = take_continuation();
+    if (c == nullptr) [[unlikely]] {
+        return mpi::report(MPI_ERR_NO_MEM);
+    }
+    const control_word kind = control_of(how, control_word::single);
+    fill(*c, callback, how, status, cr, kind);
+    c->first.request = request;
+    c->first.error = MPI_SUCCESS;
+    request = MPI_REQUEST_NULL;
+    if (engine::current->watch(c->first, false) == outcome::complete) {
+        return complete_at_once(*c, may_run, flag);
+    }
+    *flag = 0;
+    return attached(*c, kind);
+}
+
+namespace {
 
 MPI_Status *status_slot(MPI_Status statuses[], int i) noexcept {
     return statuses == MPI_STATUSES_IGNORE || !engine::wanted(statuses) ? MPI_STATUS_IGNORE : statuses + i;
@@ -114,18 +117,20 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     op.request = request;
     if (request == MPI_REQUEST_NULL) {
         set_empty_results(op, MPI_SUCCESS);
-        op.how = tending::done;
+        op.path = completion_path::done;
         return outcome::complete;
     }
     if (is_cr_handle(request)) {
-        op.how = tending::waiting; // the CR sets the results
+        op.path = completion_path::waiting; // the CR sets the results
         return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
     }
-    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::current->is_persistent(request)) {
+    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
-        if (result == outcome::pending || engine::current->polled.has_answers()) {
-            attention.fetch_or(engine::requests_tell_persistent ? attention_kept : attention_kept | attention_hidden,
-                               std::memory_order_relaxed);
+        if (result == outcome::pending || engine::current->shared_requests().has_answers()) {
+            progress::slow_path_reasons.fetch_or(engine::requests_tell_persistent
+                                                     ? progress::persistent_attached
+                                                     : progress::persistent_attached | progress::persistent_hidden,
+                                                 std::memory_order_relaxed);
         }
         return result;
     }
@@ -133,13 +138,7 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     return engine::current->watch(op, false);
 }
 
-attach_result attached(continuation &c, control_word how) noexcept {
-    c.set_control(how, std::memory_order_release);
-    progress::engage();
-    return {};
-}
-
-// Attaches a group; null when memory is exhausted, before anything has happened.
+// Null when memory is exhausted, before anything has happened.
 group *take_group(int count) noexcept {
     group *g = groups.take(this_thread.group_stock);
     if (g != nullptr && !g->reserve(count)) {
@@ -149,123 +148,75 @@ group *take_group(int count) noexcept {
     return g;
 }
 
-// Nothing but the attaching call itself keeps continuations from running here.
-bool attaching_only() noexcept {
-    return this_thread.busy == thread_state::enlisted_mark + 1;
-}
-
-} // namespace
-
-attach_result complete_at_once(continuation &c, bool may_run) noexcept {
-    attach_result result;
-    continuation_request &cr = *c.cr;
-    const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
-    const control_word kind = c.control();
-    if (observing != nullptr) [[unlikely]] {
-        (runs ? observing->ready : observing->withdrawn)(c);
-    }
-    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && attaching_only()) {
-        run(c);
-    } else if (runs) {
-        c.set_control(kind.with(phase::attached), std::memory_order_release);
-        cr.enqueue(&c);
-        progress::engage();
-    } else {
-        result.flag = 1;
-        result.error = settle(c, kind);
-        if (result.error != MPI_SUCCESS && !kind.is(control_word::single) && c.of_group().count > 1) {
-            result.error = MPI_ERR_IN_STATUS;
+// Any number of operations of any kind.
+int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
+                 continuation_request &cr, int *flag) noexcept {
+    const busy_scope attaching; // as in attach_one()
+    continuation *c = take_continuation();
+    group *g = c != nullptr ? take_group(count) : nullptr;
+    if (g == nullptr) [[unlikely]] {
+        if (c != nullptr) {
+            continuations.give(this_thread.stock, c);
         }
-        discard(c);
-        this_thread.counts.immediate.add();
+        return mpi::report(MPI_ERR_NO_MEM);
     }
-    return result;
-}
-
-attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
-                     continuation_request &cr) noexcept {
-    busy_scope attaching; // MPI may run our hook while we ask it whether an operation is complete
-    if (!this_thread.enlisted()) [[unlikely]] {
-        enlist_this_thread(); // a thread without a stock comes here, so this sees every thread
-    }
-    continuation *c = continuations.take(this_thread.stock);
-    if (c == nullptr) [[unlikely]] {
-        return {0, MPI_ERR_NO_MEM};
-    }
-    const bool single = count == 1 && observing == nullptr && (what.flags & THENCE_PERSISTENT) == 0 &&
-                        is_common(requests[0]) && !engine::current->is_persistent(requests[0]);
-    group *g = single ? nullptr : take_group(count);
-    if (!single && g == nullptr) [[unlikely]] {
-        continuations.give(this_thread.stock, c);
-        return {0, MPI_ERR_NO_MEM};
-    }
-    c->callback = what.callback;
-    c->data = what.data;
-    c->cr = &cr;
-    c->where = what.where;
-    c->first.status = statuses;
-    const bool may_run = (what.flags & THENCE_MAY_RUN) != 0;
-    const control_word kind = control_of(phase::attached, what, single ? control_word::single : 0U);
-    c->set_control(kind.with(phase::attaching), std::memory_order_relaxed);
-    if (single) {
-        c->first.error = MPI_SUCCESS;
-        cr.acquire();
-        return watch(c->first, requests[0], what.flags) == outcome::complete ? complete_at_once(*c, may_run)
-                                                                             : attached(*c, kind);
-    }
+    const control_word kind = control_of(how, 0);
+    fill(*c, callback, how, statuses, cr, kind);
     c->first.link = g;
     g->count = count;
     g->remaining.store(count + 1, std::memory_order_relaxed);
-    cr.acquire();
     if (observing != nullptr) [[unlikely]] {
         observing->attached(*c);
     }
-    int complete = 1;
+    int complete = 1; // the one that stands for attaching itself
     for (int i = 0; i < count; ++i) {
         member &op = g->members[i];
         op.owner = c;
         op.in_group = true;
         op.status = status_slot(statuses, i);
         op.error = MPI_SUCCESS;
-        complete += watch(op, requests[i], what.flags) == outcome::complete ? 1 : 0;
+        complete += watch(op, requests[i], how.flags) == outcome::complete ? 1 : 0;
     }
     if (g->remaining.fetch_sub(complete, std::memory_order_acq_rel) == complete) {
-        return complete_at_once(*c, may_run);
+        return complete_at_once(*c, how.has(THENCE_MAY_RUN), flag);
     }
+    *flag = 0;
     return attached(*c, kind);
 }
 
-namespace {
+// Nothing but the attaching call itself keeps continuations from running here.
+bool attaching_only() noexcept {
+    return this_thread.busy == thread_state::enlisted_mark + 1;
+}
 
-// Gives back what begin_single() took.
-void undo_begin(continuation &c) noexcept {
-    c.set_control(phase::free, std::memory_order_relaxed);
-    ++this_thread.stock.count;
-    c.cr->unregister();
+// All operations of `c` turned out to be complete while attaching, inside the busy_scope of the attaching call.
+int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
+    continuation_request &cr = *c.cr;
+    const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
+    const control_word kind = c.control();
+    if (observing != nullptr) [[unlikely]] {
+        (runs ? observing->ready : observing->withdrawn)(c);
+    }
+    *flag = runs ? 0 : 1;
+    if (may_run && cr.active() && !cr.has(THENCE_CR_POLL_ONLY) && attaching_only()) {
+        run_now(c);
+        return MPI_SUCCESS;
+    }
+    if (runs) {
+        c.set_control(kind.with(phase::attached), std::memory_order_release);
+        cr.enqueue(&c);
+        progress::engage();
+        return MPI_SUCCESS;
+    }
+    int error = settle(c, kind);
+    if (error != MPI_SUCCESS && !kind.is(control_word::single) && c.of_group().count > 1) {
+        error = MPI_ERR_IN_STATUS;
+    }
+    discard(c);
+    this_thread.counts.immediate.add();
+    return error;
 }
 
 } // namespace
-
-bool finish_refused() noexcept {
-    continuation &c = *this_thread.stock.head;
-    if (c.control().is(control_word::may_run) || c.cr->has(THENCE_CR_ENQUEUE_COMPLETE) ||
-        !engine::try_finish_complete(c.first.request, c.first.status)) {
-        return false;
-    }
-    undo_begin(c);
-    this_thread.counts.immediate.add();
-    return true;
-}
-
-withdrawn withdraw(MPI_Request &request) noexcept {
-    continuation &c = *this_thread.stock.head;
-    const control_word kind = c.control();
-    const unsigned flags = (kind.is(control_word::invoke_failed) ? THENCE_INVOKE_FAILED : 0U) |
-                           (kind.is(control_word::may_run) ? THENCE_MAY_RUN : 0U);
-    const withdrawn result{{c.callback, c.data, kind.form(), flags, c.where}, c.first.status, c.cr->handle()};
-    request = c.first.request;
-    undo_begin(c);
-    return result;
-}
 
 } // namespace thence::continuation

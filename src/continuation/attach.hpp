@@ -1,145 +1,85 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaching a continuation to operations. Arguments are checked before: nothing here can refuse them.
+// Attaching a continuation to operations. The common case is here, top down, since it is inline in the functions that the
+// user calls: one pending operation of MPI's, which becomes a `single`. attach.cpp does all else.
+//
+// The caller has checked the arguments, so attaching fails only when memory is exhausted.
 #pragma once
 
+#include "base/load_plain.hpp"
+#include "continuation/complete.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
-#include "engine/engine.hpp"
 #include "engine/push.hpp"
-#include "mpi/persistent.hpp"
+#include "progress/progress.hpp"
 
 namespace thence::continuation {
 
-struct attachment {
-    any_function callback;
+// What is attached, in two parts that each pass in two registers.
+struct user_callback {
+    any_function function;
     void *data;
+};
+struct attach_options {
+    unsigned flags; // THENCE_ options of thence_attach()
     signature form;
-    unsigned flags;    // THENCE_ options of thence_attach()
-    const void *where; // who attaches
+    const void *where; // the code address that attaches, for reports
+    bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 
-struct attach_result {
-    int flag = 0;            // 1: complete at once
-    int error = MPI_SUCCESS; // of a failed operation when complete at once; or MPI_ERR_NO_MEM, and nothing happened
-};
+// `count` operations of any kind. `*flag` becomes 1 if all were complete already, so that no callback will run, else 0.
+// Returns MPI_SUCCESS; MPI_ERR_NO_MEM, which has met the error handler, if nothing happened and `*flag` is as it was; or,
+// with `*flag` 1, the error of a failed operation.
+int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
+           continuation_request &cr, int *flag) noexcept;
 
-// Any number of operations of any kind.
-attach_result attach(int count, MPI_Request requests[], const attachment &what, MPI_Status statuses[],
-                     continuation_request &cr) noexcept;
+// The same for one request, which is no CR.
+int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
+               continuation_request &cr, int *flag) noexcept;
+// The same in the common case: an operation that MPI can push to us.
+bool can_attach_pushed(MPI_Request request, const continuation_request &cr) noexcept;
+int attach_pushed(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
+                  continuation_request &cr, int *flag) noexcept;
 
-// MPI's own completion path, for requests that it pushes to us: `object` is the request. They only mark and queue,
-// unless the CR asks for more (THENCE_CR_IN_COMPLETION). The data is the continuation of a single attached by
-// attach_pushed(), or any other operation.
-int single_complete(void *object) noexcept;
-int request_complete(void *object) noexcept;
+// Each of these ends attaching, and returns MPI_SUCCESS: so attach_pushed() need not save what it keeps in registers.
+int wake() noexcept;
+int attach_complete(continuation &c, control_word kind) noexcept;
 
-// All operations of `c` turned out to be complete while attaching. `may_run`: THENCE_MAY_RUN was given.
-attach_result complete_at_once(continuation &c, bool may_run) noexcept;
-
-constexpr control_word control_of(phase at, const attachment &what, unsigned kind) noexcept {
-    return {at, what.form, kind | ((what.flags & THENCE_INVOKE_FAILED) != 0 ? control_word::invoke_failed : 0U)};
+[[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
+    return {phase::attaching, how.form, kind | (how.has(THENCE_INVOKE_FAILED) ? control_word::invoke_failed : 0U)};
 }
 
-// A common operation of MPI's: neither null, nor a CR, nor persistent.
-inline bool is_common(MPI_Request request) noexcept {
-    return !is_cr_handle(request) && request != MPI_REQUEST_NULL && !mpi::noted_persistent(request);
-}
-// The same at a glance: false also if there is any persistent request.
-inline bool is_clearly_common(MPI_Request request) noexcept {
-    return !is_cr_or_null(request) && base::peek(mpi::persistent_count) == 0;
+// A thread without a stock of continuations goes to attach_one(), which fills it.
+[[gnu::always_inline]] inline bool can_attach_pushed(MPI_Request request, const continuation_request &cr) noexcept {
+    return cr.pushes() && engine::can_push(request) && this_thread.stock.head != nullptr;
 }
 
-enum class single_result { attached, not_tried, refused, complete };
-
-// The common beginning of the two ways below: `c`, the first of this thread's stock, is filled and registered, and
-// `request`, whose handle is returned, is the library's. The order keeps the arguments in their registers.
-[[gnu::always_inline]] inline MPI_Request begin_single(continuation &c, MPI_Request &request, const attachment &what,
-                                                       MPI_Status *status, continuation_request &cr,
-                                                       control_word attaching) noexcept {
-    c.callback = what.callback;
-    c.data = what.data;
-    c.first.status = status;
-    c.cr = &cr;
-    c.set_control(attaching, std::memory_order_relaxed);
-    cr.acquire();
-    this_thread.stock.head = c.next;
-    --this_thread.stock.count;
-    c.where = __builtin_return_address(0); // inlined into the function that the user called
-    const MPI_Request handle = request;
-    c.first.request = handle;
-    request = MPI_REQUEST_NULL;
-    return handle;
-}
-
-// The shortest way: one operation that MPI can push to us. `not_tried`: it does not apply, nothing happened. `refused`:
-// MPI would not, and withdraw() must be called.
-//
-// MPI_REQUEST_NULL is refused by try_push(): it looks complete. `c` may be queued as soon as try_push() has begun, and
-// run on another thread as soon as it is attached, so everything about it and about `request` is settled before.
-// What refuses comes first, and withdraw() needs `c` alone: nothing else is kept for it.
-[[gnu::always_inline]] inline single_result attach_pushed(MPI_Request &request, const attachment &what,
-                                                          MPI_Status *status, continuation_request &cr) noexcept {
+// `c` may be queued as soon as push() has begun, and may run on another thread as soon as its phase is `attached`. So
+// everything about it and about the user's request is settled before.
+[[gnu::always_inline]] inline int attach_pushed(MPI_Request &request, user_callback callback, attach_options how,
+                                                MPI_Status *status, continuation_request &cr, int *flag) noexcept {
     continuation *c = this_thread.stock.head;
-    if (is_cr_handle(request) || c == nullptr) [[unlikely]] {
-        return single_result::not_tried;
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
+    const control_word kind = control_of(how, control_word::single | control_word::pushed);
+    const MPI_Request handle = request;
+    c->callback = callback.function;
+    c->data = callback.data;
+    c->where = how.where;
+    c->cr = &cr;
+    c->first.status = status;
+    c->first.request = handle;
+    c->set_control(kind, std::memory_order_relaxed);
+    cr.acquire();
+    request = MPI_REQUEST_NULL;
+    *flag = 0;
+    if (!engine::push(handle, &single_complete, c)) [[unlikely]] {
+        return attach_complete(*c, kind);
     }
-    const control_word attached = control_of(phase::attached, what, control_word::single | control_word::pushed);
-    const MPI_Request handle = begin_single(
-        *c, request, what, status, cr,
-        control_of(phase::attaching, what, (what.flags & THENCE_MAY_RUN) != 0 ? control_word::may_run : 0U));
-    if (!engine::try_push(handle, &single_complete, c)) [[unlikely]] {
-        this_thread.stock.head = c;
-        return single_result::refused;
+    c->set_control(kind.with(phase::attached), std::memory_order_release);
+    if (!base::load_plain(progress::ready)) [[unlikely]] { // after the read-modify-write in acquire()
+        return wake();
     }
-    c->set_control(attached, std::memory_order_release);
-    return single_result::attached;
-}
-
-// After a refusal: true if the operation was complete, as a short send is at once. Its results are the user's then, and
-// nothing is left of what began; else withdraw() is to be called.
-bool finish_refused() noexcept;
-
-struct withdrawn {
-    attachment what;
-    MPI_Status *status;
-    MPI_Request cr;
-};
-// After a refusal: `request` is the user's again, and what was to be attached is as if nothing had happened.
-withdrawn withdraw(MPI_Request &request) noexcept;
-
-// True: attached; else complete_at_once() is to be called. `c` is begun, on an engine that looks.
-[[gnu::always_inline]] inline bool finish_polled(continuation &c, control_word attached) noexcept {
-    const busy_scope attaching; // MPI may run our hook while we ask it whether the operation is complete
-    if (engine::current->polled.add(c.first, true)) [[unlikely]] {
-        return false;
-    }
-    c.set_control(attached, std::memory_order_release);
-    return true;
-}
-
-// One common operation on an engine that looks. `complete`: complete_at_once() is to be called for `c`. `refused`: more
-// is to be done than to note it; finish_polled() is to be called for `c`. Where that happens seldom, no call is made
-// before, so nothing need be saved.
-[[gnu::always_inline]] inline single_result attach_polled(MPI_Request &request, const attachment &what,
-                                                          MPI_Status *status, continuation_request &cr,
-                                                          continuation *&c) noexcept {
-    c = this_thread.stock.head;
-    if (c == nullptr || !is_clearly_common(request)) [[unlikely]] {
-        return single_result::not_tried;
-    }
-    const control_word attached = control_of(phase::attached, what, control_word::single);
-    const control_word attaching = attached.with(phase::attaching);
-    if constexpr (engine::polled_set::always_looks) {
-        begin_single(*c, request, what, status, cr, attaching);
-        return finish_polled(*c, attached) ? single_result::attached : single_result::complete;
-    } else {
-        const MPI_Request handle = begin_single(*c, request, what, status, cr, attaching);
-        if (!engine::current->polled.add_at_once(c->first, handle)) [[unlikely]] {
-            return single_result::refused;
-        }
-        c->set_control(attached, std::memory_order_release);
-        return single_result::attached;
-    }
+    return MPI_SUCCESS;
 }
 
 } // namespace thence::continuation

@@ -38,7 +38,6 @@ public:
     static constexpr unsigned single = 1U << 4;        // one operation, in the continuation itself
     static constexpr unsigned pushed = 1U << 5;        // a single that MPI pushes to us
     static constexpr unsigned invoke_failed = 1U << 6; // THENCE_INVOKE_FAILED
-    static constexpr unsigned may_run = 1U << 7;       // THENCE_MAY_RUN; only while attaching
 
     constexpr control_word(phase at, signature form = signature::own, unsigned kind = 0)
         : bits_(static_cast<std::uint8_t>(static_cast<unsigned>(at) | static_cast<unsigned>(form) << 2 | kind)) {}
@@ -51,6 +50,10 @@ public:
     constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 3U); }
     constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 2 & 3U); }
     constexpr bool is(unsigned kind) const noexcept { return (bits_ & kind) != 0; }
+    // An attached single that MPI does not push.
+    constexpr bool is_polled_single() const noexcept {
+        return at() == phase::attached && (bits_ & (single | pushed)) == single;
+    }
     constexpr control_word with(phase at) const noexcept {
         return of(static_cast<std::uint8_t>((bits_ & ~3U) | static_cast<unsigned>(at)));
     }
@@ -85,7 +88,7 @@ struct alignas(64) continuation {
     const void *where; // the code address that attached it
     // Of a single: the operation. Else its link is the group. `status` is what the user gave as status or statuses in
     // both cases, `word` the control word.
-    engine::operation first{{}, nullptr, 0, engine::tending::done, false, {}};
+    engine::operation first{{}, nullptr, 0, engine::completion_path::done, false, {}};
 
     // It will run soon. What the callback needs first was used last when the operation was started.
     void expect() const noexcept { __builtin_prefetch(data, 1); }
@@ -116,9 +119,6 @@ inline continuation &owner_of(engine::operation &op) noexcept {
     return *reinterpret_cast<continuation *>(reinterpret_cast<char *>(&op) - offsetof(continuation, first));
 }
 
-// An operation is complete; the sink of every engine. Only counts and queues.
-void operation_complete(engine::operation &op) noexcept;
-
 // The continuation with its control word at the time. Only for who holds it: a visitor or its runner.
 template <class Visitor> void for_each_operation(continuation &c, control_word kind, Visitor &&visit) {
     if (kind.is(control_word::single)) {
@@ -140,7 +140,8 @@ template <class Visitor> void for_each_attached(Visitor &&visit) noexcept {
             if (seen.at() == phase::attached) {
                 if (c.change_control(seen, seen.with(phase::visited))) {
                     if (seen.is(control_word::pushed)) {
-                        engine::set_how(c.first, engine::tending::pushed); // attaching leaves that to the few who look
+                        // Attaching leaves this to the few that need it.
+                        engine::set_path(c.first, engine::completion_path::pushed);
                     }
                     visit(c, seen);
                     c.set_control(seen, std::memory_order_release);

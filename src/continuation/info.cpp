@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/info.hpp"
 
-#include "continuation/thread_state.hpp"
-#include "engine/engine.hpp"
 #include "mpi/calls.hpp"
-#include "progress/progress.hpp"
 
 #include <charconv>
 #include <cstdlib>
@@ -86,22 +83,6 @@ int read_info(MPI_Info info, cr_options &options) {
     }
     options = read;
     return MPI_SUCCESS;
-}
-
-void cancel_all(continuation_request &cr) noexcept {
-    busy_scope cancelling;
-    const std::scoped_lock guard(progress::helper_in_progress);
-    for_each_attached([&](continuation &c, control_word kind) {
-        if (c.cr != &cr) {
-            return;
-        }
-        for_each_operation(c, kind, [](engine::operation &op) {
-            const engine::tending how = engine::how(op);
-            if (how != engine::tending::done && how != engine::tending::waiting) {
-                engine::current->cancel(op);
-            }
-        });
-    });
 }
 
 } // namespace thence::continuation

@@ -9,7 +9,4 @@ namespace thence::continuation {
 // Applies `info` to `options`. MPI_ERR_INFO_VALUE for a value that the key does not have; then nothing is applied.
 int read_info(MPI_Info info, cr_options &options);
 
-// Asks MPI to cancel every pending operation of `cr`.
-void cancel_all(continuation_request &cr) noexcept;
-
 } // namespace thence::continuation

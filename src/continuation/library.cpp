@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/library.hpp"
 
-#include "continuation/attach.hpp"
-#include "continuation/interposing.hpp"
+#include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
+#include "continuation/run_general.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "engine/watched.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/error_code.hpp"
+#include "progress/interposed.hpp"
 #include "progress/progress.hpp"
 
 #include <climits>
@@ -20,10 +21,6 @@
 
 namespace thence::continuation {
 
-std::atomic<std::uint64_t> attention{0};
-static std::atomic<std::uint64_t> unread{0};
-std::atomic<std::uint64_t> *running_count = &attention;
-bool is_interposed = false;
 std::atomic<bool> others_may_attach{false};
 std::atomic<bool> is_set_up{false}; // changes under the mutex
 void (*report_outstanding)(const char *when) = nullptr;
@@ -36,40 +33,23 @@ namespace {
 std::mutex mutex;
 int keyval = MPI_KEYVAL_INVALID;
 
-bool outstanding() noexcept {
-    return continuation_request::any_registered();
-}
-
-// The helper thread's turn. It marks itself on its first turn.
-bool help() noexcept {
-    this_thread.helper = true;
-    const bool was_ready = !any_thread_queue.empty();
-    {
-        const busy_scope polling;
-        const std::scoped_lock guard(progress::helper_in_progress);
-        engine::current->progress();
-    }
-    return run_ready(LONG_MAX) != 0 || was_ready;
-}
-
 void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c, control_word kind) {
         for_each_operation(c, kind, [&](engine::operation &op) {
-            const engine::tending how = engine::how(op);
-            if (how != engine::tending::done && how != engine::tending::waiting) {
+            if (engine::is_watched(op)) {
                 visit(op, context);
             }
         });
     });
 }
 
-// What is complete runs while it still may: nobody else would come, since its CR may be freed. A poll looks at some
-// operations only.
+// Runs what is complete while it still may run: its CR may be freed, so nobody else would. A poll looks at some
+// operations only, so it takes many to see that none is complete.
 void run_the_rest() noexcept {
     long vain = 0;
-    while (is_set_up.load(std::memory_order_acquire) && outstanding() && free_to_run() &&
-           vain <= continuation_request::registered_in_all() / engine::polled_set::window + 1) {
-        vain = progress() != 0 ? 0 : vain + 1;
+    while (is_set_up.load(std::memory_order_acquire) && continuation_request::any_registered() && free_to_run() &&
+           vain <= engine::engine::polls_to_see_all(continuation_request::registered_in_all())) {
+        vain = make_progress() != 0 ? 0 : vain + 1;
     }
 }
 
@@ -114,13 +94,13 @@ int set_up_first() {
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
-    engine::polled_set::results_wanted = is_interposed;
-    engine::choose({&operation_complete, &request_complete});
-    progress::set_up({&on_progress, &find, &help, &outstanding}, is_interposed);
+    engine::choose({&operation_complete, &request_complete, progress::interposed});
+    progress::add_source(as_source);
+    progress::set_up(progress::interposed);
     others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
-    running_count = mpi::waiting_threads_meet() ? &attention : &unread;
+    callback_count = mpi::waiting_threads_meet() ? &progress::slow_path_reasons : &unread_count;
     if (!progress::hook_runs()) {
-        attention.fetch_or(attention_hookless, std::memory_order_relaxed);
+        progress::slow_path_reasons.fetch_or(progress::no_hook_runs, std::memory_order_relaxed);
     }
     mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
     mpi::table.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
@@ -137,13 +117,14 @@ int set_up_first() {
 void tear_down() noexcept {
     busy_scope tearing_down;
     if (is_set_up.load(std::memory_order_acquire)) {
+        progress::remove_source(as_source);
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(): not under the mutex
     }
     std::scoped_lock guard(mutex);
     if (!is_set_up) {
         return;
     }
-    if (outstanding() && report_outstanding != nullptr) {
+    if (continuation_request::any_registered() && report_outstanding != nullptr) {
         report_outstanding("MPI_Finalize");
     }
     if (observer_tear_down != nullptr) {

@@ -22,6 +22,9 @@ inline int set_up() {
 // work.
 void tear_down() noexcept;
 
+// MPI_Finalize is about to do its work: runs what is complete, then tears down.
+THENCE_INTERNAL void finalizing() noexcept;
+
 // The thread level lets one thread attach while another is inside MPI. Set by set_up().
 extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
 

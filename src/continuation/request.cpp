@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/request.hpp"
 
+#include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
 #include "engine/engine.hpp"
-#include "engine/push.hpp"
 #include "mpi/calls.hpp"
 
 #include <algorithm>
@@ -73,11 +73,8 @@ void continuation_request::reset(const cr_options &options) noexcept {
     references_.store(1, std::memory_order_relaxed);
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
     is_special_ = may_park_ || has(THENCE_CR_IN_COMPLETION);
-    named_.store(handle(), std::memory_order_relaxed);
-    way_.store(observing != nullptr   ? way::general
-               : engine::push_enabled ? way::push
-                                      : way::poll,
-               std::memory_order_release);
+    pushes_ = engine::push_enabled && observing == nullptr;
+    live_.store(true, std::memory_order_release);
 }
 
 continuation_request *continuation_request::create(const cr_options &options) {
@@ -115,9 +112,8 @@ bool continuation_request::any_registered() noexcept {
 }
 
 void continuation_request::free_handle() noexcept {
-    way_.store(way::none, std::memory_order_release);
-    named_.store(no_handle(), std::memory_order_relaxed);
-    // What waited for an explicit test or start can be tested or started no more: let it run like any other.
+    live_.store(false, std::memory_order_release);
+    // What waited for a test or a start of this CR can never have one: it may run like any other from now on.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
     active_.store(true, std::memory_order_relaxed);
     move_on();

@@ -2,9 +2,8 @@
 // The continuation request (CR): a set of continuations with one state.
 //
 // `references_` holds the whole state: 1 for the handle while it is not freed, 2 per registered continuation.
-//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ for nobody but
-//   thence_start()
-//      and the any and some forms of MPI's completion calls, which ignore a CR that is not active
+//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ only for thence_start() and
+//      for the any and some forms of MPI's completion calls, which ignore a CR that is not active
 //   3 and more: Active Referenced        even: freed, goes with its last continuation
 // Invariant: the object is recycled by whoever takes `references_` to zero, and by nobody else. A continuation that is
 // registered holds its reference until its callback has returned. Objects are constructed once and only reset for
@@ -12,7 +11,7 @@
 // that one only if it is idle, which is right.
 #pragma once
 
-#include "base/peek.hpp"
+#include "base/load_plain.hpp"
 #include "base/ready_queue.hpp"
 #include "base/visibility.hpp"
 #include "continuation/continuation.hpp"
@@ -39,53 +38,36 @@ public:
     static continuation_request *create(const cr_options &options);
     // The live CR behind a handle, or null.
     static continuation_request *from(MPI_Request request) noexcept {
-        return names_object(request) && object_of(request)->ways() != way::none ? object_of(request) : nullptr;
+        return is_live(request) ? object_of(request) : nullptr;
     }
-    // How a single common operation can be attached: none (the CR is freed), by the general way only, pushed by MPI, or
-    // polled.
-    enum class way : std::uint8_t { none, general, push, poll };
-    way ways() const noexcept { return way_.load(std::memory_order_acquire); }
-    // For who registers with the CR next, which is a read-modify-write.
-    bool pushes() const noexcept { return base::peek(way_) == way::push; }
-    bool polls() const noexcept { return base::peek(way_) == way::poll; }
+    // `request` is the handle of a live CR. Others may free it at any moment, unless the program forbids that.
+    static bool is_live(MPI_Request request) noexcept {
+        return names_object(request) && object_of(request)->live();
+    }
+    // A single operation that is registered with this CR can be pushed: nobody observes, and the engine pushes.
+    bool pushes() const noexcept { return pushes_; }
+    // The handle is not freed.
+    bool live() const noexcept { return base::load_plain(live_); } // saves one instruction per attach
     // Continuations registered with any CR.
     static long registered_in_all() noexcept;
     // Whether there are any. While there are, this mostly looks at one CR, however many exist.
     static bool any_registered() noexcept;
 
     MPI_Request handle() const noexcept { return handle_of(this); }
-    // `request` is the handle of this CR, which is not freed.
-    bool is_named_by(MPI_Request request) const noexcept { return base::peek(named_) == request; }
     unsigned flags() const noexcept { return flags_; }
     int max_poll() const noexcept { return max_poll_; }
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    void release(long n = 1) noexcept {
+    // True if that was the last one, and the handle is not freed: the CR was idle then.
+    bool release() noexcept {
         set_reported(false); // while it is active, so nobody can report it idle before
-        drop(2 * n);
-    }
-    // The same of one where no other thread is in MPI or in the library.
-    void release_alone() noexcept {
-        set_reported(false);
-        const long left = references_.load(std::memory_order_relaxed) - 2;
-        references_.store(left, std::memory_order_relaxed);
-        after_drop(left);
+        return drop(2) == 1;
     }
     // As if it had not been registered.
     void unregister() noexcept { drop(2); }
     // A wait has nothing more to do once the CR is idle.
     bool waits_simply() const noexcept { return !has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED); }
-    // Releases one, after set_reported(). True if that made the CR idle, its handle is not freed, and nobody waits to
-    // be told.
-    [[gnu::always_inline]] inline bool release_last() noexcept {
-        const long before = references_.fetch_sub(2, std::memory_order_seq_cst);
-        if (before != 3 || base::peek(has_waiters_)) [[unlikely]] { // after the read-modify-write
-            after_drop(before - 2);
-            return false;
-        }
-        return true;
-    }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
     // While idle: a completion call has said so since the last continuation ran, or none was ever registered.
@@ -105,8 +87,8 @@ public:
         }
     }
 
-    // True if more is to be done for a ready continuation than to push it into a queue: it may have to wait for a test
-    // or a start, or may run at once.
+    // More is to be done for a ready continuation than to push it into a queue: it may have to wait for a test or a start,
+    // or may run at once.
     bool is_special() const noexcept { return is_special_; }
     // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
     void enqueue(continuation *c) noexcept {
@@ -137,11 +119,12 @@ public:
 private:
     friend struct cr_slots;
     void reset(const cr_options &options) noexcept;
-    void drop(long n) noexcept { after_drop(references_.fetch_sub(n, std::memory_order_seq_cst) - n); }
-    void after_drop(long left) noexcept {
-        if (left < 2 && (base::peek(has_waiters_) || left == 0)) [[unlikely]] { // after the read-modify-write
+    long drop(long n) noexcept {
+        const long left = references_.fetch_sub(n, std::memory_order_seq_cst) - n;
+        if (left < 2 && (left == 0 || has_waiters_.load(std::memory_order_seq_cst))) [[unlikely]] {
             became_idle(left);
         }
+        return left;
     }
     void became_idle(long left) noexcept;
     void enqueue_or_park(continuation *c) noexcept;
@@ -154,8 +137,8 @@ private:
     std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
     unsigned flags_ = 0;
     int max_poll_ = -1;
-    std::atomic<MPI_Request> named_{no_handle()}; // the handle, until it is freed
-    std::atomic<way> way_{way::none};
+    std::atomic<bool> live_{false}; // created, and the handle is not freed
+    bool pushes_ = false;
     bool may_park_ = false; // the queue may be own_
     bool is_special_ = false;
     std::atomic<bool> active_{false};

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Top down: running one continuation of the common kinds, running a queue, polling, and what calls of the user's need.
 #include "continuation/run.hpp"
 
-#include "continuation/run_one.hpp"
+#include "continuation/complete.hpp"
+#include "continuation/run_general.hpp"
 #include "engine/engine.hpp"
-#include "mpi/calls.hpp"
 #include "progress/progress.hpp"
 
 #include <climits>
@@ -12,155 +13,178 @@ namespace thence::continuation {
 
 namespace {
 
-// From a hook we borrow a thread that wanted something else: give it back soon.
-constexpr long most_in_hook = 64;
+constexpr control_word pushed_single(signature form) noexcept {
+    return {phase::attached, form, control_word::single | control_word::pushed};
+}
 
-// Continuations of one CR in a row give their references back together: the CR cannot become idle before the last of
-// them has run anyway.
-class reference_holder {
-public:
-    void hold(continuation_request *cr) noexcept {
-        release();
-        cr_ = cr;
-        this_thread.current = cr;
-    }
-    void release() noexcept {
-        if (cr_ != nullptr) {
-            const long n = this_thread.held();
-            this_thread.ran_before = this_thread.ran;
-            cr_->release(n);
+// Runs one, and gives all of it back but its CR's reference. The thread is in a running_scope.
+//
+// A request is released after the callback: what that sends must not wait for it. So a callback that posts the next
+// receive takes one request more than are outstanding.
+[[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
+    this_thread.current = c.cr;
+    const control_word kind = c.take_control(); // from attached to free: no visitor looks at a running continuation
+    if (kind == pushed_single(signature::paper) && engine::try_take(c.first.request, c.first.status)) [[likely]] {
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
+        engine::release(c.first.request);
+    } else if (kind == pushed_single(signature::own) && engine::try_take(c.first.request, c.first.status)) {
+        const int result = reinterpret_cast<thence_callback *>(c.callback)(MPI_SUCCESS, c.first.status, c.data);
+        engine::release(c.first.request);
+        if (result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, MPI_SUCCESS, result);
         }
+    } else if (kind.is_polled_single() && c.first.path == engine::completion_path::done &&
+               c.first.error == MPI_SUCCESS) {
+        if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, MPI_SUCCESS, result);
+        }
+    } else {
+        run_general(c, kind);
     }
-    continuation_request *cr() const noexcept { return cr_; }
+}
 
-private:
-    continuation_request *cr_ = nullptr;
-};
-
-template <bool bounded>
-[[gnu::always_inline]] inline void run_some(base::ready_queue<continuation> &queue, long limit) {
-    reference_holder holder;
-    do {
+// Only where this thread may run continuations. The CR is released after its continuation has run, so it cannot become
+// idle before.
+long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
+    if (limit <= 0 || queue.empty()) {
+        return 0;
+    }
+    const running_scope running;
+    long ran = 0;
+    while (ran != limit) {
         continuation *c = queue.pop();
         if (c == nullptr) [[unlikely]] {
             break;
         }
-        if (c->cr != holder.cr()) [[unlikely]] {
-            holder.hold(c->cr);
-        }
         run_one(*c);
-        ++this_thread.ran;
-    } while ((!bounded || this_thread.ran != limit) && !queue.empty());
-    continuations.level(this_thread.stock, static_cast<unsigned>(this_thread.ran));
-    holder.release();
-}
-
-} // namespace
-
-long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
-    running_scope running;
-    this_thread.ran = 0;
-    this_thread.ran_before = 0;
-    if (limit == LONG_MAX) {
-        run_some<false>(queue, limit);
-    } else {
-        run_some<true>(queue, limit);
+        continuation_request *cr = c->cr;
+        continuations.give_one_of_many(this_thread.stock, c);
+        cr->release();
+        ++ran;
     }
-    this_thread.counts.completed.add(static_cast<unsigned long long>(this_thread.ran));
-    return this_thread.ran;
-}
-
-long run_some_ready(long limit) noexcept {
-    if (!free_to_run()) {
-        return 0;
-    }
-    long ran = 0;
-    if (application_queue.glance() != 0 && !this_thread.helper) {
-        ran = run_from(application_queue, limit);
-    }
-    if (any_thread_queue.glance() != 0 && ran != limit) {
-        ran += run_from(any_thread_queue, limit - ran);
-    }
+    continuations.level(this_thread.stock, static_cast<unsigned>(ran));
+    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     return ran;
 }
 
-namespace {
-
-void find_more() noexcept {
+void find_completions() noexcept {
     if (!engine::current->quiet()) {
         const busy_scope polling;
         engine::current->poll();
     }
 }
 
-__attribute__((noinline)) int find_and_run() noexcept {
-    find_more();
-    const long ran = run_ready(most_in_hook);
-    if (ran == 0) {
-        progress::hook_found_nothing();
-    }
-    return static_cast<int>(ran);
-}
-
-} // namespace
-
-// MPI calls this each time it looks for messages, hundreds of times for each that comes. While we wait ourselves it
-// must not even look at what is ready: that comes as a surprise to the processor, and costs as much as all else here.
-int on_progress() noexcept {
+// Where MPI's own progress is under way on this thread. While this thread waits itself, what is ready is left to the end
+// of the wait: here it would come as a surprise to the branch predictor, hundreds of times for each message.
+bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.enlisted() && !this_thread.free_to_run()) {
-        return 0;
+        return false;
     }
-    if (something_to_do() && free_to_run()) [[unlikely]] {
-        return find_and_run();
+    if (may_poll) {
+        find_completions();
     }
-    progress::hook_found_nothing();
-    return 0;
+    return any_ready();
 }
 
-void find() noexcept {
-    if (free_to_run()) {
-        if (!engine::current->poll_progresses()) {
-            find_more();
-        }
-        progress::hook_found_nothing();
-    }
-}
-
-void let_mpi_progress(bool may_complete) noexcept {
+// Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or the helper.
+bool let_mpi_progress() noexcept {
     if (this_thread.in_completion()) [[unlikely]] {
-        return;
+        return false; // a callback in the middle of MPI's progress may have interrupted anything
     }
-    if (!engine::push_enabled || !may_complete) {
+    if (!engine::push_enabled || progress::on_helper_thread) {
         const busy_scope polling;
         engine::current->progress();
-        return;
+        return any_ready();
     }
     {
-        const progress_scope in_mpi; // and in no lock of the engine's
-        mpi::table.opal_progress();
+        const progress_scope in_mpi;
+        engine::current->let_mpi_progress();
     }
     if (this_thread.completed != nullptr) [[unlikely]] {
         give_back_completed();
     }
-    find_more();
+    find_completions();
+    return any_ready();
 }
 
-long progress() noexcept {
-    const unsigned long long before = this_thread.counts.completed.get();
-    let_mpi_progress();
-    return static_cast<long>(this_thread.counts.completed.get() - before) + run_ready(LONG_MAX);
+bool poll(progress::from where) noexcept {
+    switch (where) {
+    case progress::from::outside:
+        return let_mpi_progress();
+    case progress::from::after_progress:
+        find_completions();
+        return any_ready();
+    case progress::from::hook:
+        return poll_in_hook(true);
+    default:
+        return poll_in_hook(!engine::current->poll_progresses());
+    }
 }
 
-long run_some_own(continuation_request &cr) noexcept {
+bool outstanding() noexcept {
+    return continuation_request::any_registered();
+}
+
+} // namespace
+
+const progress::source as_source{"continuations", &outstanding, &poll, &run_ready};
+
+long run_ready(long limit) noexcept {
     if (!free_to_run()) {
         return 0;
     }
-    const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
     long ran = 0;
-    if (cr.has(THENCE_CR_POLL_ONLY) && !cr.own_queue().empty() && limit != 0) {
-        ran = run_queue(cr.own_queue(), limit);
+    if (!progress::on_helper_thread) {
+        ran = run_queue(application_queue, limit);
     }
+    if (!any_thread_queue.empty()) {
+        ran += run_queue(any_thread_queue, limit - ran);
+    }
+    return ran;
+}
+
+long run_own(continuation_request &cr) noexcept {
+    const long limit = cr.max_poll() < 0 ? LONG_MAX : cr.max_poll();
+    const long ran = cr.has(THENCE_CR_POLL_ONLY) && free_to_run() ? run_queue(cr.own_queue(), limit) : 0;
     return ran + run_ready(limit - ran);
+}
+
+bool something_to_do() noexcept {
+    return any_ready() || !engine::current->quiet();
+}
+
+long make_progress() noexcept {
+    const unsigned long long before = this_thread.counts.completed.get();
+    progress::poll_sources(progress::from::outside);
+    const auto in_progress = static_cast<long>(this_thread.counts.completed.get() - before);
+    return in_progress + progress::run_sources(LONG_MAX);
+}
+
+bool run_last_of(MPI_Request cr) noexcept {
+    if (!this_thread.free_to_run()) [[unlikely]] { // so this is not the helper thread, which waits in callbacks only
+        return false;
+    }
+    continuation *c = application_queue.pop();
+    if (c == nullptr) [[unlikely]] {
+        return false;
+    }
+    continuation_request *its = c->cr;
+    if (its->handle() != cr || !its->live()) [[unlikely]] {
+        application_queue.put_back(c);
+        return false;
+    }
+    bool last = false;
+    {
+        const running_scope running;
+        run_one(*c);
+        continuations.give(this_thread.stock, c);
+        last = its->release() && its->waits_simply();
+    }
+    this_thread.counts.completed.add();
+    if (last) [[likely]] {
+        its->set_reported(true);
+    }
+    return last;
 }
 
 } // namespace thence::continuation

@@ -2,7 +2,6 @@
 // What the library keeps per thread: whether callbacks may run on it now, its stock of continuation objects, counters.
 #pragma once
 
-#include "base/peek.hpp"
 #include "base/pool.hpp"
 
 #include <atomic>
@@ -16,7 +15,9 @@ class continuation_request;
 // Written by one thread, read by any: no lost update, no lock prefix.
 class counter {
 public:
-    void add(unsigned long long n = 1) noexcept { base::add_alone(value_, n); }
+    void add(unsigned long long n = 1) noexcept { 
+        value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+    }
     unsigned long long get() const noexcept { return value_.load(std::memory_order_relaxed); }
     void reset() noexcept { value_.store(0, std::memory_order_relaxed); }
 
@@ -29,19 +30,16 @@ struct counters {
 };
 
 struct thread_state {
-    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in
-    // a poll; plus marks: once the thread is enlisted, so that one comparison tells that it may run some; while it
-    // runs callbacks; and while it lets MPI make progress for us.
+    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in a
+    // poll. Marks are added once the thread is enlisted, while it runs callbacks, and while it lets MPI make progress for
+    // us. So one comparison tells whether a continuation may run here.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;
     static constexpr unsigned long running_mark = 1UL << 20;
     static constexpr unsigned long progress_mark = 1UL << 12;
-    bool helper; // the library's own thread
-    // The CR whose callbacks this thread runs now, or ran last.
+    // The CR whose callback this thread runs now, or ran last.
     continuation_request *current;
-    long ran;        // continuations that the running loop has run
-    long ran_before; // ... before the first of those of `current` in a row
-    // Those whose callbacks have run in MPI's completion path, to be given back; the last one, if there are any.
+    // A list of those whose callbacks have run in MPI's completion path, to be given back, and its last entry.
     continuation *completed;
     continuation *last_completed;
     base::magazine<continuation> stock;
@@ -58,9 +56,6 @@ struct thread_state {
     bool in_completion() const noexcept {
         return (busy & (running_mark | progress_mark)) == (running_mark | progress_mark);
     }
-
-    // Continuations of `current` that have run here and still count as registered.
-    long held() const noexcept { return ran - ran_before; }
 };
 
 extern thread_local constinit thread_state this_thread;

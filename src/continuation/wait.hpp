@@ -7,10 +7,6 @@
 
 namespace thence::continuation {
 
-// The common end of a wait: one continuation is ready, and it was the last of the CR `*cr`. In any other case returns
-// what `otherwise` returns, which checks `*cr`: nothing runs before unless `*cr` is a live CR.
-int finish_wait(MPI_Request *cr, MPI_Status *status, int (*otherwise)(MPI_Request *cr, MPI_Status *status)) noexcept;
-
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;
@@ -23,6 +19,8 @@ inline int report(const test_result &result) noexcept {
 test_result test(continuation_request &cr) noexcept;
 // What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.
 test_result report_complete(continuation_request &cr) noexcept;
+// The part of a test that polls: lets MPI make progress, and polls all sources.
+void poll_for(const continuation_request &cr) noexcept;
 // Blocks until complete, except for MPI_ERR_PENDING inside a callback that nothing else could satisfy.
 test_result wait(continuation_request &cr) noexcept;
 

@@ -19,7 +19,7 @@ namespace {
 
 using continuation::continuation_request;
 using continuation::control_word;
-using engine::tending;
+using engine::completion_path;
 using continuation_object = continuation::continuation;
 
 constexpr std::size_t max_groups_shown = 20;
@@ -51,7 +51,7 @@ struct snapshot {
 };
 
 bool is_complete(const engine::operation &op) noexcept {
-    if (engine::how(op) == tending::waiting) {
+    if (engine::path_of(op) == completion_path::waiting) {
         const continuation_request *cr = continuation::object_of(op.request);
         return cr->idle();
     }
@@ -63,22 +63,22 @@ void count_operation(group &g, const engine::operation &op) {
         ++g.complete;
         return;
     }
-    switch (engine::how(op)) {
-    case tending::pushed:
+    switch (engine::path_of(op)) {
+    case completion_path::pushed:
         ++g.pushed;
         break;
-    case tending::polled:
+    case completion_path::polled:
         ++g.polled;
         break;
-    case tending::kept:
+    case completion_path::kept:
         ++g.persistent;
         break;
-    case tending::waiting:
+    case completion_path::waiting:
         ++g.crs;
         g.awaited_cr = cr_number(continuation::object_of(op.request));
         g.awaited_registered = continuation::object_of(op.request)->registered();
         break;
-    case tending::done:
+    case completion_path::done:
         ++g.complete; // became complete after is_complete() was asked
         break;
     }

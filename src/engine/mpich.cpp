@@ -16,8 +16,8 @@ bool is_complete(MPI_Request request) noexcept {
 
 class mpich final : public engine {
 public:
-    explicit mpich(completion_sink sink) noexcept {
-        polled.configure(sink, {table.request_is_complete, table.request_is_complete});
+    explicit mpich(const sinks &to) noexcept {
+        polled_.configure(to.complete, to.results_wanted, {table.request_is_complete, table.request_is_complete});
     }
     const char *name() const noexcept override { return "mpich"; }
     const char *why() const noexcept override {
@@ -25,13 +25,20 @@ public:
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {}
-    void poll() noexcept override { polled.poll(); }
+    int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
+        flag = 0;
+        if (request != MPI_REQUEST_NULL && !is_complete(request)) {
+            return MPI_SUCCESS;
+        }
+        return table.Test(&request, &flag, status);
+    }
+    void poll() noexcept override { polled_.poll(); }
     void progress() noexcept override {
-        if (!polled.empty()) {
-            polled.poll(true);
+        if (!polled_.empty()) {
+            polled_.poll(true);
             return;
         }
         // 0x3c000000 is MPIX_STREAM_NULL: the default stream's progress.
@@ -43,10 +50,9 @@ public:
             table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         }
     }
-    void cancel(operation &op) noexcept override { polled.cancel(op); }
-    bool is_persistent(MPI_Request) const noexcept override { return false; }
+    void cancel(operation &op) noexcept override { polled_.cancel(op); }
     bool detects_persistent() const noexcept override { return false; }
-    void abandon(operation &op) noexcept override { polled.remove(op); }
+    void abandon(operation &op) noexcept override { polled_.remove(op); }
 };
 
 // One receive on a private communicator, seen pending and then complete.
@@ -85,7 +91,7 @@ engine *make_mpich(const sinks &to, const char **reason) {
         *reason = "MPIX_Request_is_complete did not tell a pending from a complete request";
         return nullptr;
     }
-    return new mpich(to.complete);
+    return new mpich(to);
 }
 
 } // namespace thence::engine

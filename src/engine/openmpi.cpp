@@ -4,11 +4,11 @@
 //
 // Open MPI completes a request in three steps, without a lock: (1) read the callback slot, (2) if it was set, clear it
 // and call it, and stop there if the call returns 1, (3) swap `completed` into req_complete and count down the
-// wait-sync object that stood there, if any. try_push() runs against it:
+// wait-sync object that stood there, if any. push() runs against it:
 //   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_sync`.
 // Invariant: every pushed request is reported once, since exactly one of these holds:
 //   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3);
-//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; try_push() takes
+//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; push() takes
 //     it out and says `complete`;
 //   - (1) saw none and (3) ran after (b): (3) counts `lost_sync` down, with the callback still in its slot. poll()
 //     sees the count off its mark and search() claims every pushed request that is completed with a callback in its
@@ -33,10 +33,6 @@ using openmpi::completed;
 using openmpi::pending;
 using openmpi::request_view;
 
-bool peek(MPI_Request request) noexcept {
-    return request_view(request).complete().load(std::memory_order_acquire) == completed;
-}
-
 int free_nothing(void **) noexcept {
     return MPI_SUCCESS;
 }
@@ -45,7 +41,7 @@ int free_nothing(void **) noexcept {
 // copy: the user's would be left dangling. So it is given nothing to free with meanwhile.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const request_view view(*request);
-    if (!peek(*request)) {
+    if (!is_complete(*request)) {
         *flag = 0;
         return MPI_SUCCESS;
     }
@@ -59,13 +55,13 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
 }
 
 int look(MPI_Request request) noexcept {
-    return peek(request) ? 1 : 0;
+    return is_complete(request) ? 1 : 0;
 }
 
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled.configure(to.complete, {&look, &look, &test_kept, &openmpi::may_cancel});
+        polled_.configure(to.complete, to.results_wanted, {&look, &look, &test_kept, &openmpi::may_cancel});
         push_enabled = true;
         requests_tell_persistent = true;
     }
@@ -80,27 +76,26 @@ public:
 
     outcome watch(operation &op, bool persistent) noexcept override {
         if (!persistent) {
-            op.how = tending::pushed;
-            if (try_push(op.request, pushed_, &op)) {
+            op.path = completion_path::pushed;
+            if (can_push(op.request) && push(op.request, pushed_, &op)) {
                 return outcome::pending;
             }
             if (try_finish_complete(op.request, op.status)) {
-                op.how = tending::done;
+                op.path = completion_path::done;
                 return outcome::complete;
             }
         }
         // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
-        persistent = persistent || request_view(op.request).persistent();
-        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
 
     // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
     // meet the error handler of its object: MPI's own completion call knows.
     void finish(operation &op) noexcept override {
-        if (op.how != tending::pushed) {
+        if (op.path != completion_path::pushed) {
             return;
         }
-        op.how = tending::done;
+        op.path = completion_path::done;
         if (try_finish(op.request, op.status)) {
             return;
         }
@@ -112,24 +107,39 @@ public:
         }
     }
 
+    int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
+        flag = 0;
+        if (try_finish_complete(request, status)) [[likely]] {
+            request = MPI_REQUEST_NULL;
+            flag = 1;
+            return MPI_SUCCESS;
+        }
+        if (request != MPI_REQUEST_NULL && (!is_complete(request) || is_persistent(request))) {
+            return MPI_SUCCESS;
+        }
+        return table.Test(&request, &flag, status);
+    }
+
     void poll() noexcept override {
         if (any_lost()) [[unlikely]] {
             search();
         }
-        if (!polled.empty()) {
-            polled.poll();
+        if (!polled_.empty()) {
+            polled_.poll();
         }
     }
 
+    void let_mpi_progress() noexcept override { table.opal_progress(); }
+
     void progress() noexcept override {
-        table.opal_progress();
+        let_mpi_progress();
         poll();
     }
 
     void cancel(operation &op) noexcept override {
-        if (op.how != tending::pushed) {
-            polled.cancel(op);
-        } else if (!peek(op.request) && openmpi::may_cancel(op.request, false)) {
+        if (op.path != completion_path::pushed) {
+            polled_.cancel(op);
+        } else if (!is_complete(op.request) && openmpi::may_cancel(op.request, false)) {
             mpi::cancel(op.request);
         }
     }
@@ -140,16 +150,15 @@ public:
     }
 
     bool known_complete(const operation &op) const noexcept override {
-        return how(op) == tending::pushed ? peek(op.request) : engine::known_complete(op);
+        return path_of(op) == completion_path::pushed ? is_complete(op.request) : engine::known_complete(op);
     }
 
-    bool is_persistent(MPI_Request request) const noexcept override { return request_view(request).persistent(); }
     bool detects_persistent() const noexcept override { return true; }
     unsigned long long recovered() const noexcept override { return recovered_.load(std::memory_order_relaxed); }
 
     void abandon(operation &op) noexcept override {
-        if (op.how != tending::pushed) {
-            polled.remove(op);
+        if (op.path != completion_path::pushed) {
+            polled_.remove(op);
             return;
         }
         request_view request(op.request);
@@ -166,11 +175,11 @@ private:
         lost_sync.status = MPI_SUCCESS;
         lost_sync.count.store(lost_mark, std::memory_order_seq_cst);
         for_each_watched([this](operation &op) {
-            if (op.how != tending::pushed) {
+            if (op.path != completion_path::pushed) {
                 return;
             }
             request_view request(op.request);
-            if (peek(op.request) && claim_lost(request)) {
+            if (is_complete(op.request) && claim_lost(request)) {
                 recovered_.fetch_add(1, std::memory_order_relaxed);
                 sink_(op);
             }

@@ -12,12 +12,13 @@
 
 namespace thence::engine {
 
-enum class tending : std::uint8_t {
-    done,    // results taken: status written, request released
-    pushed,  // MPI itself will call us; results are taken by finish()
-    polled,  // the polled set looks at it; results are taken when it is found complete
-    kept,    // polled too, but the request is the user's (persistent): it is never released here
-    waiting, // the "operation" is a continuation request
+// How the completion of an operation is found.
+enum class completion_path : std::uint8_t {
+    done,    // it is complete and its results are taken: the status is written, the request released
+    pushed,  // MPI calls us; finish() takes the results
+    polled,  // the polled set looks at it and takes the results when it finds it complete
+    kept,    // as polled, but the request is persistent and the user's: it is never released here
+    waiting, // the "operation" is a continuation request, which tells its waiters itself
 };
 
 struct operation {
@@ -27,9 +28,9 @@ struct operation {
     };
     MPI_Status *status; // where its status goes, if wanted()
     int error;
-    tending how;
-    // The owner's, so that one operation and its owner fit in a cache line; no engine looks at these.
-    bool in_group;
+    completion_path path;
+    // Both belong to the owner. They lie here so that one operation and its owner fit in a cache line.
+    bool in_group; // several operations have one owner
     std::atomic<std::uint8_t> word;
 };
 static_assert(sizeof(operation) == 24);
@@ -38,12 +39,19 @@ inline bool wanted(const MPI_Status *status) noexcept {
     return status != MPI_STATUS_IGNORE && status != nullptr;
 }
 
-// For onlookers: the engine may take results meanwhile. What they decide on, it checks again under its own lock.
-inline tending how(const operation &op) noexcept {
-    return std::atomic_ref(const_cast<tending &>(op.how)).load(std::memory_order_relaxed);
+// For other threads than the one that changes it. The engine may take the results at any moment, and checks again under
+// its own lock whatever a caller decides on this value.
+inline completion_path path_of(const operation &op) noexcept {
+    return std::atomic_ref(const_cast<completion_path &>(op.path)).load(std::memory_order_relaxed);
 }
-inline void set_how(operation &op, tending how) noexcept {
-    std::atomic_ref(op.how).store(how, std::memory_order_relaxed);
+inline void set_path(operation &op, completion_path path) noexcept {
+    std::atomic_ref(op.path).store(path, std::memory_order_relaxed);
+}
+
+// An engine watches it: cancelling and searching concern it.
+inline bool is_watched(const operation &op) noexcept {
+    const completion_path path = path_of(op);
+    return path != completion_path::done && path != completion_path::waiting;
 }
 
 } // namespace thence::engine

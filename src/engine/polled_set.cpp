@@ -31,7 +31,7 @@ void take(operation &op, const MPI_Status &status, int error) noexcept {
         op.status->MPI_ERROR = error;
     }
     op.error = error;
-    set_how(op, tending::done);
+    set_path(op, completion_path::done);
 }
 
 __attribute__((noinline)) void sort_together(int indices[], MPI_Status statuses[], int count) noexcept {
@@ -103,7 +103,7 @@ bool polled_set::complete_now(operation &op) noexcept {
         op.status->MPI_ERROR = error;
     }
     op.error = error;
-    op.how = tending::done;
+    op.path = completion_path::done;
     return true;
 }
 
@@ -115,7 +115,7 @@ __attribute__((noinline)) void polled_set::add_to_inbox(operation &op) {
 
 // Others may wait on the same request already: testing it completes it for them too, and no poll may test it meanwhile.
 bool polled_set::add_kept(operation &op) {
-    op.how = tending::kept;
+    op.path = completion_path::kept;
     std::scoped_lock guard(lock_);
     if (looks_complete(op.request)) {
         MPI_Status status = mpi::empty_status();
@@ -300,8 +300,8 @@ bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) 
 void polled_set::completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status,
                                    int error) {
     if (known != nullptr && known->is_waited_for()) {
-        finish_waiting(*known, status, error, results_wanted);
-    } else if (results_wanted) {
+        finish_waiting(*known, status, error, results_wanted_);
+    } else if (results_wanted_) {
         persistent_.keep_answer(request, status, error);
         count_persistent();
     }
@@ -368,7 +368,7 @@ inline void polled_set::hand_over(operation &op, const MPI_Status &status, int e
 
 void polled_set::cancel(operation &op) noexcept {
     std::scoped_lock guard(lock_);
-    if (op.how != tending::done && how_.may_cancel(op.request, op.how == tending::kept)) {
+    if (op.path != completion_path::done && how_.may_cancel(op.request, op.path == completion_path::kept)) {
         mpi::cancel(op.request);
     }
 }
@@ -381,7 +381,7 @@ void polled_set::remove(operation &op) noexcept {
     std::scoped_lock guard(lock_);
     collect();
     bool removed = false;
-    if (op.how == tending::kept) {
+    if (op.path == completion_path::kept) {
         removed = persistent_.remove(op);
         count_persistent();
     } else if (const int at = owned_.find(op); at >= 0) {
@@ -391,7 +391,7 @@ void polled_set::remove(operation &op) noexcept {
     }
     if (removed) {
         size_.fetch_sub(1, std::memory_order_relaxed);
-        op.how = tending::done;
+        op.path = completion_path::done;
     }
 }
 

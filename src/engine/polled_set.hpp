@@ -12,7 +12,6 @@
 // for a poll.
 #pragma once
 
-#include "base/peek.hpp"
 #include "base/spin_lock.hpp"
 #include "engine/operation.hpp"
 #include "engine/persistent_requests.hpp"
@@ -28,12 +27,6 @@ public:
     static constexpr int window = 32;
     static constexpr int most_tested = 2 * window;
     static constexpr int most_peeked = 4 * window;
-    // On Open MPI a look costs little on every engine, so what is added is always looked at.
-#if defined(OPEN_MPI)
-    static constexpr bool always_looks = true;
-#else
-    static constexpr bool always_looks = false;
-#endif
 
     // What differs between MPIs.
     struct methods {
@@ -48,20 +41,22 @@ public:
         bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
     };
 
-    void configure(void (*sink)(operation &), const methods &how) noexcept {
+    // `results_wanted`: answers are kept. Without interposition nobody would ask for them.
+    void configure(void (*sink)(operation &), bool results_wanted, const methods &how) noexcept {
         sink_ = sink;
+        results_wanted_ = results_wanted;
         how_ = how;
     }
 
     // Anything but persistent requests that are not noted as cancellable.
     static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
 
-    // Returns true if the operation was complete at once (results taken); else it is in the set. `sparing`: see
-    // worth_asking(); else it is always asked whether it is complete.
-    [[gnu::always_inline]] inline bool add(operation &op, bool sparing = false) {
-        op.how = tending::polled;
+    // Returns true if the operation was complete at once (results taken); else it is in the set. Whether that of a
+    // single operation is asked at all: see worth_asking().
+    bool add(operation &op) {
+        op.path = completion_path::polled;
         op.error = MPI_SUCCESS;
-        if ((how_.look != nullptr ? looks_at(op.request) : worth_asking() || !sparing) && complete_now(op))
+        if ((how_.look != nullptr ? how_.look(op.request) != 0 : op.in_group || worth_asking()) && complete_now(op))
             [[unlikely]] {
             return true;
         }
@@ -74,30 +69,6 @@ public:
             add_to_inbox(op);
         }
         return false;
-    }
-    // The same without asking, if nothing but to note it is to be done; else nothing happened. `request` is op.request.
-    [[gnu::always_inline]] inline bool add_at_once(operation &op, MPI_Request request) noexcept {
-        if (base::sum_alone(unasked_, -1) < 0) [[unlikely]] {
-            return false; // and add() puts it to zero
-        }
-        if (!lock_.try_lock_at_once()) [[unlikely]] {
-            return false;
-        }
-        const int n = owned_.count;
-        if (n == owned_.capacity) [[unlikely]] {
-            lock_.unlock();
-            return false;
-        }
-        op.how = tending::polled;
-        op.error = MPI_SUCCESS;
-        size_.fetch_add(1, std::memory_order_relaxed);
-        MPI_Request *const requests = owned_.requests;
-        operation **const ops = owned_.ops;
-        owned_.count = n + 1;
-        requests[n] = request;
-        ops[n] = &op;
-        lock_.unlock();
-        return true;
     }
     // The same as add() for a persistent request, which stays the user's.
     bool add_kept(operation &op);
@@ -152,8 +123,6 @@ public:
     int see_answer(MPI_Request request, MPI_Status &status) const noexcept;
     // Under exclusively(): it is started anew, or gone.
     void forget_answer(MPI_Request request) noexcept;
-    // Set before use: answers are kept. Without interposition nobody would ask for them.
-    static inline bool results_wanted = false;
 
     // Under exclusively(): the user freed `request` while operations wait for it; MPI frees it after the last.
     void release_after(MPI_Request request) noexcept {
@@ -198,16 +167,12 @@ private:
     // A test of what is pending makes progress: on MPICH 4.0 that costs more than all else that a continuation takes.
     // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
     // by the next poll.
-    bool looks_at(MPI_Request request) noexcept {
-        unasked_.store(0, std::memory_order_relaxed);
-        return how_.look(request) != 0;
-    }
     bool worth_asking() noexcept {
-        if (unasked_.load(std::memory_order_relaxed) > 0) {
-            return false;
+        const int left = unasked_.load(std::memory_order_relaxed);
+        if (left > 0) {
+            unasked_.store(left - 1, std::memory_order_relaxed);
         }
-        unasked_.store(0, std::memory_order_relaxed);
-        return true;
+        return left == 0;
     }
     void asked_in_vain() noexcept {
         constexpr unsigned many = 1000;
@@ -238,6 +203,7 @@ private:
     }
 
     void (*sink_)(operation &) = nullptr;
+    bool results_wanted_ = false;
     methods how_;
     base::spin_lock lock_; // held while MPI tests a window
     base::spin_lock inbox_lock_;

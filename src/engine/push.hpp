@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The push path of the native Open MPI engine, inline: attaching and running a continuation mostly consist of it.
-// The protocol and its invariant are told in openmpi.cpp. Where the MPI has no such path, everything here is constant.
+// The push path of the native Open MPI engine: MPI calls us when a request completes. It is inline, since attaching and
+// running a continuation mostly consist of it. openmpi.cpp states the protocol and its invariant. On an MPI without such
+// a path everything here is constant, and the compiler removes what depends on it.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -15,9 +16,9 @@ namespace thence::engine {
 
 #if defined(OPEN_MPI)
 
-// What MPI calls when a pushed request completes, with the request. It marks the request completed, hands the data on,
-// and returns 1.
-using push_callback = int (*)(void *request);
+// What MPI calls when a pushed request completes. It passes `object` to accept_pushed() and returns 1: MPI must not
+// touch the request again.
+using push_callback = int (*)(void *object);
 
 // Stands in every pushed request until that is complete. Its count is off the mark when MPI completed one without
 // calling back.
@@ -46,23 +47,38 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
     return true;
 }
 
-// Lets MPI push the completion of `handle`, with `data`, from now on. False: nothing changed; the request needs another
-// way, or is complete. Until it returns, nobody may release the request, although its completion may have been
+// Where push_enabled: true if `handle`, a request of MPI's own, can be pushed. It is pending, not persistent, and has no
+// callback of MPI's own. A null request looks complete.
+[[gnu::always_inline]] inline bool can_push(MPI_Request handle) noexcept {
+    const openmpi::request_view request(handle);
+    static_assert(openmpi::pending_bits == 0);
+    return (request.complete_bits() | request.callback_bits()) == 0 && !request.persistent();
+}
+
+// Lets MPI push the completion of `handle`, for which can_push() was true, with `data`. False: it was complete meanwhile,
+// and `callback` is not called. Until this returns, nobody may release the request, although its completion may have been
 // reported: the swap would meet another request in the same memory. So a continuation does not run before it is
 // attached.
-[[gnu::always_inline]] inline bool try_push(MPI_Request handle, push_callback callback, void *data) noexcept {
+[[gnu::always_inline]] inline bool push(MPI_Request handle, push_callback callback, void *data) noexcept {
     using namespace openmpi;
     const request_view request(handle);
-    // A pending request of a callback of MPI's own, and a complete one, both have a bit set in one of these.
-    static_assert(pending_bits == 0);
-    if ((request.complete_bits() | request.callback_bits()) != 0 || request.persistent()) [[unlikely]] {
-        return false;
-    }
     request.callback_data().store(data, std::memory_order_relaxed);
     request.callback().store(reinterpret_cast<void *>(callback), std::memory_order_release);
     void *expected = pending;
     return request.complete().compare_exchange_strong(expected, &lost_sync, std::memory_order_seq_cst) ||
            !claim_lost(request);
+}
+
+// The first thing in a push callback: returns the data that was given to push(). The request is marked complete before its
+// completion is reported, since whoever runs the continuation may release the request at once.
+inline void *accept_pushed(void *object) noexcept {
+    const openmpi::request_view request(object);
+    // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    void *data = request.callback_data().load(std::memory_order_relaxed);
+    request.callback_data().store(nullptr, std::memory_order_relaxed); // see clear_callback()
+    request.complete().store(openmpi::completed, std::memory_order_release);
+    return data;
 }
 
 inline void copy_status(const openmpi::request_view &from, MPI_Status *to) noexcept {
@@ -102,7 +118,16 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     return taken;
 }
 
-// The same for a request that try_push() refused: false also if it is not complete, or persistent.
+// What the request itself says; false where the native engine is not in use. Any request of MPI but a null one.
+inline bool is_persistent(MPI_Request handle) noexcept {
+    return push_enabled && openmpi::request_view(handle).persistent();
+}
+inline bool is_complete(MPI_Request handle) noexcept {
+    return push_enabled &&
+           openmpi::request_view(handle).complete().load(std::memory_order_acquire) == openmpi::completed;
+}
+
+// As try_finish() for a request of any kind: false also if it is not complete, or persistent.
 inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);
@@ -114,23 +139,21 @@ inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept
            !request.persistent() && try_finish(handle, status);
 }
 
-// Of any request of MPI.
-inline bool is_pending_or_persistent(MPI_Request handle) noexcept {
-    using namespace openmpi;
-    const request_view request(handle);
-    return handle != MPI_REQUEST_NULL &&
-           (request.complete().load(std::memory_order_acquire) != completed || request.persistent());
-}
-
 #else
 
-using push_callback = int (*)(void *request);
+using push_callback = int (*)(void *object);
 inline constexpr bool push_enabled = false;
 constexpr bool any_lost() noexcept {
     return false;
 }
-inline bool try_push(MPI_Request, push_callback, void *) noexcept {
+constexpr bool can_push(MPI_Request) noexcept {
     return false;
+}
+inline bool push(MPI_Request, push_callback, void *) noexcept {
+    return false;
+}
+inline void *accept_pushed(void *object) noexcept {
+    return object;
 }
 inline bool is_plain(MPI_Request) noexcept {
     return false;
@@ -142,10 +165,13 @@ inline void release(MPI_Request) noexcept {}
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
-inline bool try_finish_complete(MPI_Request, MPI_Status *) noexcept {
+inline bool is_persistent(MPI_Request) noexcept {
     return false;
 }
-inline bool is_pending_or_persistent(MPI_Request) noexcept {
+inline bool is_complete(MPI_Request) noexcept {
+    return false;
+}
+inline bool try_finish_complete(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
 

@@ -62,28 +62,32 @@ polled_set::methods methods_here() noexcept {
 
 class testsome final : public engine {
 public:
-    testsome(completion_sink sink, const char *why) noexcept : why_(why) { polled.configure(sink, methods_here()); }
+    testsome(const sinks &to, const char *why) noexcept : why_(why) {
+        polled_.configure(to.complete, to.results_wanted, methods_here());
+    }
     const char *name() const noexcept override { return "testsome"; }
     const char *why() const noexcept override { return why_; }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return (persistent ? polled.add_kept(op) : polled.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {} // results were taken when it was found
-    void poll() noexcept override { polled.poll(); }
+    int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
+        return mpi::table.Test(&request, &flag, status);
+    }
+    void poll() noexcept override { polled_.poll(); }
     bool poll_progresses() const noexcept override { return true; }
     void progress() noexcept override {
-        if (polled.empty()) {
+        if (polled_.empty()) {
             int flag = 0;
             mpi::table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
         } else {
-            polled.poll();
+            polled_.poll();
         }
     }
-    void cancel(operation &op) noexcept override { polled.cancel(op); }
-    bool is_persistent(MPI_Request) const noexcept override { return false; }
+    void cancel(operation &op) noexcept override { polled_.cancel(op); }
     bool detects_persistent() const noexcept override { return false; }
-    void abandon(operation &op) noexcept override { polled.remove(op); }
+    void abandon(operation &op) noexcept override { polled_.remove(op); }
 
 private:
     const char *why_;
@@ -93,7 +97,7 @@ private:
 
 engine *make_testsome(const sinks &to, const char *why) {
     mpi::poll_rarely_in_tests(2 * polled_set::most_tested); // one poll in each look of ours
-    return new testsome(to.complete, why);
+    return new testsome(to, why);
 }
 
 } // namespace thence::engine

@@ -94,4 +94,12 @@ bool waiting_threads_meet() noexcept {
     return thread_multiple() || (table.opal_uses_threads != nullptr && *table.opal_uses_threads);
 }
 
+bool progresses_for_others() noexcept {
+    return table.opal_progress != nullptr && waiting_threads_meet();
+}
+
+void progress() noexcept {
+    table.opal_progress();
+}
+
 } // namespace thence::mpi

@@ -59,5 +59,9 @@ bool thread_multiple() noexcept;
 // Threads that wait in MPI do so with an eye on each other: one makes progress, others sleep until it calls them. Open
 // MPI does that above MPI_THREAD_SINGLE. Else each makes progress for itself.
 bool waiting_threads_meet() noexcept;
+// The same, and another thread can help them by calling progress(). Open MPI only.
+bool progresses_for_others() noexcept;
+// Lets MPI make progress, where progresses_for_others() says that there is a call for it.
+void progress() noexcept;
 
 } // namespace thence::mpi

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking point-to-point calls. Where one must not block inside MPI (see must_test()), it becomes its nonblocking form
-// and a loop of tests, in which our continuations run and MPI makes progress; everywhere else it is MPI's own.
+// Blocking point-to-point calls. Where one must not block inside MPI, it becomes its nonblocking form, and a strategy waits
+// for that (interpose/wait_strategy.hpp). Everywhere else it is MPI's own.
 //
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once an
 // error handler of the user's has seen an error: what a call leaves untouched tells that it failed.
-#include "continuation/interposing.hpp"
+#include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
@@ -12,71 +12,56 @@
 #include <memory>
 #include <new>
 
-using namespace thence::continuation;
+using namespace thence::interpose;
 using thence::pmpi::refused_status;
 using thence::pmpi::untouched;
 
 namespace {
 
-bool by_testing() noexcept {
-    if (attention.load(std::memory_order_relaxed) == 0 || !must_test()) [[likely]] {
-        return false;
-    }
-    report_if_in_completion();
-    return true;
-}
-
-int complete(int code, MPI_Request request, MPI_Status *status) {
-    if (request == MPI_REQUEST_NULL) {
-        return code; // MPI refused the call that should have made it
-    }
-    unsigned turns = 0;
-    for (int flag = 0; code == MPI_SUCCESS; take_turn(++turns)) {
-        code = PMPI_Test(&request, &flag, status);
-        if (flag != 0) {
-            break;
-        }
-    }
-    if (turns == 0) {
-        catch_up(); // a program whose calls never block would run nothing else where no hook does
-    }
-    return code;
+// `code`: of the call that started the operation.
+int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status *status) {
+    // Without a request MPI refused that call, also where it returned MPI_SUCCESS.
+    return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status) : code;
 }
 
 // Each form comes with counts of type int and, where the MPI has them, MPI_Count: the same code on other entry points.
 
 template <auto blocking, auto nonblocking, class Count>
 int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-    if (!by_testing()) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr) [[likely]] {
         return blocking(buf, count, type, dest, tag, comm);
     }
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = nonblocking(buf, count, type, dest, tag, comm, &request);
-    return complete(code, request, MPI_STATUS_IGNORE);
+    return complete(*how, code, request, MPI_STATUS_IGNORE);
 }
 
 template <auto blocking, auto nonblocking, class Count>
 int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing() || refused_status(status)) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, source, tag, comm, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = nonblocking(buf, count, type, source, tag, comm, &request);
-    return complete(code, request, status);
+    return complete(*how, code, request, status);
 }
 
 template <auto blocking, auto nonblocking, class Count>
 int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-    if (!by_testing() || refused_status(status)) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, message, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = nonblocking(buf, count, type, message, &request);
-    return complete(code, request, status);
+    return complete(*how, code, request, status);
 }
 
 // The send is made first, so that MPI looks at its arguments before a receive can match; it starts after the receive.
-template <class Irecv, class SendInit> int exchange(Irecv irecv, SendInit send_init, MPI_Status *status) {
+template <class Irecv, class SendInit>
+int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, MPI_Status *status) {
     MPI_Request sending = MPI_REQUEST_NULL;
     if (const int code = send_init(&sending); code != MPI_SUCCESS || sending == MPI_REQUEST_NULL) {
         return code;
@@ -87,10 +72,10 @@ template <class Irecv, class SendInit> int exchange(Irecv irecv, SendInit send_i
         result = PMPI_Start(&sending);
         if (result != MPI_SUCCESS) {
             PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
-            complete(MPI_SUCCESS, receiving, MPI_STATUS_IGNORE);
+            how.complete(&receiving, MPI_STATUS_IGNORE);
         } else {
-            const int received = complete(MPI_SUCCESS, receiving, status);
-            const int sent = complete(MPI_SUCCESS, sending, MPI_STATUS_IGNORE);
+            const int received = how.complete(&receiving, status);
+            const int sent = how.complete(&sending, MPI_STATUS_IGNORE);
             result = received != MPI_SUCCESS ? received : sent;
         }
     }
@@ -101,20 +86,22 @@ template <class Irecv, class SendInit> int exchange(Irecv irecv, SendInit send_i
 template <auto blocking, auto send_init, auto irecv, class Count>
 int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
                  Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing() || refused_status(status)) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                         comm, status);
     }
-    return exchange([&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
-                    [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); },
-                    status);
+    return exchange(
+        *how, [&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
+        [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); }, status);
 }
 
 // What is sent is packed first, so that the receive may overwrite it. Packed, it matches every type.
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto irecv, class Count>
 int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                            MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing() || refused_status(status)) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     MPI_Request checked = MPI_REQUEST_NULL; // MPI looks at the arguments as they are
@@ -129,16 +116,16 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
     }
     const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(room)]);
     if (packed == nullptr) {
-        const assistance helped;
+        const progress_beside while_it_lasts;
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     Count length = 0;
     if (const int code = pack(buf, count, type, packed.get(), room, &length, comm); code != MPI_SUCCESS) {
         return code;
     }
-    return exchange([&](MPI_Request *r) { return irecv(buf, count, type, source, recvtag, comm, r); },
-                    [&](MPI_Request *r) { return send_init(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); },
-                    status);
+    return exchange(
+        *how, [&](MPI_Request *r) { return irecv(buf, count, type, source, recvtag, comm, r); },
+        [&](MPI_Request *r) { return send_init(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); }, status);
 }
 
 } // namespace
@@ -185,10 +172,11 @@ BLOCKING(_c, MPI_Count)
 #endif
 
 THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr) [[likely]] {
         return PMPI_Probe(source, tag, comm, status);
     }
-    for (unsigned turns = 0;; take_turn(++turns)) {
+    for (unsigned turns = 0;; how->pause(++turns)) {
         int flag = untouched;
         const int code = PMPI_Iprobe(source, tag, comm, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
@@ -200,17 +188,18 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
 // Not blocking, but where MPI makes progress, and so where continuations run.
 THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     const int code = PMPI_Iprobe(source, tag, comm, flag, status);
-    if (attention.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) != 0) [[unlikely]] {
         catch_up();
     }
     return code;
 }
 
 THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
-    if (!by_testing()) [[likely]] {
+    const wait_strategy *how = strategy();
+    if (how == nullptr) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
-    for (unsigned turns = 0;; take_turn(++turns)) {
+    for (unsigned turns = 0;; how->pause(++turns)) {
         int flag = untouched;
         const int code = PMPI_Improbe(source, tag, comm, &flag, message, status);
         if (flag != 0 || code != MPI_SUCCESS) {

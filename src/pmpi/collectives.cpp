@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives, assisted inside callbacks.
-#include "pmpi/assisted.hpp"
+// Blocking collectives, see blocking_in_mpi.hpp.
+#include "pmpi/blocking_in_mpi.hpp"
 #include "pmpi/collective_table.hpp"
 
 extern "C" {
 
-#define WITH_COUNTS(name, parameters, arguments) THENCE_ASSISTED(name##_c, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments) THENCE_BLOCKING(name##_c, parameters, arguments)
 
-THENCE_ASSISTED(Barrier, (MPI_Comm comm), (comm))
-THENCE_COLLECTIVES(THENCE_ASSISTED, int, int)
+THENCE_BLOCKING(Barrier, (MPI_Comm comm), (comm))
+THENCE_COLLECTIVES(THENCE_BLOCKING, int, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 THENCE_COLLECTIVES(WITH_COUNTS, MPI_Count, MPI_Aint)
 #endif

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on files that wait for other ranks, assisted inside callbacks.
-#include "pmpi/assisted.hpp"
+// Calls on files that wait for other ranks, see blocking_in_mpi.hpp.
+#include "pmpi/blocking_in_mpi.hpp"
 
 #if defined(THENCE_MPI_FILES)
 
 extern "C" {
 
-THENCE_ASSISTED(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
+THENCE_BLOCKING(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
                 (comm, name, mode, info, file))
-THENCE_ASSISTED(File_close, (MPI_File * file), (file))
-THENCE_ASSISTED(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
-THENCE_ASSISTED(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
-THENCE_ASSISTED(File_set_view,
+THENCE_BLOCKING(File_close, (MPI_File * file), (file))
+THENCE_BLOCKING(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
+THENCE_BLOCKING(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))
+THENCE_BLOCKING(File_set_view,
                 (MPI_File file, MPI_Offset displacement, MPI_Datatype etype, MPI_Datatype filetype, const char *format,
                  MPI_Info info),
                 (file, displacement, etype, filetype, format, info))
-THENCE_ASSISTED(File_set_atomicity, (MPI_File file, int flag), (file, flag))
-THENCE_ASSISTED(File_sync, (MPI_File file), (file))
-THENCE_ASSISTED(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
+THENCE_BLOCKING(File_set_atomicity, (MPI_File file, int flag), (file, flag))
+THENCE_BLOCKING(File_sync, (MPI_File file), (file))
+THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
 
 #define TRANSFERS(c, count_t)                                                                                          \
     TRANSFER(read_all##c, void *, count_t)                                                                             \
@@ -35,21 +35,21 @@ THENCE_ASSISTED(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence)
     BEGIN_AT(read_at_all_begin##c, void *, count_t)                                                                    \
     BEGIN_AT(write_at_all_begin##c, const void *, count_t)
 #define TRANSFER(name, buffer, count_t)                                                                                \
-    THENCE_ASSISTED(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),   \
+    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),   \
                     (file, buf, count, type, status))
 #define TRANSFER_AT(name, buffer, count_t)                                                                             \
-    THENCE_ASSISTED(                                                                                                   \
+    THENCE_BLOCKING(                                                                                                   \
         File_##name,                                                                                                   \
         (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),         \
         (file, offset, buf, count, type, status))
 #define BEGIN(name, buffer, count_t)                                                                                   \
-    THENCE_ASSISTED(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type),                        \
+    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type),                        \
                     (file, buf, count, type))
 #define BEGIN_AT(name, buffer, count_t)                                                                                \
-    THENCE_ASSISTED(File_##name, (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type),     \
+    THENCE_BLOCKING(File_##name, (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type),     \
                     (file, offset, buf, count, type))
 #define END(name, buffer)                                                                                              \
-    THENCE_ASSISTED(File_##name, (MPI_File file, buffer buf, MPI_Status * status), (file, buf, status))
+    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, MPI_Status * status), (file, buf, status))
 
 TRANSFERS(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)

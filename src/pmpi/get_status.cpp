@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Request_get_status and, where the MPI has them (MPI 4.1), its any, some and all forms: how a request stands,
 // which stays as it is. In the forms each entry is looked at by itself, where one is special.
-#include "continuation/interposing.hpp"
+#include "interpose/requests.hpp"
 #include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
 
 #include <tuple>
 
-using namespace thence::continuation;
+using namespace thence::interpose;
 using namespace thence::pmpi;
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
@@ -43,7 +43,7 @@ standing look_at(MPI_Request request, MPI_Status *status, int &code) {
 extern "C" {
 
 THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
-    if (plain(request)) [[likely]] {
+    if (is_plain(request)) [[likely]] {
         return PMPI_Request_get_status(request, flag, status);
     }
     if (!is_cr_handle(request)) {
@@ -65,7 +65,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
 
 THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, int *index, int *flag,
                                              MPI_Status *status) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
     }
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
@@ -96,7 +96,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
 
 THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests, int *found, int indices[],
                                               MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
     const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
@@ -124,7 +124,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
 }
 
 THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
     const bool refused = flag == nullptr || refused_status(statuses);

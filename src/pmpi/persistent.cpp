@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that create persistent requests: they are noted, since some MPIs cannot tell such a request from another.
-#include "continuation/interposing.hpp"
+#include "interpose/requests.hpp"
 #include "pmpi/collective_table.hpp"
 
 #include <thence/thence.h>
 
 #define THENCE_UNPACK(...) __VA_ARGS__
 
-using namespace thence::continuation;
+using namespace thence::interpose;
 
 namespace {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Start, MPI_Startall, MPI_Request_free and MPI_Cancel. What names no continuation request goes to MPI as it is:
 // null pointers and null requests are MPI's to refuse.
-#include "continuation/interposing.hpp"
+#include "interpose/requests.hpp"
 
 #include <thence/thence.h>
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-using namespace thence::continuation;
+using namespace thence::interpose;
 
 namespace {
 
@@ -22,7 +22,7 @@ int start_own(int count, MPI_Request requests[]) {
                                           requests + count); // some MPIs give a restarted request a new handle
     const int code = PMPI_Startall(count, requests);
     for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
-        restarted(before[static_cast<std::size_t>(i)], requests[i]);
+        started(before[static_cast<std::size_t>(i)], requests[i]);
     }
     return code;
 }
@@ -69,7 +69,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
     const int code = PMPI_Start(request);
     if (code == MPI_SUCCESS && request != nullptr) {
-        restarted(before, *request); // some MPIs give a restarted request a new handle
+        started(before, *request); // some MPIs give a restarted request a new handle
     }
     return code;
 }
@@ -85,14 +85,14 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return thence_free(request);
     }
-    return request != nullptr ? free_request(request) : PMPI_Request_free(request);
+    return request != nullptr ? thence::interpose::free(request) : PMPI_Request_free(request);
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {
     if (names_cr(request)) {
         return thence_cancel(request);
     }
-    return request != nullptr ? cancel_request(request) : PMPI_Cancel(request);
+    return request != nullptr ? thence::interpose::cancel(request) : PMPI_Cancel(request);
 }
 
 } // extern "C"

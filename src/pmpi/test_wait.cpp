@@ -8,7 +8,8 @@
 //
 // Where no entry is special, MPI tests the caller's array itself, and so is the one to find its errors. Pointers that
 // MPI refuses go to MPI too, unless it would see a continuation request: then they are MPI_ERR_ARG.
-#include "continuation/interposing.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
 
 #include <thence/thence.h>
@@ -17,7 +18,7 @@
 #include <cstdint>
 #include <vector>
 
-using namespace thence::continuation;
+using namespace thence::interpose;
 using namespace thence::pmpi;
 
 namespace {
@@ -28,11 +29,15 @@ void set_error(MPI_Status *status, int code) {
     }
 }
 
+int test_one(MPI_Request *request, int *flag, MPI_Status *status) {
+    return is_cr_handle(*request) ? thence_test(request, flag, status) : test(request, flag, status);
+}
+
 // Between two looks of a blocking call. One that finds all complete at first takes its turn at the end: a program whose
 // calls never block would run nothing else where no hook does.
 class turn {
 public:
-    turn() { report_if_in_completion(); }
+    explicit turn(const wait_strategy *how = strategy()) : how_(how != nullptr ? *how : testing) {}
     ~turn() {
         if (turns_ == 0) {
             catch_up();
@@ -40,9 +45,10 @@ public:
     }
     turn(const turn &) = delete;
     turn &operator=(const turn &) = delete;
-    void operator()() { take_turn(++turns_); }
+    void operator()() { how_.pause(++turns_); }
 
 private:
+    const wait_strategy &how_; // MPI itself cannot wait for these requests, so there always is one
     unsigned turns_ = 0;
 };
 
@@ -199,7 +205,8 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
         const int together = std::min(bunch, count - first);
         std::uint64_t done = 0;
         bool refused = false;
-        if (mpi_handles != handle_kind::pointer && !any_special(together, requests + first)) {
+        if (thence::mpi::request_handles != thence::mpi::handle_kind::any_pointer &&
+            !any_special(together, requests + first)) {
             const int code = take_complete(together, requests + first, slot(statuses, first), done, refused);
             if (refused || (code != MPI_SUCCESS && done == 0)) {
                 return code; // MPI refused the arguments
@@ -244,10 +251,14 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     if (is_cr_handle(*request)) {
         return thence_wait(request, status);
     }
-    if (refused_status(status) || (!must_test() && !is_special(*request))) {
+    if (refused_status(status)) {
         return PMPI_Wait(request, status);
     }
-    turn next;
+    const wait_strategy *how = strategy();
+    if (!is_special(*request)) {
+        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status);
+    }
+    turn next(how);
     for (;;) {
         int flag = untouched;
         const int code = test_one(request, &flag, status);
@@ -263,24 +274,24 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
 extern "C" {
 
 THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
-    if (plain(request)) [[likely]] {
+    if (is_plain(request)) [[likely]] {
         return PMPI_Test(request, flag, status);
     }
-    if (plain_beside_persistent(request)) {
+    if (is_plain_beside_persistent(request)) {
         return PMPI_Test(request, flag, status);
     }
     return slow_test(request, flag, status);
 }
 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
-    if (plain(request)) [[likely]] {
+    if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
     }
     return slow_wait(request, status);
 }
 
 THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testany(count, requests, index, flag, status);
     }
     const int code = test_any(count, requests, index, flag, status);
@@ -289,7 +300,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
 }
 
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
-    if (plain_to_wait(count, requests)) [[likely]] {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitany(count, requests, index, status);
     }
     if (index == nullptr || refused_status(status)) {
@@ -311,7 +322,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
 }
 
 THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
     const int code = test_some(count, requests, found, indices, statuses);
@@ -320,7 +331,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
 }
 
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    if (plain_to_wait(count, requests)) [[likely]] {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
@@ -343,7 +354,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
 }
 
 THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
-    if (plain(count, requests)) [[likely]] {
+    if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
     if (flag == nullptr || refused_status(statuses)) {
@@ -384,7 +395,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
 }
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    if (plain_to_wait(count, requests)) [[likely]] {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
     }
     if (refused_status(statuses)) {

@@ -6,8 +6,10 @@
 
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
+#include "progress/source.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <mutex>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -18,6 +20,7 @@
 namespace thence::progress {
 
 std::mutex helper_in_progress;
+thread_local constinit bool on_helper_thread = false;
 
 namespace {
 
@@ -116,7 +119,7 @@ void rest() noexcept {
     if (stop_.load(std::memory_order_seq_cst)) {
         return;
     }
-    if (current_duties().outstanding()) {
+    if (any_outstanding()) {
         wake(); // the hook may have gone to rest before us, and then `ready` said so
         return;
     }
@@ -124,15 +127,25 @@ void rest() noexcept {
     wakeups_.fetch_add(1, std::memory_order_relaxed);
 }
 
+// One turn. True if anything ran.
+bool help() noexcept {
+    {
+        const std::scoped_lock guard(helper_in_progress);
+        poll_sources(from::outside);
+    }
+    return run_sources(LONG_MAX) != 0;
+}
+
 void run() noexcept {
+    on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
     prctl(PR_SET_TIMERSLACK, 1UL); // sleeps of a microsecond that last about that
     back_off pause;
     while (!stop_.load(std::memory_order_acquire)) {
-        if (!current_duties().outstanding()) {
+        if (!any_outstanding()) {
             rest();
             pause.found();
-        } else if (current_duties().help()) {
+        } else if (help()) {
             pause.found();
         } else {
             pause.missed();
@@ -142,10 +155,10 @@ void run() noexcept {
 
 } // namespace
 
-void helper_set_up(bool told_first) {
+void helper_set_up(bool interposed) {
     std::scoped_lock guard(mutex_);
     obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
-                : !told_first && mpi::finalizes_alone()
+                : !interposed && mpi::finalizes_alone()
                     ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
                       "linked with libthence (-lthence) tells it"
                     : nullptr;

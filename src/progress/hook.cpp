@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while
-// another thread blocks in MPI_Wait. It costs an unlinked program nothing: it is registered with the first continuation
-// and unregisters itself when nothing is outstanding: each thread looks with every `rest_after`th call that finds
-// nothing.
+// MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while another
+// thread blocks in MPI_Wait. It is registered when something becomes outstanding, and unregisters itself when nothing is
+// outstanding any more: each thread checks that at every `rest_after`th call that found nothing.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
+#include "progress/source.hpp"
 
 #include <mutex>
 
 namespace thence::progress {
 
 std::atomic<bool> ready{false};
-thread_local constinit unsigned idle_calls = 0;
 
 namespace {
 
 enum class hook_kind { none, opal, async };
 
-duties duties_{};
+// From a hook we borrow a thread that wanted something else: give it back soon.
+constexpr long most_in_hook = 64;
+constexpr unsigned rest_after = 1024;
+
+// How often the hook found nothing on this thread. Every poll of MPI's calls the hook, so this is short, and no cache
+// line is shared for it.
+thread_local constinit unsigned idle_calls = 0;
+
 hook_kind hook_ = hook_kind::none;
 std::mutex mutex_;               // guards registering and unregistering
 std::atomic<bool> armed_{false}; // the hook is wanted; changes under mutex_
@@ -35,12 +41,26 @@ bool async_leaves() noexcept {
     return true;
 }
 
+void found_nothing() noexcept;
+
+// MPI calls this each time it looks for messages, hundreds of times for each that comes.
+int on_opal_progress() noexcept {
+    if (poll_sources(from::hook)) {
+        if (const long ran = run_sources(most_in_hook); ran != 0) {
+            return static_cast<int>(ran);
+        }
+    }
+    found_nothing();
+    return 0;
+}
+
 // MPICH asks us whether we are done: that is how we unregister.
 int on_async_progress(void *) {
     constexpr int no_progress = 0;
     constexpr int done = 1;
     if (armed_.load(std::memory_order_acquire)) {
-        duties_.find();
+        poll_sources(from::locked_hook);
+        found_nothing();
         return no_progress;
     }
     return async_leaves() ? done : no_progress;
@@ -48,15 +68,11 @@ int on_async_progress(void *) {
 
 } // namespace
 
-const duties &current_duties() noexcept {
-    return duties_;
-}
-
-void hook_set_up(bool told_first) {
+void hook_set_up(bool interposed) {
     hook_ = hook_kind::none;
     if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
         hook_ = hook_kind::opal;
-    } else if (mpi::table.async_start != nullptr && told_first) {
+    } else if (mpi::table.async_start != nullptr && interposed) {
         hook_ = hook_kind::async;
     }
 }
@@ -87,7 +103,7 @@ void hook_arm() noexcept {
     }
     armed_.store(true, std::memory_order_seq_cst);
     if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_register(duties_.on_progress);
+        mpi::table.opal_progress_register(&on_opal_progress);
     } else if (!async_running_) {
         async_running_ = true;
         constexpr int stream_null = 0x3c000000;
@@ -98,12 +114,15 @@ void hook_arm() noexcept {
 void hook_tear_down() noexcept {
     std::scoped_lock guard(mutex_);
     if (armed_.exchange(false) && hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(duties_.on_progress);
+        mpi::table.opal_progress_unregister(&on_opal_progress);
     }
 }
 
-void hook_may_rest() noexcept {
-    if (duties_.outstanding()) {
+namespace {
+
+// Unregisters the hook if nothing is outstanding.
+__attribute__((noinline)) void may_rest() noexcept {
+    if (any_outstanding()) {
         return;
     }
     std::unique_lock guard(mutex_, std::try_to_lock);
@@ -111,21 +130,28 @@ void hook_may_rest() noexcept {
         return;
     }
     ready.store(false, std::memory_order_seq_cst);
-    if (duties_.outstanding()) {
+    if (any_outstanding()) {
         ready.store(true, std::memory_order_seq_cst);
         helper_wake(); // it may have gone to rest before us, and then `ready` said so
         return;
     }
     armed_.store(false, std::memory_order_seq_cst);
     if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(duties_.on_progress);
+        mpi::table.opal_progress_unregister(&on_opal_progress);
     }
 }
 
-void set_up(const duties &what, bool told_first) {
-    duties_ = what;
-    hook_set_up(told_first);
-    helper_set_up(told_first);
+void found_nothing() noexcept {
+    if (++idle_calls % rest_after == 0) [[unlikely]] {
+        may_rest();
+    }
+}
+
+} // namespace
+
+void set_up(bool interposed) {
+    hook_set_up(interposed);
+    helper_set_up(interposed);
     ready.store(false);
 }
 

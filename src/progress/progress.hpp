@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Who makes progress when: the MPI's own hook, and the library's helper thread. Both rest while nothing is outstanding.
+// Who makes progress when: MPI's own hook and the library's helper thread. Both rest while no source has anything
+// outstanding.
 //
-// Protocol of resting (hook and helper alike): clear `ready`, then look whether anything is outstanding; attaching
-// registers first, then looks at `ready`. Both are sequentially consistent, so at least one of the two sides sees the
-// other: nothing is ever outstanding with everyone at rest. `ready` speaks for both, so whoever sets it wakes both.
-// Where there is neither, nobody rests, and `ready` says since the first continuation that something may be attached.
+// Protocol of resting, for hook and helper alike: clear `ready`, then ask whether anything is outstanding. Whoever makes
+// something outstanding first registers it, then looks at `ready`. Both sides are sequentially consistent, so at least
+// one of them sees the other: nothing is ever outstanding while everyone rests. `ready` speaks for hook and helper, so
+// whoever sets it wakes both. Where there is neither, nobody rests, and `ready` stays set from the first wake() on.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -14,17 +15,11 @@
 
 namespace thence::progress {
 
-struct duties {
-    int (*on_progress)();  // Open MPI's hook: finds completions and runs what may run; returns how many ran
-    void (*find)();        // MPICH's hook: only finds completions
-    bool (*help)();        // run by the helper thread: lets MPI progress, runs what it may; true if it found anything
-    bool (*outstanding)(); // is anything registered?
-};
-
-// Called once, MPI being initialized. Chooses the hook. `told_first`: tear_down() will be called before MPI_Finalize
-// begins. MPICH's first waits for what MPIX_Async_start started, and would wait for ever for a hook that nobody told:
-// so without this that hook is not used; nor is there a helper thread, which would be in MPI when it ends.
-void set_up(const duties &what, bool told_first);
+// Called once, MPI being initialized. Chooses the hook. `interposed`: tear_down() will be called before MPI_Finalize
+// begins. MPICH's MPI_Finalize first waits for what MPIX_Async_start started, and would wait for ever for a hook that
+// was not told to end. So without interposition that hook is not used, and there is no helper thread, which would be
+// inside MPI when MPI ends.
+void set_up(bool interposed);
 // Removes hook and helper. Called at MPI_Finalize, and by tests.
 void tear_down() noexcept;
 
@@ -35,8 +30,12 @@ const char *helper_state() noexcept;
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
 
-// Held by the helper while it lets MPI progress, and by who cancels. Open MPI (4.1, 5.0) may complete a receive twice,
-// and crash, if one thread cancels what another matches: a program with one thread must not meet that because of ours.
+// True on the helper thread itself.
+extern thread_local constinit bool on_helper_thread;
+
+// Held by the helper while it lets MPI progress, and by whoever cancels. Open MPI (4.1, 5.0) may complete a receive
+// twice, and crash, if one thread cancels what another matches. A program with one thread must not meet that because of
+// the helper.
 extern std::mutex helper_in_progress;
 
 // `opal_progress_register`, `MPIX_Async_start` or `none`.
@@ -51,31 +50,17 @@ bool hook_runs() noexcept;
 extern THENCE_HIDDEN std::atomic<bool> ready;
 void wake() noexcept;
 
-// After registering a continuation: makes sure that somebody looks.
+// After making something outstanding: makes sure that somebody looks.
 inline void engage() noexcept {
     if (!ready.load(std::memory_order_seq_cst)) [[unlikely]] {
         wake();
     }
 }
 
-// How often the hook found nothing on this thread. Every poll of MPI's calls the hook, so this is short, and no cache
-// line is shared for it.
-extern thread_local constinit unsigned idle_calls;
-inline constexpr unsigned rest_after = 1024;
-void hook_may_rest() noexcept;
-
-// From the hook, when it found nothing to do: after a while with nothing outstanding it unregisters itself.
-inline void hook_found_nothing() noexcept {
-    if (++idle_calls % rest_after == 0) [[unlikely]] {
-        hook_may_rest();
-    }
-}
-
 // Internal to this folder.
-const duties &current_duties() noexcept;
-void hook_set_up(bool told_first);
+void hook_set_up(bool interposed);
 void hook_tear_down() noexcept;
-void helper_set_up(bool told_first);
+void helper_set_up(bool interposed);
 void hook_arm() noexcept;
 void helper_tear_down() noexcept;
 void helper_wake() noexcept;

@@ -2,7 +2,7 @@
 // The fake itself: it does what MPI does where the library's rules depend on it, and it notices misuse.
 #include "library.hpp"
 
-#include "continuation/interposing.hpp"
+#include "progress/interposed.hpp"
 
 #include "mpi/calls.hpp"
 
@@ -207,7 +207,7 @@ TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
     const features &offers = GetParam().offers;
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"
                             // which MPI_Finalize would wait for: without interposition it is not used
-                            : offers.async_start && thence::continuation::is_interposed ? "MPIX_Async_start"
+                            : offers.async_start && thence::progress::interposed ? "MPIX_Async_start"
                                                                                         : "none");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "library.hpp"
 
-#include "continuation/continuation.hpp"
-#include "continuation/interposing.hpp"
+#include "continuation/complete.hpp"
+#include "progress/interposed.hpp"
 #include "continuation/library.hpp"
 #include "continuation/request.hpp"
 #include "engine/engine.hpp"
@@ -57,7 +57,7 @@ library::library(const variant &v) : before_(continuation::continuation_request:
     if (std::strcmp(v.engine, "mpich") == 0) {
         const char *reason = "";
         engine::reset();
-        engine::current = engine::make_mpich({&continuation::operation_complete, nullptr}, &reason);
+        engine::current = engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed}, &reason);
         if (engine::current == nullptr) {
             hopeless("mpich engine", reason);
         }
@@ -73,7 +73,7 @@ library::~library() {
     EXPECT_EQ(continuation::continuation_request::registered_in_all(), before_) << "continuations are left";
     continuation::tear_down();
     engine::reset();
-    continuation::attention.store(0);
+    progress::slow_path_reasons.store(0);
     world.end();
 }
 

@@ -5,7 +5,7 @@
 // usage: exactly_once [--seconds=S] [--seed=N] [GoogleTest options]
 #include "library.hpp"
 
-#include "continuation/interposing.hpp"
+#include "continuation/library.hpp"
 #include "continuation/request.hpp"
 
 #include <algorithm>

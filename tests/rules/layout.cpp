@@ -4,7 +4,7 @@
 
 #if defined(OPEN_MPI)
 
-#include "continuation/interposing.hpp"
+#include "progress/interposed.hpp"
 #include "continuation/library.hpp"
 #include "engine/engine.hpp"
 
@@ -43,7 +43,7 @@ TEST_P(refused_layout, leads_to_testsome_with_the_reason) {
     }
     thence::continuation::tear_down();
     thence::engine::reset();
-    thence::continuation::attention.store(0);
+    thence::progress::slow_path_reasons.store(0);
     world.end();
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Inside a callback nothing runs on this thread. If nobody else runs it either, a loop that tests continuation requests
-// until they are complete would never end: this notices.
+// Detects a callback that waits for ever. Inside a callback no other callback runs on the same thread. If no other thread
+// runs callbacks either, a loop in the callback that tests continuation requests until they are complete never ends.
 //
-// Each CR that the loop tests is timed by itself, since a loop may test several in turn. Invariant: an entry that is in
-// use stays its CR's while that is tested again and again, so however many CRs the loop tests, some are timed.
+// A loop may test several CRs in turn, so each CR is timed by itself. Invariant: an entry in use stays with its CR for as
+// long as that CR is tested again and again, so some CRs are timed however many the loop tests.
 #pragma once
 
 #include "base/clock.hpp"
@@ -12,11 +12,11 @@
 
 namespace thence::continuation {
 
-class standstill {
+class deadlock_detector {
 public:
-    // To be asked at each test of `cr` inside a callback. True once only the end of the callback could help, and
-    // nothing has run anywhere for a while.
-    bool lasts(continuation_request &cr) noexcept {
+    // Called at each test of `cr` inside a callback. True once no callback has run on any thread for a second, and only
+    // the return of this callback could change that.
+    bool detects(continuation_request &cr) noexcept {
         const std::uint32_t now = base::coarse_milliseconds();
         if (const unsigned long long done = total(&counters::completed); done != done_) {
             done_ = done;
@@ -28,12 +28,12 @@ public:
         if (e == nullptr) {
             return false;
         }
-        const bool stands = is_stuck(cr);
-        if (e->cr != &cr || now - e->seen > pause_ms || !stands) {
+        const bool stuck = is_stuck(cr);
+        if (e->cr != &cr || now - e->seen > pause_ms || !stuck) {
             *e = {&cr, now, now};
         }
         e->seen = now;
-        return stands && now - e->since > patience_ms;
+        return stuck && now - e->since > patience_ms;
     }
 
 private:
@@ -42,13 +42,13 @@ private:
 
     struct entry {
         const continuation_request *cr;
-        std::uint32_t since; // when it began to stand still
+        std::uint32_t since; // since when it is stuck
         std::uint32_t seen;  // its last test
     };
 
     // Only this callback's own continuation is left in `cr`, or something is ready and finds no thread.
     static bool is_stuck(continuation_request &cr) noexcept {
-        const bool alone = this_thread.current == &cr && cr.registered() == 1 + this_thread.held();
+        const bool alone = this_thread.current == &cr && cr.registered() == 1;
         return alone || !application_queue.empty() || !any_thread_queue.empty() || !cr.own_queue().empty();
     }
 

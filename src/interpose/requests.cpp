@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "continuation/interposing.hpp"
+#include "interpose/requests.hpp"
 
-#include "continuation/info.hpp"
-#include "continuation/library.hpp"
+#include "continuation/request.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "continuation/wait.hpp"
@@ -11,45 +10,54 @@
 #include "mpi/error_code.hpp"
 #include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
+#include "progress/source.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <exception>
-#include <sched.h>
-#include <thread>
+#include <mutex>
 #include <vector>
 
-namespace thence::continuation {
+namespace thence::interpose {
 
+using continuation::bits;
+using continuation::busy_scope;
+using continuation::continuation_request;
+using continuation::handle_kind;
+using continuation::integer_prefix;
+using continuation::request_handles;
 using mpi::table;
 
 namespace {
 
-bool kept_somewhere() noexcept {
-    return (attention.load(std::memory_order_relaxed) & attention_kept) != 0 && engine::current->polled.keeps();
+bool persistent_attached() noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::persistent_attached) != 0;
+}
+
+// Some persistent request has continuations now.
+bool any_kept() noexcept {
+    return persistent_attached() && engine::current->shared_requests().keeps();
 }
 
 // The same, or a poll of ours has completed one whose user has not asked yet.
-bool told_somewhere() noexcept {
-    return (attention.load(std::memory_order_relaxed) & attention_kept) != 0 &&
-           (engine::current->polled.keeps() || engine::current->polled.has_answers());
+bool any_shared() noexcept {
+    return any_kept() || (persistent_attached() && engine::current->shared_requests().has_answers());
 }
 
 // May either be so for this request? A look without a lock.
-bool may_be_told(MPI_Request request) noexcept {
-    return engine::polled_set::may_know(request) && told_somewhere();
+bool may_be_shared(MPI_Request request) noexcept {
+    return engine::polled_set::may_know(request) && any_shared();
 }
 
 // The index of the first request for which that may be so, or count.
-int first_that_may_be_told(int count, const MPI_Request requests[]) noexcept {
-    return told_somewhere() ? engine::first_that_may_be_known(count, requests) : count;
+int first_that_may_be_shared(int count, const MPI_Request requests[]) noexcept {
+    return any_shared() ? engine::first_that_may_be_known(count, requests) : count;
 }
 
 // The status goes to every continuation on this persistent request, and to the user.
-int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+int test_shared(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     busy_scope testing;
-    engine::polled_set &polled = engine::current->polled;
+    engine::polled_set &polled = engine::current->shared_requests();
     return polled.exclusively([&] {
         const MPI_Request handle = *request;
         if (!polled.knows(handle)) {
@@ -69,10 +77,10 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
 }
 
 void forget_answer(MPI_Request request) noexcept {
-    if (may_be_told(request)) {
+    if (may_be_shared(request)) {
         busy_scope forgetting;
-        engine::current->polled.exclusively([&] {
-            engine::current->polled.forget_answer(request);
+        engine::current->shared_requests().exclusively([&] {
+            engine::current->shared_requests().forget_answer(request);
             return int{MPI_SUCCESS};
         });
     }
@@ -81,14 +89,14 @@ void forget_answer(MPI_Request request) noexcept {
 // Several handles at a time: this is all that an interposed call on an array costs where no continuation is about.
 // Whether there is a CR among the first ones that can be looked at together; `i` becomes their number.
 bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
-    if constexpr (mpi_handles == handle_kind::tagged_pointer) {
+    if constexpr (request_handles == handle_kind::object_address) {
         for (; i + 4 <= count; i += 4) {
             const MPI_Request *four = requests + i;
             if (((bits(four[0]) | bits(four[1]) | bits(four[2]) | bits(four[3])) & 1) != 0) {
                 return true;
             }
         }
-    } else if constexpr (mpi_handles == handle_kind::integer) {
+    } else if constexpr (request_handles == handle_kind::integer) {
         using four [[gnu::vector_size(16)]] = std::uint32_t;
         constexpr int together = 8;
         for (; i + together <= count; i += together) {
@@ -125,45 +133,45 @@ bool is_special(MPI_Request request) noexcept {
     if (is_cr_handle(request)) {
         return true;
     }
-    if (!may_be_told(request)) {
+    if (!may_be_shared(request)) {
         return false;
     }
     busy_scope looking;
     bool told = false;
-    engine::current->polled.exclusively([&] {
-        told = engine::current->polled.knows(request);
+    engine::current->shared_requests().exclusively([&] {
+        told = engine::current->shared_requests().knows(request);
         return int{MPI_SUCCESS};
     });
     return told;
 }
 
-bool plain(int count, const MPI_Request requests[]) noexcept {
+bool is_plain(int count, const MPI_Request requests[]) noexcept {
     if (requests == nullptr || count < 0) {
         return true; // MPI knows whether that is an error
     }
-    const std::uint64_t why = attention.load(std::memory_order_relaxed);
+    const std::uint64_t why = progress::slow_path_reasons.load(std::memory_order_relaxed);
     if (why == 0) [[likely]] {
         return !any_cr(count, requests);
     }
-    return (why & ~(attention_kept | attention_hidden)) == 0 && !any_special(count, requests);
+    return (why & ~(progress::persistent_attached | progress::persistent_hidden)) == 0 && !any_special(count, requests);
 }
 
-bool plain_to_wait(int count, const MPI_Request requests[]) noexcept {
-    return plain(count, requests) && (!kept_somewhere() || requests == nullptr || count < 0);
+bool is_plain_to_wait(int count, const MPI_Request requests[]) noexcept {
+    return is_plain(count, requests) && (!any_kept() || requests == nullptr || count < 0);
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
     if (any_cr(count, requests)) {
         return true;
     }
-    const int first = first_that_may_be_told(count, requests);
+    const int first = first_that_may_be_shared(count, requests);
     if (first == count) [[likely]] {
         return false;
     }
     busy_scope looking;
-    const engine::polled_set &polled = engine::current->polled;
+    const engine::polled_set &polled = engine::current->shared_requests();
     bool told = false;
-    engine::current->polled.exclusively([&] {
+    engine::current->shared_requests().exclusively([&] {
         told = std::any_of(requests + first, requests + count,
                            [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); });
         return int{MPI_SUCCESS};
@@ -172,11 +180,11 @@ bool any_special(int count, const MPI_Request requests[]) noexcept {
 }
 
 void hide_special(int count, MPI_Request requests[]) noexcept {
-    const int first = first_that_may_be_told(count, requests);
+    const int first = first_that_may_be_shared(count, requests);
     if (first != count) {
         busy_scope looking;
-        const engine::polled_set &polled = engine::current->polled;
-        engine::current->polled.exclusively([&] {
+        const engine::polled_set &polled = engine::current->shared_requests();
+        engine::current->shared_requests().exclusively([&] {
             std::replace_if(
                 requests + first, requests + count,
                 [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); },
@@ -187,11 +195,8 @@ void hide_special(int count, MPI_Request requests[]) noexcept {
     std::replace_if(requests, requests + count, is_cr_handle, MPI_Request{MPI_REQUEST_NULL});
 }
 
-int test_one(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
-    if (is_cr_handle(*request)) {
-        return thence_test(request, flag, status);
-    }
-    return may_be_told(*request) ? test_kept(request, flag, status) : table.Test(request, flag, status);
+int test(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+    return may_be_shared(*request) ? test_shared(request, flag, status) : table.Test(request, flag, status);
 }
 
 bool is_ignored(MPI_Request request) noexcept {
@@ -211,8 +216,8 @@ bool cr_is_ready(MPI_Request request) noexcept {
     if (cr == nullptr || !cr->active() || cr->idle()) {
         return true;
     }
-    let_mpi_progress(cr->max_poll() < 0);
-    run_own(*cr); // no more than its max_poll
+    continuation::poll_for(*cr);
+    continuation::run_own(*cr); // no more than its max_poll
     return cr->idle();
 }
 
@@ -222,15 +227,15 @@ int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
     if (cr == nullptr) {
         return refuse(MPI_ERR_REQUEST, "MPI_Testall: a continuation request was freed meanwhile");
     }
-    return report(cr->active() ? report_complete(*cr) : test_result{});
+    return continuation::report(cr->active() ? continuation::report_complete(*cr) : continuation::test_result{});
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
-    if (first_that_may_be_told(count, requests) == count) {
+    if (first_that_may_be_shared(count, requests) == count) {
         return table.Testall(count, requests, flag, statuses);
     }
     busy_scope testing;
-    engine::polled_set &polled = engine::current->polled;
+    engine::polled_set &polled = engine::current->shared_requests();
     return polled.exclusively([&] {
         const std::vector<MPI_Request> before(requests, requests + count);
         std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
@@ -266,100 +271,23 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
 }
 
 int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
-    if (!may_be_told(request)) {
+    if (!may_be_shared(request)) {
         return table.Request_get_status(request, flag, status);
     }
     busy_scope looking;
-    return engine::current->polled.exclusively([&] {
+    return engine::current->shared_requests().exclusively([&] {
         MPI_Status unwanted = mpi::empty_status();
         MPI_Status &result = status != MPI_STATUS_IGNORE ? *status : unwanted;
         const int code = table.Request_get_status(request, flag, &result);
         if (code == MPI_SUCCESS && *flag != 0) {
-            engine::current->polled.see_answer(request, result);
+            engine::current->shared_requests().see_answer(request, result);
         }
         return code;
     });
 }
 
 bool in_callback() noexcept {
-    return this_thread.in_callback();
-}
-
-void report_if_in_completion() noexcept {
-    if (this_thread.in_completion()) {
-        std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"
-                   " with THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that none does:"
-                   " create it without, or start the operation and attach a continuation\n",
-                   stderr);
-        mpi::report(MPI_ERR_PENDING);
-    }
-}
-
-bool must_test() noexcept {
-    if (this_thread.in_callback() || kept_somewhere()) {
-        return true;
-    }
-    if ((attention.load(std::memory_order_relaxed) & attention_hookless) == 0 ||
-        !progress::ready.load(std::memory_order_relaxed)) {
-        return false;
-    }
-    // Another thread may attach while we are blocked, if there may be another.
-    return others_may_attach.load(std::memory_order_relaxed) || continuation_request::any_registered();
-}
-
-void take_turn(unsigned turns) noexcept {
-    constexpr long most_in_turn = 64;
-    if (engine::current != nullptr) {
-        {
-            busy_scope polling;
-            if (progress::has_hook()) {
-                engine::current->poll();
-            } else {
-                engine::current->progress();
-            }
-        }
-        run_ready(most_in_turn);
-    }
-    if (turns > 1000) {
-        sched_yield();
-    }
-}
-
-void catch_up() noexcept {
-    if ((attention.load(std::memory_order_relaxed) & attention_hookless) != 0 && engine::current != nullptr &&
-        something_to_do()) {
-        take_turn(0);
-    }
-}
-
-struct assistance::helper {
-    std::atomic<bool> stop{false};
-    std::thread thread{[this] {
-        while (!stop.load(std::memory_order_relaxed)) {
-            busy_scope progressing; // it only progresses: nothing runs on this thread
-            table.opal_progress();
-            sched_yield();
-        }
-    }};
-};
-
-assistance::assistance() noexcept {
-    report_if_in_completion();
-    if (this_thread.in_callback() && table.opal_progress != nullptr && mpi::waiting_threads_meet()) {
-        try {
-            helper_ = new helper;
-        } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us
-            helper_ = nullptr;
-        }
-    }
-}
-
-assistance::~assistance() {
-    if (helper_ != nullptr) {
-        helper_->stop.store(true, std::memory_order_relaxed);
-        helper_->thread.join();
-        delete helper_;
-    }
+    return continuation::this_thread.in_callback();
 }
 
 void set_empty(MPI_Status *status) noexcept {
@@ -383,25 +311,25 @@ void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     }
 }
 
-void restarted(MPI_Request before, MPI_Request after) noexcept {
+void started(MPI_Request before, MPI_Request after) noexcept {
     forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
     }
 }
 
-int free_request(MPI_Request *request) noexcept {
+int free(MPI_Request *request) noexcept {
     mpi::forget_persistent(*request);
-    if (!may_be_told(*request)) {
+    if (!may_be_shared(*request)) {
         return table.Request_free(request);
     }
     busy_scope freeing;
-    return engine::current->polled.exclusively([&] {
-        if (!engine::current->polled.is_kept(*request)) {
-            engine::current->polled.forget_answer(*request);
+    return engine::current->shared_requests().exclusively([&] {
+        if (!engine::current->shared_requests().is_kept(*request)) {
+            engine::current->shared_requests().forget_answer(*request);
             return table.Request_free(request);
         }
-        engine::current->polled.release_after(*request);
+        engine::current->shared_requests().release_after(*request);
         *request = MPI_REQUEST_NULL;
         return int{MPI_SUCCESS};
     });
@@ -412,13 +340,13 @@ bool may_start(MPI_Request cr) noexcept {
     return object != nullptr && !(object->has(THENCE_CR_NEEDS_START) && object->active());
 }
 
-int cancel_request(MPI_Request *request) noexcept {
+int cancel(MPI_Request *request) noexcept {
     const std::scoped_lock guard(progress::helper_in_progress);
-    if (!may_be_told(*request)) {
+    if (!may_be_shared(*request)) {
         return table.Cancel(request);
     }
     busy_scope cancelling;
-    return engine::current->polled.exclusively([&] { return table.Cancel(request); });
+    return engine::current->shared_requests().exclusively([&] { return table.Cancel(request); });
 }
 
-} // namespace thence::continuation
+} // namespace thence::interpose

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/complete.hpp"
+
+#include "continuation/observe.hpp"
+#include "continuation/request.hpp"
+#include "continuation/run_general.hpp"
+#include "continuation/thread_state.hpp"
+#include "engine/engine.hpp"
+
+namespace thence::continuation {
+
+namespace {
+
+constexpr int ours = 1; // tells MPI not to touch the request again
+
+bool run_in_completion(continuation &c) noexcept;
+
+__attribute__((noinline)) int special_complete(continuation &c) noexcept {
+    if (!c.cr->has(THENCE_CR_IN_COMPLETION) || !run_in_completion(c)) {
+        c.cr->enqueue(&c);
+    }
+    return ours;
+}
+
+} // namespace
+
+int single_complete(void *request) noexcept {
+    auto *c = static_cast<continuation *>(engine::accept_pushed(request));
+    if (c->cr->is_special()) [[unlikely]] {
+        return special_complete(*c);
+    }
+    c->cr->enqueue_ordinary(c);
+    return ours;
+}
+
+int request_complete(void *request) noexcept {
+    auto &op = *static_cast<engine::operation *>(engine::accept_pushed(request));
+    if (!op.in_group) {
+        return special_complete(owner_of(op));
+    }
+    operation_complete(op);
+    return ours;
+}
+
+void operation_complete(engine::operation &op) noexcept {
+    continuation &c = owner_of(op);
+    if (!op.in_group) {
+        c.cr->enqueue(&c);
+        return;
+    }
+    if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+        return;
+    }
+    if (observing != nullptr) [[unlikely]] {
+        observing->ready(c);
+    }
+    c.cr->enqueue(&c);
+}
+
+namespace {
+
+// Runs the callback of `c` where MPI reports completion, if it may run there; else nothing has happened. Only the
+// callback: a request that is released here may be the last that holds its communicator, which MPI goes on to use. So
+// the rest is left to give_back_completed().
+bool run_in_completion(continuation &c) noexcept {
+    const control_word kind = c.control();
+    if (!this_thread.only_in_progress() || !engine::is_plain(c.first.request) || kind.at() != phase::attached ||
+        !c.change_control(kind, phase::free)) {
+        return false;
+    }
+    this_thread.current = c.cr;
+    {
+        running_scope running;
+        engine::try_take(c.first.request, c.first.status);
+        if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, MPI_SUCCESS, result);
+        }
+    }
+    c.next = nullptr;
+    (this_thread.completed == nullptr ? this_thread.completed : this_thread.last_completed->next) = &c;
+    this_thread.last_completed = &c;
+    return true;
+}
+
+} // namespace
+
+void give_back_completed() noexcept {
+    const busy_scope giving_back; // what frees a communicator may call functions of the user's
+    continuation *c = this_thread.completed;
+    this_thread.completed = nullptr;
+    for (continuation *next = nullptr; c != nullptr; c = next) {
+        next = c->next;
+        continuation_request *cr = c->cr;
+        engine::release(c->first.request);
+        continuations.give(this_thread.stock, c);
+        cr->release();
+        this_thread.counts.completed.add();
+    }
+}
+
+} // namespace thence::continuation

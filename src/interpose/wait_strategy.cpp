@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/wait_strategy.hpp"
+
+#include "continuation/library.hpp"
+#include "continuation/run.hpp"
+#include "engine/engine.hpp"
+#include "interpose/requests.hpp"
+#include "mpi/calls.hpp"
+#include "progress/progress.hpp"
+#include "progress/source.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <sched.h>
+#include <thread>
+
+namespace thence::interpose {
+
+using continuation::busy_scope;
+using continuation::this_thread;
+
+namespace {
+
+bool has_reason(std::uint64_t reason) noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & reason) != 0;
+}
+
+// In a callback a call must not block inside MPI; nor while our polls may complete a persistent request, which they do
+// under a lock that the call's own completion needs. Where no hook runs callbacks, a blocked call has to run them.
+bool must_test() noexcept {
+    if (this_thread.in_callback() ||
+        (has_reason(progress::persistent_attached) && engine::current->shared_requests().keeps())) {
+        return true;
+    }
+    if (!has_reason(progress::no_hook_runs) || !progress::ready.load(std::memory_order_relaxed)) {
+        return false;
+    }
+    // Another thread may attach while we are blocked, if there may be another.
+    return continuation::others_may_attach.load(std::memory_order_relaxed) || progress::any_outstanding();
+}
+
+// Lets MPI make progress where the call's own test does not, and a bounded number of callbacks run.
+void take_turn(unsigned turns) noexcept {
+    constexpr long most_in_turn = 64;
+    constexpr unsigned spins = 1000;
+    if (engine::current != nullptr) {
+        // Where MPI has a hook, the test has found out what progress of MPI's can find out.
+        progress::poll_sources(progress::has_hook() ? progress::from::after_progress : progress::from::outside);
+        progress::run_sources(most_in_turn);
+    }
+    if (turns > spins) {
+        sched_yield();
+    }
+}
+
+int complete_by_testing(MPI_Request *request, MPI_Status *status) noexcept {
+    int flag = untouched;
+    for (unsigned turns = 0;;) {
+        const int code = mpi::table.Test(request, &flag, status);
+        if (flag != 0 || code != MPI_SUCCESS) {
+            if (turns == 0) {
+                catch_up();
+            }
+            return code;
+        }
+        take_turn(++turns);
+    }
+}
+
+const wait_strategy *strategies[most_strategies] = {&testing};
+
+} // namespace
+
+const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &take_turn};
+
+bool add_strategy(const wait_strategy &added) noexcept {
+    if (strategies[most_strategies - 1] != nullptr) {
+        return false;
+    }
+    for (int i = most_strategies - 1; i > 0; --i) {
+        strategies[i] = strategies[i - 1];
+    }
+    strategies[0] = &added;
+    return true;
+}
+
+const wait_strategy *find_strategy() noexcept {
+    for (const wait_strategy *each : strategies) {
+        if (each == nullptr) {
+            break;
+        }
+        if (each->applies()) {
+            report_if_in_completion();
+            return each;
+        }
+    }
+    return nullptr;
+}
+
+void catch_up() noexcept {
+    if (has_reason(progress::no_hook_runs) && engine::current != nullptr && continuation::something_to_do()) {
+        take_turn(0);
+    }
+}
+
+void report_if_in_completion() noexcept {
+    if (this_thread.in_completion()) {
+        std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"
+                   " with THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that none does:"
+                   " create it without, or start the operation and attach a continuation\n",
+                   stderr);
+        mpi::report(MPI_ERR_PENDING);
+    }
+}
+
+struct progress_beside::helper {
+    std::atomic<bool> stop{false};
+    std::thread thread{[this] {
+        while (!stop.load(std::memory_order_relaxed)) {
+            const busy_scope progressing; // it only makes progress: no callback runs on this thread
+            mpi::progress();
+            sched_yield();
+        }
+    }};
+};
+
+progress_beside::progress_beside() noexcept {
+    report_if_in_completion();
+    if (this_thread.in_callback() && mpi::progresses_for_others()) {
+        try {
+            helper_ = new helper;
+        } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us
+            helper_ = nullptr;
+        }
+    }
+}
+
+progress_beside::~progress_beside() {
+    if (helper_ != nullptr) {
+        helper_->stop.store(true, std::memory_order_relaxed);
+        helper_->thread.join();
+        delete helper_;
+    }
+}
+
+} // namespace thence::interpose

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a request handle of this MPI is, as far as a handle of our own has to differ from it.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstdint>
+#include <type_traits>
+
+namespace thence::mpi {
+
+enum class handle_kind {
+    object_address, // Open MPI: the address of an aligned object, so the low bit is always zero
+    integer,        // MPICH and Intel MPI: an int whose upper byte tells the kind of object
+    any_pointer     // the standard ABI: a pointer-sized value of which nothing is known
+};
+
+inline constexpr handle_kind request_handles = std::is_integral_v<MPI_Request> ? handle_kind::integer
+#if defined(OPEN_MPI)
+                                                                               : handle_kind::object_address;
+#else
+                                                                               : handle_kind::any_pointer;
+#endif
+
+// The bits of a handle, as an unsigned number.
+template <class Handle> std::uintptr_t bits(Handle handle) noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        return static_cast<std::uint32_t>(handle);
+    } else {
+        return reinterpret_cast<std::uintptr_t>(handle);
+    }
+}
+
+} // namespace thence::mpi

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking calls that only MPI itself can do, since only a blocking call matches the other ranks' blocking calls, or since
+// there is no nonblocking form. Inside a callback another thread makes progress for as long as they last, where MPI needs
+// that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
+#pragma once
+
+#include "interpose/wait_strategy.hpp"
+
+#include <thence/thence.h>
+
+namespace thence::pmpi {
+
+template <class Call> int block_in_mpi(Call call) {
+    if (progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
+        return call();
+    }
+    const interpose::progress_beside while_it_lasts;
+    const int code = call();
+    interpose::catch_up();
+    return code;
+}
+
+} // namespace thence::pmpi
+
+#define THENCE_UNPACK(...) __VA_ARGS__
+#define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        return thence::pmpi::block_in_mpi([&] { return PMPI_##name(THENCE_UNPACK arguments); });                       \
+    }
