@@ -2,8 +2,8 @@
 // A relaxed load that the compiler may fold into the comparison that uses the value. GCC 12 never folds an atomic load:
 // that costs one instruction more, and a call that Thence interposes may add six in all.
 //
-// To the compiler this is a plain load, which it may move and merge. So the caller must make an atomic read-modify-write,
-// or call a function of another file, between this load and whatever it must not pass.
+// To the compiler this is a plain load, which it may move and merge. So the caller must make an atomic
+// read-modify-write, or call a function of another file, between this load and whatever it must not pass.
 #pragma once
 
 #include <atomic>

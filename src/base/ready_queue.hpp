@@ -30,8 +30,8 @@ public:
         return outbox_.load(std::memory_order_relaxed) == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr;
     }
 
-    // An outbox that is free and empty needs no lock: one item, which is the common case, never sees it. The plain loads save
-    // an instruction each.
+    // An outbox that is free and empty needs no lock: one item, which is the common case, never sees it. The plain
+    // loads save an instruction each.
     Item *pop() noexcept {
         if (load_plain(outbox_) == nullptr) {
             return pop_inbox();

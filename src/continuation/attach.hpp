@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaching a continuation to operations. The common case is here, top down, since it is inline in the functions that the
-// user calls: one pending operation of MPI's, which becomes a `single`. attach.cpp does all else.
+// Attaching a continuation to operations. The common case is here, top down, since it is inline in the functions that
+// the user calls: one pending operation of MPI's, which becomes a `single`. attach.cpp does all else.
 //
 // The caller has checked the arguments, so attaching fails only when memory is exhausted.
 #pragma once
@@ -27,8 +27,8 @@ struct attach_options {
 };
 
 // `count` operations of any kind. `*flag` becomes 1 if all were complete already, so that no callback will run, else 0.
-// Returns MPI_SUCCESS; MPI_ERR_NO_MEM, which has met the error handler, if nothing happened and `*flag` is as it was; or,
-// with `*flag` 1, the error of a failed operation.
+// Returns MPI_SUCCESS; MPI_ERR_NO_MEM, which has met the error handler, if nothing happened and `*flag` is as it was;
+// or, with `*flag` 1, the error of a failed operation.
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
 

@@ -9,8 +9,8 @@
 
 namespace thence::continuation {
 
-// What MPI calls when a pushed request is complete (engine/push.hpp). The request's data is the continuation of a single,
-// or an operation of any other.
+// What MPI calls when a pushed request is complete (engine/push.hpp). The request's data is the continuation of a
+// single, or an operation of any other.
 int single_complete(void *request) noexcept;
 int request_complete(void *request) noexcept;
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Detects a callback that waits for ever. Inside a callback no other callback runs on the same thread. If no other thread
-// runs callbacks either, a loop in the callback that tests continuation requests until they are complete never ends.
+// Detects a callback that waits for ever. Inside a callback no other callback runs on the same thread. If no other
+// thread runs callbacks either, a loop in the callback that tests continuation requests until they are complete never
+// ends.
 //
-// A loop may test several CRs in turn, so each CR is timed by itself. Invariant: an entry in use stays with its CR for as
-// long as that CR is tested again and again, so some CRs are timed however many the loop tests.
+// A loop may test several CRs in turn, so each CR is timed by itself. Invariant: an entry in use stays with its CR for
+// as long as that CR is tested again and again, so some CRs are timed however many the loop tests.
 #pragma once
 
 #include "base/clock.hpp"

@@ -3,8 +3,8 @@
 //
 // CR objects live in one static array, so arithmetic alone tells whether a handle names one of them:
 //  - handles that are object addresses: the address of the CR plus one, since MPI's own have a low bit of zero;
-//  - handles of type int: 0x2d000000 plus the index of the CR. MPI_REQUEST_NULL has the prefix 0x2c, which means "invalid
-//    kind, request", and 0x2d differs from it in bits that mean nothing for an invalid kind;
+//  - handles of type int: 0x2d000000 plus the index of the CR. MPI_REQUEST_NULL has the prefix 0x2c, which means
+//    "invalid kind, request", and 0x2d differs from it in bits that mean nothing for an invalid kind;
 //  - handles of the standard ABI: the address of the CR. The array is our memory, so no other handle has its address.
 #pragma once
 
@@ -58,7 +58,8 @@ inline continuation_request *object_of(MPI_Request request) noexcept {
     if constexpr (request_handles == handle_kind::integer) {
         return reinterpret_cast<continuation_request *>(cr_arena + (bits(request) - integer_prefix) * cr_bytes);
     } else {
-        return reinterpret_cast<continuation_request *>(bits(request) - (request_handles == handle_kind::any_pointer ? 0 : 1));
+        return reinterpret_cast<continuation_request *>(bits(request) -
+                                                        (request_handles == handle_kind::any_pointer ? 0 : 1));
     }
 }
 

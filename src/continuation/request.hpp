@@ -41,9 +41,7 @@ public:
         return is_live(request) ? object_of(request) : nullptr;
     }
     // `request` is the handle of a live CR. Others may free it at any moment, unless the program forbids that.
-    static bool is_live(MPI_Request request) noexcept {
-        return names_object(request) && object_of(request)->live();
-    }
+    static bool is_live(MPI_Request request) noexcept { return names_object(request) && object_of(request)->live(); }
     // A single operation that is registered with this CR can be pushed: nobody observes, and the engine pushes.
     bool pushes() const noexcept { return pushes_; }
     // The handle is not freed.
@@ -87,8 +85,8 @@ public:
         }
     }
 
-    // More is to be done for a ready continuation than to push it into a queue: it may have to wait for a test or a start,
-    // or may run at once.
+    // More is to be done for a ready continuation than to push it into a queue: it may have to wait for a test or a
+    // start, or may run at once.
     bool is_special() const noexcept { return is_special_; }
     // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
     void enqueue(continuation *c) noexcept {

@@ -74,8 +74,8 @@ void find_completions() noexcept {
     }
 }
 
-// Where MPI's own progress is under way on this thread. While this thread waits itself, what is ready is left to the end
-// of the wait: here it would come as a surprise to the branch predictor, hundreds of times for each message.
+// Where MPI's own progress is under way on this thread. While this thread waits itself, what is ready is left to the
+// end of the wait: here it would come as a surprise to the branch predictor, hundreds of times for each message.
 bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.enlisted() && !this_thread.free_to_run()) {
         return false;

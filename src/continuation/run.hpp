@@ -3,8 +3,8 @@
 //
 // Rules: none runs while this thread is busy (in a callback, in an attaching call, in a poll), so none runs inside
 // another and none inside thence_attach(). In MPI's own completion path only those run whose CR promises to bear it
-// (THENCE_CR_IN_COMPLETION). Poll-only ones run only in a test of their CR. The helper thread runs only those of CRs that
-// allow any thread.
+// (THENCE_CR_IN_COMPLETION). Poll-only ones run only in a test of their CR. The helper thread runs only those of CRs
+// that allow any thread.
 #pragma once
 
 #include "continuation/request.hpp"

@@ -12,7 +12,8 @@
 namespace thence::continuation {
 
 // Where running_scope counts: progress::slow_path_reasons if interposed calls have to know of callbacks that run, since
-// threads that wait in MPI rely on each other (see mpi/calls.hpp). Else a word that nobody reads: that saves the question.
+// threads that wait in MPI rely on each other (see mpi/calls.hpp). Else a word that nobody reads: that saves the
+// question.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *callback_count;
 extern THENCE_HIDDEN std::atomic<std::uint64_t> unread_count;
 

@@ -15,7 +15,7 @@ class continuation_request;
 // Written by one thread, read by any: no lost update, no lock prefix.
 class counter {
 public:
-    void add(unsigned long long n = 1) noexcept { 
+    void add(unsigned long long n = 1) noexcept {
         value_.store(value_.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
     }
     unsigned long long get() const noexcept { return value_.load(std::memory_order_relaxed); }
@@ -30,9 +30,9 @@ struct counters {
 };
 
 struct thread_state {
-    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in a
-    // poll. Marks are added once the thread is enlisted, while it runs callbacks, and while it lets MPI make progress for
-    // us. So one comparison tells whether a continuation may run here.
+    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in
+    // a poll. Marks are added once the thread is enlisted, while it runs callbacks, and while it lets MPI make progress
+    // for us. So one comparison tells whether a continuation may run here.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;
     static constexpr unsigned long running_mark = 1UL << 20;

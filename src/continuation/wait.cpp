@@ -58,8 +58,7 @@ test_result test(continuation_request &cr) noexcept {
         if (cr.max_poll() < 0) {
             progress::run_sources(LONG_MAX); // what the operations wait for may be another source's
         }
-    } else if (this_thread.in_callback() && !cr.idle() &&
-               (this_thread.in_completion() || waiting_inside.detects(cr))) {
+    } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waiting_inside.detects(cr))) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);

@@ -78,27 +78,17 @@ public:
     // some requests (of ROMIO on MPICH) complete only when they are tested.
     void poll(bool insist = false) noexcept;
 
-    bool empty() const noexcept {
-        return size_.load(std::memory_order_relaxed) == 0;
-    }
-    bool keeps() const noexcept {
-        return waiting_count_.load(std::memory_order_relaxed) != 0;
-    }
-    bool has_answers() const noexcept {
-        return answer_count_.load(std::memory_order_relaxed) != 0;
-    }
-    unsigned long long polls() const noexcept {
-        return polls_.load(std::memory_order_relaxed);
-    }
+    bool empty() const noexcept { return size_.load(std::memory_order_relaxed) == 0; }
+    bool keeps() const noexcept { return waiting_count_.load(std::memory_order_relaxed) != 0; }
+    bool has_answers() const noexcept { return answer_count_.load(std::memory_order_relaxed) != 0; }
+    unsigned long long polls() const noexcept { return polls_.load(std::memory_order_relaxed); }
 
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
 
     // For interposition. May anything be known of a persistent request? Takes no lock; false is certain to whoever may
     // use the request now (see persistent_requests.hpp).
-    static bool may_know(MPI_Request request) noexcept {
-        return may_be_known(request);
-    }
+    static bool may_know(MPI_Request request) noexcept { return may_be_known(request); }
     // Runs `call`, an MPI completion call on persistent requests, while no poll looks at any. `call` may use the
     // functions below. Each costs the same however many persistent requests there are.
     template <class Call> int exclusively(Call &&call) noexcept {
@@ -108,9 +98,7 @@ public:
     }
     // Under exclusively(): true if operations wait for `request`, or a poll completed it and its user has not asked
     // yet.
-    bool knows(MPI_Request request) const noexcept {
-        return persistent_.find(request) != nullptr;
-    }
+    bool knows(MPI_Request request) const noexcept { return persistent_.find(request) != nullptr; }
     bool is_kept(MPI_Request request) const noexcept {
         const auto *known = persistent_.find(request);
         return known != nullptr && known->is_waited_for();
@@ -125,9 +113,7 @@ public:
     void forget_answer(MPI_Request request) noexcept;
 
     // Under exclusively(): the user freed `request` while operations wait for it; MPI frees it after the last.
-    void release_after(MPI_Request request) noexcept {
-        persistent_.find(request)->freed = true;
-    }
+    void release_after(MPI_Request request) noexcept { persistent_.find(request)->freed = true; }
 
 private:
     // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
@@ -198,9 +184,7 @@ private:
     void count_persistent() noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
-    bool looks_complete(MPI_Request request) const noexcept {
-        return how_.peek == nullptr || how_.peek(request) != 0;
-    }
+    bool looks_complete(MPI_Request request) const noexcept { return how_.peek == nullptr || how_.peek(request) != 0; }
 
     void (*sink_)(operation &) = nullptr;
     bool results_wanted_ = false;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The push path of the native Open MPI engine: MPI calls us when a request completes. It is inline, since attaching and
-// running a continuation mostly consist of it. openmpi.cpp states the protocol and its invariant. On an MPI without such
-// a path everything here is constant, and the compiler removes what depends on it.
+// running a continuation mostly consist of it. openmpi.cpp states the protocol and its invariant. On an MPI without
+// such a path everything here is constant, and the compiler removes what depends on it.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -47,18 +47,18 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
     return true;
 }
 
-// Where push_enabled: true if `handle`, a request of MPI's own, can be pushed. It is pending, not persistent, and has no
-// callback of MPI's own. A null request looks complete.
+// Where push_enabled: true if `handle`, a request of MPI's own, can be pushed. It is pending, not persistent, and has
+// no callback of MPI's own. A null request looks complete.
 [[gnu::always_inline]] inline bool can_push(MPI_Request handle) noexcept {
     const openmpi::request_view request(handle);
     static_assert(openmpi::pending_bits == 0);
     return (request.complete_bits() | request.callback_bits()) == 0 && !request.persistent();
 }
 
-// Lets MPI push the completion of `handle`, for which can_push() was true, with `data`. False: it was complete meanwhile,
-// and `callback` is not called. Until this returns, nobody may release the request, although its completion may have been
-// reported: the swap would meet another request in the same memory. So a continuation does not run before it is
-// attached.
+// Lets MPI push the completion of `handle`, for which can_push() was true, with `data`. False: it was complete
+// meanwhile, and `callback` is not called. Until this returns, nobody may release the request, although its completion
+// may have been reported: the swap would meet another request in the same memory. So a continuation does not run before
+// it is attached.
 [[gnu::always_inline]] inline bool push(MPI_Request handle, push_callback callback, void *data) noexcept {
     using namespace openmpi;
     const request_view request(handle);
@@ -69,8 +69,8 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
            !claim_lost(request);
 }
 
-// The first thing in a push callback: returns the data that was given to push(). The request is marked complete before its
-// completion is reported, since whoever runs the continuation may release the request at once.
+// The first thing in a push callback: returns the data that was given to push(). The request is marked complete before
+// its completion is reported, since whoever runs the continuation may release the request at once.
 inline void *accept_pushed(void *object) noexcept {
     const openmpi::request_view request(object);
     // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.

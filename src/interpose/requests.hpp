@@ -8,8 +8,8 @@
 //  - a persistent request has continuations. Our poll and the user's call must not both complete it, and when our poll
 //    was first, the user must still be told how it ended;
 //  - callbacks do not run from a progress hook of this MPI: a blocked call must poll and run callbacks itself;
-//  - this thread is in a callback, and waiting threads of MPI rely on each other (see mpi/calls.hpp): a call that blocks
-//    inside MPI could keep the thread that waits below it on the stack from ever returning.
+//  - this thread is in a callback, and waiting threads of MPI rely on each other (see mpi/calls.hpp): a call that
+//    blocks inside MPI could keep the thread that waits below it on the stack from ever returning.
 #pragma once
 
 #include "base/load_plain.hpp"
@@ -78,8 +78,8 @@ THENCE_INTERNAL int cancel(MPI_Request *request) noexcept;
 THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
 THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
-// A persistent request was created, or started: some MPIs give it a new handle then. These keep the register of persistent
-// requests where MPI cannot tell them from others.
+// A persistent request was created, or started: some MPIs give it a new handle then. These keep the register of
+// persistent requests where MPI cannot tell them from others.
 THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
 THENCE_INTERNAL void started(MPI_Request before, MPI_Request after) noexcept;
 

@@ -34,16 +34,16 @@ inline const wait_strategy *strategy() noexcept {
 // Waiting by testing in a loop, in which MPI makes progress and callbacks run. Always there, as the last.
 extern THENCE_INTERNAL const wait_strategy testing;
 
-// After a call that did not block, or that blocked inside MPI: where no hook runs callbacks, runs what came up. A program
-// whose calls never block would run nothing else there.
+// After a call that did not block, or that blocked inside MPI: where no hook runs callbacks, runs what came up. A
+// program whose calls never block would run nothing else there.
 THENCE_INTERNAL void catch_up() noexcept;
 
 // By every blocking call that is not passed on to MPI: reports one from inside MPI's completion path, where callbacks
 // have promised to make none (THENCE_CR_IN_COMPLETION).
 THENCE_INTERNAL void report_if_in_completion() noexcept;
 
-// For calls that only MPI itself can do. While it lives, another thread makes progress, if this thread is in a callback on
-// an MPI whose waiting threads rely on each other. Does nothing elsewhere.
+// For calls that only MPI itself can do. While it lives, another thread makes progress, if this thread is in a callback
+// on an MPI whose waiting threads rely on each other. Does nothing elsewhere.
 class THENCE_INTERNAL progress_beside {
 public:
     progress_beside() noexcept;

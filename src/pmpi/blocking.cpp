@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking point-to-point calls. Where one must not block inside MPI, it becomes its nonblocking form, and a strategy waits
-// for that (interpose/wait_strategy.hpp). Everywhere else it is MPI's own.
+// Blocking point-to-point calls. Where one must not block inside MPI, it becomes its nonblocking form, and a strategy
+// waits for that (interpose/wait_strategy.hpp). Everywhere else it is MPI's own.
 //
-// A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once an
-// error handler of the user's has seen an error: what a call leaves untouched tells that it failed.
+// A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
+// an error handler of the user's has seen an error: what a call leaves untouched tells that it failed.
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
 

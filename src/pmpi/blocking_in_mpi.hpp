@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking calls that only MPI itself can do, since only a blocking call matches the other ranks' blocking calls, or since
-// there is no nonblocking form. Inside a callback another thread makes progress for as long as they last, where MPI needs
-// that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
+// Blocking calls that only MPI itself can do, since only a blocking call matches the other ranks' blocking calls, or
+// since there is no nonblocking form. Inside a callback another thread makes progress for as long as they last, where
+// MPI needs that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
 #pragma once
 
 #include "interpose/wait_strategy.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Finalize: the library leaves MPI before MPI leaves. Where libthence is not linked, MPI tells when it deletes the
-// attributes of MPI_COMM_SELF. For the hook of MPICH that is too late, so it is used only where this file is linked; and a
-// call inside a callback can no longer be refused then.
+// attributes of MPI_COMM_SELF. For the hook of MPICH that is too late, so it is used only where this file is linked;
+// and a call inside a callback can no longer be refused then.
 #include "continuation/library.hpp"
 #include "interpose/requests.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while another
-// thread blocks in MPI_Wait. It is registered when something becomes outstanding, and unregisters itself when nothing is
-// outstanding any more: each thread checks that at every `rest_after`th call that found nothing.
+// thread blocks in MPI_Wait. It is registered when something becomes outstanding, and unregisters itself when nothing
+// is outstanding any more: each thread checks that at every `rest_after`th call that found nothing.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"

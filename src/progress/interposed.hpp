@@ -10,8 +10,9 @@
 
 namespace thence::progress {
 
-// Why an interposed call leaves its fast path; zero: it is MPI's own call. All reasons lie above the bits of an address: so
-// one comparison of a pointer with this word finds null pointers too, which saves two instructions per call.
+// Why an interposed call leaves its fast path; zero: it is MPI's own call. All reasons lie above the bits of an
+// address: so one comparison of a pointer with this word finds null pointers too, which saves two instructions per
+// call.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
 // Counted in thirteen bits: threads that run callbacks, where waiting threads of MPI rely on each other (see
 // mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the thread below it on the stack from

@@ -2,10 +2,11 @@
 // Who makes progress when: MPI's own hook and the library's helper thread. Both rest while no source has anything
 // outstanding.
 //
-// Protocol of resting, for hook and helper alike: clear `ready`, then ask whether anything is outstanding. Whoever makes
-// something outstanding first registers it, then looks at `ready`. Both sides are sequentially consistent, so at least
-// one of them sees the other: nothing is ever outstanding while everyone rests. `ready` speaks for hook and helper, so
-// whoever sets it wakes both. Where there is neither, nobody rests, and `ready` stays set from the first wake() on.
+// Protocol of resting, for hook and helper alike: clear `ready`, then ask whether anything is outstanding. Whoever
+// makes something outstanding first registers it, then looks at `ready`. Both sides are sequentially consistent, so at
+// least one of them sees the other: nothing is ever outstanding while everyone rests. `ready` speaks for hook and
+// helper, so whoever sets it wakes both. Where there is neither, nobody rests, and `ready` stays set from the first
+// wake() on.
 #pragma once
 
 #include "base/visibility.hpp"

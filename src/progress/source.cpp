@@ -11,8 +11,8 @@ namespace {
 
 std::mutex mutex; // guards adding and removing
 // Filled from the front without gaps, so the first null ends the table. A thread that goes through it while a source is
-// removed may find that source once more, or miss another one. So remove_source() wakes hook and helper: one of them may
-// have gone to rest because it missed a source.
+// removed may find that source once more, or miss another one. So remove_source() wakes hook and helper: one of them
+// may have gone to rest because it missed a source.
 std::atomic<const source *> table[most_sources + 1]{};
 
 template <class Visit> void for_each_source(Visit visit) noexcept {

@@ -17,8 +17,9 @@ enum class from {
     outside         // outside of MPI: poll() lets MPI make progress, too
 };
 
-// Each function may be called by any number of threads at a time, and from inside another call of the same source: MPI's
-// progress, which poll() and run() enter, may call a hook, and that polls. A source that cannot bear that does nothing.
+// Each function may be called by any number of threads at a time, and from inside another call of the same source:
+// MPI's progress, which poll() and run() enter, may call a hook, and that polls. A source that cannot bear that does
+// nothing.
 struct source {
     const char *name;
     // Is anything outstanding? While no source says so, hook and helper rest. Must be sequentially consistent with what

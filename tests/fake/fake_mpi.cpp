@@ -208,7 +208,7 @@ TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"
                             // which MPI_Finalize would wait for: without interposition it is not used
                             : offers.async_start && thence::progress::interposed ? "MPIX_Async_start"
-                                                                                        : "none");
+                                                                                 : "none");
 }
 
 THENCE_RULES(library_on_fake);

@@ -2,10 +2,10 @@
 #include "library.hpp"
 
 #include "continuation/complete.hpp"
-#include "progress/interposed.hpp"
 #include "continuation/library.hpp"
 #include "continuation/request.hpp"
 #include "engine/engine.hpp"
+#include "progress/interposed.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -57,7 +57,8 @@ library::library(const variant &v) : before_(continuation::continuation_request:
     if (std::strcmp(v.engine, "mpich") == 0) {
         const char *reason = "";
         engine::reset();
-        engine::current = engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed}, &reason);
+        engine::current =
+            engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed}, &reason);
         if (engine::current == nullptr) {
             hopeless("mpich engine", reason);
         }

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from layers import (C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, KNOWN_FAULTS, RESERVED_NAMES,  # noqa: E402
+from layers import (C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
                     SRC_LAYERS, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
@@ -90,9 +90,8 @@ def check_names(path, text, room, c_api):
                       f"is the C API, which src/{C_API_ROOM} defines, above src/{room}"))
     for pattern, why in rules:
         for match in pattern.finditer(text):
-            if (str(path), match.group(0)) not in KNOWN_FAULTS:
-                dots = "...)" if match.group(0).endswith("(") else ""
-                yield f"{path}:{line_of(text, match.start())}: {match.group(0)}{dots} {why}"
+            dots = "...)" if match.group(0).endswith("(") else ""
+            yield f"{path}:{line_of(text, match.start())}: {match.group(0)}{dots} {why}"
 
 
 def check_header(root, path, text, graph):
@@ -201,17 +200,8 @@ def check(root):
     return faults or list(cycles(folders(graph))), seen  # a cycle of files is reported once
 
 
-def gone(root):
-    """Known faults that are mended: their lines go too."""
-    for name, word in sorted(KNOWN_FAULTS):
-        path = Path(root) / name
-        if not path.exists() or word not in without_comments(path.read_text(errors="replace")):
-            yield f"tests/lint/layers.py: {name} does not use {word} any more; remove that line from KNOWN_FAULTS"
-
-
 def main():
     faults, seen = check(sys.argv[1])
-    faults += gone(sys.argv[1])
     for fault in faults:
         print(fault)
     print(f"{seen} files, {len(faults)} faults")

@@ -61,15 +61,5 @@ RESERVED_NAMES = [
 # The room that defines the C API (functions of include/thence/*.h). Lower rooms must not call it.
 C_API_ROOM = "c_api"
 
-# Calls upwards that are still there: (file, name). Each goes with the rework of src/continuation; none comes.
-KNOWN_FAULTS = {
-    ("src/continuation/attach.cpp", "OPEN_MPI"),
-    ("src/continuation/handle.hpp", "OPEN_MPI"),
-    ("src/continuation/interposing.cpp", "opal_progress"),
-    ("src/continuation/interposing.cpp", "thence_test"),
-    ("src/continuation/run.cpp", "opal_progress"),
-}
-
-
 def heights(layers):
     return {room: height for height, layer in enumerate(layers) for room in layer}

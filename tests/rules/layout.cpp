@@ -4,9 +4,9 @@
 
 #if defined(OPEN_MPI)
 
-#include "progress/interposed.hpp"
 #include "continuation/library.hpp"
 #include "engine/engine.hpp"
+#include "progress/interposed.hpp"
 
 #include <cstdlib>
 

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sources of progress: continuations are the first of several. Each that is registered is polled and run by whoever makes
+// progress: a hook of MPI, the helper thread, a call that waits.
+#include "library.hpp"
+
+#include "progress/progress.hpp"
+#include "progress/source.hpp"
+
+#include <climits>
+
+namespace {
+
+using namespace thence::fake;
+using thence::progress::from;
+using thence::progress::source;
+
+// Has `waiting` units of work, which become ready when it is polled. Each completes a pending request when it runs.
+struct {
+    std::atomic<int> waiting{0};
+    std::atomic<int> ready{0};
+    std::atomic<int> ran{0};
+    std::atomic<int> polls{0};
+    std::function<void()> work;
+} second;
+
+bool outstanding() noexcept {
+    return second.waiting + second.ready != 0;
+}
+bool poll(from) noexcept {
+    ++second.polls;
+    second.ready += second.waiting.exchange(0);
+    return second.ready != 0;
+}
+long run(long limit) noexcept {
+    long ran = 0;
+    while (ran < limit && second.ready > 0) {
+        --second.ready;
+        second.work();
+        ++second.ran;
+        ++ran;
+    }
+    return ran;
+}
+const source the_second{"a test's", &outstanding, &poll, &run};
+bool never() noexcept {
+    return false;
+}
+bool nothing(from) noexcept {
+    return false;
+}
+long none(long) noexcept {
+    return 0;
+}
+
+class sources : public on_fake {
+protected:
+    sources() {
+        second.polls = second.ran = 0;
+        second.work = [] {};
+        EXPECT_TRUE(thence::progress::add_source(the_second));
+    }
+    ~sources() override {
+        second.waiting = second.ready = 0;
+        thence::progress::remove_source(the_second);
+    }
+};
+
+TEST_P(sources, all_are_polled_and_run_by_thence_progress) {
+    second.waiting = 3;
+    let_run();
+    EXPECT_EQ(second.ran, 3);
+    EXPECT_FALSE(thence::progress::any_outstanding());
+}
+
+TEST_P(sources, a_wait_goes_on_when_another_source_completes_what_it_waits_for) {
+    cr c;
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    second.work = [t] { world.complete(t); };
+    second.waiting = 1;
+    EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+}
+
+TEST_P(sources, a_loop_of_tests_goes_on_when_another_source_completes_what_it_tests) {
+    cr c;
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    second.work = [t] { world.complete(t); };
+    second.waiting = 1;
+    bool complete = false;
+    for (int i = 0; i < 10 && !complete; ++i) {
+        complete = c.test();
+    }
+    EXPECT_TRUE(complete);
+    EXPECT_EQ(n.runs, 1);
+}
+
+TEST_P(sources, one_in_a_hook_runs_where_callbacks_do) {
+    cr c;
+    note n;
+    MPI_Request r = world.start(); // keeps the hook registered
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    second.waiting = 1;
+    const int polls = second.polls;
+    world.progress();
+    EXPECT_EQ(second.polls > polls, GetParam().offers.opal_progress || GetParam().offers.async_start);
+    EXPECT_EQ(second.ran, GetParam().hook ? 1 : 0);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+TEST_P(sources, the_helper_thread_serves_them_and_rests_when_none_has_anything_outstanding) {
+    cr any(THENCE_CR_ANY_THREAD); // starts the helper
+    second.waiting = 1;
+    thence::progress::engage();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (second.ran == 0 && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    EXPECT_EQ(second.ran, 1);
+}
+
+TEST_P(sources, of_which_one_was_removed_are_the_others) {
+    thence::progress::remove_source(the_second);
+    second.waiting = 1;
+    let_run();
+    EXPECT_EQ(second.polls, 0);
+    cr c;
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; })) << "continuations are a source still";
+    EXPECT_TRUE(thence::progress::add_source(the_second));
+}
+
+TEST_P(sources, are_limited_in_number_and_the_limit_is_reported) {
+    static const source more[thence::progress::most_sources]{
+        {"1", &never, &nothing, &none}, {"2", &never, &nothing, &none}, {"3", &never, &nothing, &none},
+        {"4", &never, &nothing, &none}, {"5", &never, &nothing, &none}, {"6", &never, &nothing, &none},
+        {"7", &never, &nothing, &none}, {"8", &never, &nothing, &none}};
+    int added = 0;
+    for (const source &each : more) {
+        added += thence::progress::add_source(each) ? 1 : 0;
+    }
+    EXPECT_EQ(added, thence::progress::most_sources - 2) << "beside continuations and this test's";
+    for (const source &each : more) {
+        thence::progress::remove_source(each);
+    }
+}
+
+THENCE_RULES(sources);
+
+} // namespace
