@@ -324,3 +324,17 @@ int mpi::bytes_of(const MPI_Status &status) {
 }
 
 } // namespace thence::fake
+
+// The headers of Thence ask these themselves. A program's own definitions come before those of the MPI library.
+extern "C" {
+
+int MPI_Initialized(int *flag) {
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+int MPI_Finalized(int *flag) {
+    *flag = thence::fake::world.is_finalized() ? 1 : 0;
+    return MPI_SUCCESS;
+}
+
+} // extern "C"

@@ -21,14 +21,6 @@ int MPI_Error_string(int code, char *text, int *length) {
     *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "error %d of the fake", code);
     return MPI_SUCCESS;
 }
-int MPI_Initialized(int *flag) {
-    *flag = 1;
-    return MPI_SUCCESS;
-}
-int MPI_Finalized(int *flag) {
-    *flag = world.is_finalized() ? 1 : 0;
-    return MPI_SUCCESS;
-}
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *when_deleted, int *keyval,
                            void *extra) {
     return thence::mpi::table.Comm_create_keyval(copy, when_deleted, keyval, extra);
