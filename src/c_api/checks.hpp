@@ -16,9 +16,9 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
 int attach_any(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
                continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 
-// Checks the arguments of thence_attach(), then attaches. What the common cases need is inline in the functions that the
-// user calls: that saves about 80 instructions per continuation. One check is one `if`, since GCC 12 adds up comparisons
-// that are joined by &&.
+// Checks the arguments of thence_attach(), then attaches. What the common cases need is inline in the functions that
+// the user calls: that saves about 80 instructions per continuation. One check is one `if`, since GCC 12 adds up
+// comparisons that are joined by &&.
 [[gnu::always_inline]] inline int attach(const char *call, int count, MPI_Request requests[],
                                          continuation::user_callback callback, continuation::attach_options how,
                                          MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
