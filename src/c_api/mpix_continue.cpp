@@ -12,6 +12,13 @@ continuation::user_callback paper(MPIX_Continue_cb_function *cb, void *cb_data) 
     return {reinterpret_cast<continuation::any_function>(cb), cb_data};
 }
 
+// MPIX_Continue() jumps here, so the return address is the user's.
+__attribute__((noinline)) int continue_otherwise(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb,
+                                                 void *cb_data, MPI_Status *status, MPI_Request cont_req) {
+    return c_api::attach("MPIX_Continue", 1, op_request, paper(cb, cb_data),
+                         {0, continuation::signature::paper, __builtin_return_address(0)}, status, cont_req, flag);
+}
+
 } // namespace
 
 extern "C" {
@@ -22,8 +29,9 @@ int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
                   MPI_Request cont_req) {
-    return c_api::attach("MPIX_Continue", 1, op_request, paper(cb, cb_data),
-                         {0, continuation::signature::paper, __builtin_return_address(0)}, status, cont_req, flag);
+    return c_api::attach_common(
+        op_request, paper(cb, cb_data), {0, continuation::signature::paper, __builtin_return_address(0)}, status,
+        cont_req, flag, [=] { return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req); });
 }
 
 int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,

@@ -103,8 +103,8 @@ static std::optional<reason> wrong(int count, const MPI_Request requests[], cont
     return std::nullopt;
 }
 
-int attach_any(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
-               continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
+int attach(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
+           continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
         return fail(call, reason::no_live_cr);
@@ -119,6 +119,17 @@ int attach_any(const char *call, int count, MPI_Request requests[], continuation
 } // namespace thence::c_api
 
 namespace {
+
+continuation::user_callback own(thence_callback *callback, void *data) {
+    return {reinterpret_cast<continuation::any_function>(callback), data};
+}
+
+// thence_attach() jumps here, so the return address is the user's.
+__attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[], thence_callback *callback, void *data,
+                                               unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
+    return c_api::attach("thence_attach", count, requests, own(callback, data),
+                         {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr, flag);
+}
 
 // The CR behind a handle, or null with the error reported in `code`.
 continuation_request *checked(const char *call, const MPI_Request *cr, int &code) {
@@ -142,6 +153,13 @@ int finish_test(const char *call, const continuation::test_result &result, MPI_S
     return continuation::report(result);
 }
 
+__attribute__((noinline)) int wait_long(MPI_Request *cr, MPI_Status *status) {
+    constexpr const char *call = "thence_wait";
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(call, cr, code);
+    return object == nullptr ? code : finish_test(call, continuation::wait(*object), status);
+}
+
 } // namespace
 
 extern "C" {
@@ -152,9 +170,12 @@ int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *c
 
 int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data, unsigned flags,
                   MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach("thence_attach", count, requests,
-                         {reinterpret_cast<continuation::any_function>(callback), data},
-                         {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr, flag);
+    if (count != 1 || (flags & ~(THENCE_MAY_RUN | THENCE_INVOKE_FAILED)) != 0) [[unlikely]] {
+        return attach_otherwise(count, requests, callback, data, flags, statuses, cr, flag);
+    }
+    return c_api::attach_common(
+        requests, own(callback, data), {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr,
+        flag, [=] { return attach_otherwise(count, requests, callback, data, flags, statuses, cr, flag); });
 }
 
 int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
@@ -169,13 +190,13 @@ int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
 }
 
 int thence_wait(MPI_Request *cr, MPI_Status *status) {
-    constexpr const char *call = "thence_wait";
-    if (cr != nullptr && continuation::run_last_of(*cr)) [[likely]] {
-        return finish_test(call, {true}, status);
+    if (cr == nullptr || !continuation::run_last_of(*cr)) [[unlikely]] {
+        return wait_long(cr, status);
     }
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    return object == nullptr ? code : finish_test(call, continuation::wait(*object), status);
+    if (engine::wanted(status)) {
+        *status = mpi::empty_status();
+    }
+    return MPI_SUCCESS;
 }
 
 int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {

@@ -50,6 +50,8 @@ bool is_ordinary(MPI_Request request) noexcept {
     return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
 }
 
+int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
+               continuation_request &cr, int *flag) noexcept;
 int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
                  continuation_request &cr, int *flag) noexcept;
 int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
@@ -75,7 +77,23 @@ int attach_complete(continuation &c, control_word kind) noexcept {
     return attached(c, kind);
 }
 
-// One operation that MPI does not push, or that is complete.
+// `c` is filled but for its control word.
+int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
+    const busy_scope attaching; // MPI may call our hook while we ask it whether the operation is complete
+    const control_word kind = control_of(how, control_word::single);
+    c.set_control(kind, std::memory_order_relaxed);
+    c.cr->acquire();
+    c.first.error = MPI_SUCCESS;
+    if (engine::current->watch(c.first, false) == outcome::complete) [[unlikely]] {
+        return complete_at_once(c, how.has(THENCE_MAY_RUN), flag);
+    }
+    *flag = 0;
+    return attached(c, kind);
+}
+
+namespace {
+
+// One operation of MPI's own that is complete, or that has to be polled, or whose thread had no stock of continuations.
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept {
     if (!is_ordinary(request) || observing != nullptr) [[unlikely]] {
@@ -89,24 +107,19 @@ int attach_one(MPI_Request &request, user_callback callback, attach_options how,
         *flag = 1;
         return MPI_SUCCESS;
     }
-    const busy_scope attaching; // MPI may call our hook while we ask it whether the operation is complete
     continuation *c = take_continuation();
     if (c == nullptr) [[unlikely]] {
         return mpi::report(MPI_ERR_NO_MEM);
     }
-    const control_word kind = control_of(how, control_word::single);
-    fill(*c, callback, how, status, cr, kind);
+    c->callback = callback.function;
+    c->data = callback.data;
+    c->where = how.where;
+    c->cr = &cr;
+    c->first.status = status;
     c->first.request = request;
-    c->first.error = MPI_SUCCESS;
     request = MPI_REQUEST_NULL;
-    if (engine::current->watch(c->first, false) == outcome::complete) {
-        return complete_at_once(*c, may_run, flag);
-    }
-    *flag = 0;
-    return attached(*c, kind);
+    return attach_polled(*c, how, flag);
 }
-
-namespace {
 
 MPI_Status *status_slot(MPI_Status statuses[], int i) noexcept {
     return statuses == MPI_STATUSES_IGNORE || !engine::wanted(statuses) ? MPI_STATUS_IGNORE : statuses + i;

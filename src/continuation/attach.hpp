@@ -10,6 +10,7 @@
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/push.hpp"
+#include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
 
 namespace thence::continuation {
@@ -32,35 +33,38 @@ struct attach_options {
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
 
-// The same for one request, which is no CR.
-int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
-               continuation_request &cr, int *flag) noexcept;
-// The same in the common case: an operation that MPI can push to us.
-bool can_attach_pushed(MPI_Request request, const continuation_request &cr) noexcept;
-int attach_pushed(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
+// The same in the common case: one operation of MPI's own, not complete as far as a look tells, not persistent.
+bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept;
+int attach_single(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                   continuation_request &cr, int *flag) noexcept;
 
-// Each of these ends attaching, and returns MPI_SUCCESS: so attach_pushed() need not save what it keeps in registers.
+// Each of these ends attach_single(), which so need not save what it keeps in registers.
 int wake() noexcept;
-int attach_complete(continuation &c, control_word kind) noexcept;
+int attach_complete(continuation &c, control_word kind) noexcept; // the operation completed while push() was at it
+int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 
 [[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
     return {phase::attaching, how.form, kind | (how.has(THENCE_INVOKE_FAILED) ? control_word::invoke_failed : 0U)};
 }
 
-// A thread without a stock of continuations goes to attach_one(), which fills it.
-[[gnu::always_inline]] inline bool can_attach_pushed(MPI_Request request, const continuation_request &cr) noexcept {
-    return cr.pushes() && engine::can_push(request) && this_thread.stock.head != nullptr;
+// A thread without a stock of continuations goes to attach(), which fills it.
+[[gnu::always_inline]] inline bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept {
+    if (is_cr_handle(request) || this_thread.stock.head == nullptr) {
+        return false;
+    }
+    if (cr.pushes()) {
+        return engine::can_push(request);
+    }
+    return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
 }
 
 // `c` may be queued as soon as push() has begun, and may run on another thread as soon as its phase is `attached`. So
 // everything about it and about the user's request is settled before.
-[[gnu::always_inline]] inline int attach_pushed(MPI_Request &request, user_callback callback, attach_options how,
+[[gnu::always_inline]] inline int attach_single(MPI_Request &request, user_callback callback, attach_options how,
                                                 MPI_Status *status, continuation_request &cr, int *flag) noexcept {
     continuation *c = this_thread.stock.head;
     this_thread.stock.head = c->next;
     --this_thread.stock.count;
-    const control_word kind = control_of(how, control_word::single | control_word::pushed);
     const MPI_Request handle = request;
     c->callback = callback.function;
     c->data = callback.data;
@@ -68,9 +72,13 @@ int attach_complete(continuation &c, control_word kind) noexcept;
     c->cr = &cr;
     c->first.status = status;
     c->first.request = handle;
+    request = MPI_REQUEST_NULL;
+    if (!cr.pushes()) {
+        return attach_polled(*c, how, flag);
+    }
+    const control_word kind = control_of(how, control_word::single | control_word::pushed);
     c->set_control(kind, std::memory_order_relaxed);
     cr.acquire();
-    request = MPI_REQUEST_NULL;
     *flag = 0;
     if (!engine::push(handle, &single_complete, c)) [[unlikely]] {
         return attach_complete(*c, kind);

@@ -74,6 +74,7 @@ void continuation_request::reset(const cr_options &options) noexcept {
     may_park_ = has(THENCE_CR_NEEDS_START | THENCE_CR_POLL_ONLY);
     is_special_ = may_park_ || has(THENCE_CR_IN_COMPLETION);
     pushes_ = engine::push_enabled && observing == nullptr;
+    polls_ = !engine::push_enabled && observing == nullptr;
     live_.store(true, std::memory_order_release);
 }
 

@@ -42,8 +42,10 @@ public:
     }
     // `request` is the handle of a live CR. Others may free it at any moment, unless the program forbids that.
     static bool is_live(MPI_Request request) noexcept { return names_object(request) && object_of(request)->live(); }
-    // A single operation that is registered with this CR can be pushed: nobody observes, and the engine pushes.
+    // How the common case of attach.hpp ends for this CR: MPI pushes the operation, or the engine looks at it. Neither
+    // where somebody observes continuations.
     bool pushes() const noexcept { return pushes_; }
+    bool polls() const noexcept { return polls_; }
     // The handle is not freed.
     bool live() const noexcept { return base::load_plain(live_); } // saves one instruction per attach
     // Continuations registered with any CR.
@@ -137,6 +139,7 @@ private:
     int max_poll_ = -1;
     std::atomic<bool> live_{false}; // created, and the handle is not freed
     bool pushes_ = false;
+    bool polls_ = false;
     bool may_park_ = false; // the queue may be own_
     bool is_special_ = false;
     std::atomic<bool> active_{false};
