@@ -244,14 +244,9 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     return code;
 }
 
+// Not for a CR.
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (request == nullptr) {
-        return PMPI_Wait(request, status);
-    }
-    if (is_cr_handle(*request)) {
-        return thence_wait(request, status);
-    }
-    if (refused_status(status)) {
+    if (request == nullptr || refused_status(status)) {
         return PMPI_Wait(request, status);
     }
     const wait_strategy *how = strategy();
@@ -286,6 +281,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
+    }
+    if (request != nullptr && is_cr_handle(*request)) {
+        return thence_wait(request, status);
     }
     return slow_wait(request, status);
 }
