@@ -26,9 +26,8 @@ public:
         } while (!inbox_.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
     }
 
-    bool empty() const noexcept {
-        return outbox_.load(std::memory_order_relaxed) == nullptr && inbox_.load(std::memory_order_relaxed) == nullptr;
-    }
+    // The plain loads save two instructions in every call that asks.
+    bool empty() const noexcept { return load_plain(outbox_) == nullptr && load_plain(inbox_) == nullptr; }
 
     // An outbox that is free and empty needs no lock: one item, which is the common case, never sees it. The plain
     // loads save an instruction each.

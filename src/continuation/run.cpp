@@ -46,22 +46,20 @@ constexpr control_word pushed_single(signature form) noexcept {
 // Only where this thread may run continuations. The CR is released after its continuation has run, so it cannot become
 // idle before.
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
-    if (limit <= 0 || queue.empty()) {
+    continuation *c = limit > 0 ? queue.pop() : nullptr;
+    if (c == nullptr) {
         return 0;
     }
     const running_scope running;
-    long ran = 0;
-    while (ran != limit) {
-        continuation *c = queue.pop();
-        if (c == nullptr) [[unlikely]] {
-            break;
-        }
+    long left = limit;
+    do {
         run_one(*c);
         continuation_request *cr = c->cr;
         continuations.give_one_of_many(this_thread.stock, c);
         cr->release();
-        ++ran;
-    }
+        --left;
+    } while (left != 0 && (c = queue.pop()) != nullptr);
+    const long ran = limit - left;
     continuations.level(this_thread.stock, static_cast<unsigned>(ran));
     this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     return ran;

@@ -50,6 +50,14 @@ void enlist_this_thread() {
     list = &this_thread;
 }
 
+bool enlist_and_ask() noexcept {
+    if (this_thread.enlisted()) {
+        return false;
+    }
+    enlist_this_thread();
+    return this_thread.free_to_run();
+}
+
 unsigned long long total(counter counters::*which) noexcept {
     std::scoped_lock guard(list_mutex);
     unsigned long long sum = (ended.*which).get();

@@ -81,12 +81,11 @@ public:
 // Makes this thread's counters part of the totals until it ends, and returns its stock to the pool then.
 void enlist_this_thread();
 
+// The rare part of free_to_run(): the thread is busy, or not enlisted yet.
+bool enlist_and_ask() noexcept;
 // True if continuations may run on this thread now; then it is enlisted.
 inline bool free_to_run() noexcept {
-    if (!this_thread.enlisted()) [[unlikely]] {
-        enlist_this_thread();
-    }
-    return this_thread.free_to_run();
+    return this_thread.free_to_run() || enlist_and_ask();
 }
 
 // Sums over all threads, ended ones included. `read` picks the counter.

@@ -3,7 +3,7 @@
  * The phases of one continuation. Its runner, its attacher, and visitors (search, cancel, report) change one word.
  * Invariant: while a visitor accesses the operations, no thread runs the continuation and no other visitor accesses it.
  *
- * As in continuation.hpp (for_each_attached) and run_one.hpp (run_one): the runner exchanges `free` into the word. If
+ * As in continuation.hpp (for_each_attached) and run.cpp (run_one): the runner exchanges `free` into the word. If
  * the old value was not `attached`, it waits until the word is `attached`. It runs the continuation in phase `free`, in
  * which visitors skip it. The thread that completes the operation may run it at once (run_in_completion) after a
  * compare-and-swap from `attached`; otherwise it queues the continuation.

@@ -3,7 +3,7 @@
  * Attaching in the native Open MPI engine concurrently with MPI's completion: every request that is pushed is reported
  * exactly once, in all interleavings.
  *
- * Processes: one attacher per request (continuation::attach, engine::try_push), COMPLETERS threads that complete the
+ * Processes: one attacher per request (continuation::attach_single, engine::push), COMPLETERS threads that complete the
  * requests in any order (ompi_request_complete), SEARCHERS threads that poll until all are reported
  * (openmpi_engine::poll and search). As in the code, a request is released only by the thread that runs its
  * continuation, which waits until the continuation is attached. Afterwards another request uses the same memory.
@@ -39,7 +39,7 @@ bool callback[REQUESTS];      /* the callback slot has the callback of Thence */
 mtype phase[REQUESTS] = attaching;
 bool begun[REQUESTS];         /* its completion has begun, so no other completer takes it */
 bool released[REQUESTS];      /* another request uses its memory */
-byte reported[REQUESTS];      /* to the sink, or by attach with flag == 1 */
+byte reported[REQUESTS];      /* to the sink, or by attach */
 byte ran[REQUESTS];
 byte count = MARK;
 bool searching;
@@ -49,7 +49,7 @@ inline report(r) {
     assert(reported[r] == 1)
 }
 
-/* try_push() and its caller, attach. */
+/* can_push(), push() and their callers, attach_single() and attach(). */
 proctype attacher(byte r) {
     bool pushed = true;
     /* MPI may complete it before it is attached. */
@@ -81,7 +81,7 @@ proctype attacher(byte r) {
 #endif
 decided:
     if
-    :: !pushed -> report(r) /* flag == 1 */
+    :: !pushed -> report(r) /* flag == 1, or into the queue */
     :: else
     fi;
     phase[r] = attached

@@ -3,9 +3,9 @@
  * The ready queue: each pushed item is popped exactly once, and one popper gets the items of a thread in the order in
  * which it pushed them.
  *
- * As in ready_queue.hpp: push changes the head of `inbox` (newest first). pop exchanges BUSY into `outbox`, which locks
- * it, and takes the oldest item of its list. If the list is empty, pop unlocks it, takes the whole inbox with one
- * exchange, keeps the oldest item and appends the others to the current `outbox`.
+ * As in ready_queue.hpp: push changes the head of `inbox` (newest first). Where pop finds that `outbox` has a list or is
+ * locked, it exchanges BUSY into it, which locks it, and takes the oldest item of its list. Where `outbox` is empty, pop
+ * takes the whole inbox with one exchange, keeps the oldest item and appends the others to the current `outbox`.
  *
  * Mutations, each of which must be found:
  *   PLAIN_PUSH    push writes the head without compare-and-swap
@@ -63,11 +63,19 @@ proctype popper() {
     byte oldest;
     byte link;
     do
-    :: acquire(item);
+    :: item = 0;
        if
-       :: item != 0 -> outbox = next[item]
+       :: outbox == 0 -> skip /* it may change at once: what is in the inbox is popped by an exchange all the same */
+       :: outbox != 0 ->
+           acquire(item);
+           if
+           :: item != 0 -> outbox = next[item]
+           :: else -> outbox = 0
+           fi
+       fi;
+       if
+       :: item != 0 -> skip
        :: else ->
-           outbox = 0;
            atomic { newest = inbox; inbox = 0 };
            if
            :: newest == 0 || next[newest] == 0 -> item = newest
