@@ -9,6 +9,7 @@
 #include "progress/progress.hpp"
 #include "progress/source.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <sched.h>
@@ -77,11 +78,18 @@ bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {
         return false;
     }
-    for (int i = most_strategies - 1; i > 0; --i) {
-        strategies[i] = strategies[i - 1];
-    }
+    std::move_backward(strategies, strategies + most_strategies - 1, strategies + most_strategies);
     strategies[0] = &added;
+    progress::slow_path_reasons.fetch_or(progress::strategy_added, std::memory_order_relaxed);
     return true;
+}
+
+void remove_strategy(const wait_strategy &removed) noexcept {
+    const wait_strategy **const end = std::remove(strategies, strategies + most_strategies, &removed);
+    std::fill(end, strategies + most_strategies, nullptr);
+    if (strategies[0] == &testing) {
+        progress::slow_path_reasons.fetch_and(~progress::strategy_added, std::memory_order_relaxed);
+    }
 }
 
 const wait_strategy *find_strategy() noexcept {

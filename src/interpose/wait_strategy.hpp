@@ -21,9 +21,11 @@ struct wait_strategy {
 };
 
 inline constexpr int most_strategies = 4;
-// Adds a strategy, which is asked before all that are there. Call before threads use MPI; returns false if there are
-// `most_strategies`.
+// Adds a strategy, which is asked before all others. Not while another thread is in a blocking call. Returns false if
+// there are `most_strategies`.
 bool add_strategy(const wait_strategy &added) noexcept;
+// Removes one that was added.
+void remove_strategy(const wait_strategy &removed) noexcept;
 
 // The first strategy that applies to a blocking call on this thread now; null: the call blocks inside MPI.
 THENCE_INTERNAL const wait_strategy *find_strategy() noexcept;

@@ -22,6 +22,8 @@ inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 48;
 inline constexpr std::uint64_t persistent_attached = std::uint64_t{1} << 62;
 // The same where requests do not tell whether they are persistent.
 inline constexpr std::uint64_t persistent_hidden = std::uint64_t{1} << 61;
+// A way to wait was added (interpose/wait_strategy.hpp): blocking calls ask whether it applies.
+inline constexpr std::uint64_t strategy_added = std::uint64_t{1} << 47;
 // No hook of this MPI runs callbacks: a call that blocks must poll and run them itself.
 inline constexpr std::uint64_t no_hook_runs = std::uint64_t{1} << 63;
 
