@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Everything but the common case, which is in attach.hpp. One operation of MPI's becomes a `single`, all else a group.
+// Attaching in every case but the common one, which is in attach.hpp. A continuation with one operation of MPI's own is
+// a `single`. Any other continuation has a group.
 #include "continuation/attach.hpp"
 
 #include "continuation/complete.hpp"
@@ -19,7 +20,7 @@ namespace {
 using engine::completion_path;
 using engine::outcome;
 
-// Null when memory is exhausted, before anything has happened.
+// Returns null if memory is exhausted. Nothing has changed then.
 continuation *take_continuation() noexcept {
     if (!this_thread.enlisted()) [[unlikely]] {
         enlist_this_thread();
@@ -45,7 +46,7 @@ int attached(continuation &c, control_word kind) noexcept {
     return MPI_SUCCESS;
 }
 
-// Neither null, nor a CR, nor persistent.
+// True for a request that is neither null, nor a CR, nor persistent.
 bool is_ordinary(MPI_Request request) noexcept {
     return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
 }
@@ -71,15 +72,15 @@ int wake() noexcept {
     return MPI_SUCCESS;
 }
 
-// The operation completed while push() was at it, and nobody else reports that.
+// The operation completed during push(), and MPI does not report it.
 int attach_complete(continuation &c, control_word kind) noexcept {
-    c.cr->enqueue(&c); // who finds it there waits until it is attached
+    c.cr->enqueue(&c); // the thread that takes it from the queue waits until it is attached
     return attached(c, kind);
 }
 
-// `c` is filled but for its control word.
+// All fields of `c` are set except its control word.
 int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
-    const busy_scope attaching; // MPI may call our hook while we ask it whether the operation is complete
+    const busy_scope attaching; // the test of the operation may enter MPI's progress, which may call our hook
     const control_word kind = control_of(how, control_word::single);
     c.set_control(kind, std::memory_order_relaxed);
     c.cr->acquire();
@@ -93,7 +94,8 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
 
 namespace {
 
-// One operation of MPI's own that is complete, or that has to be polled, or whose thread had no stock of continuations.
+// Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no stock of
+// continuations.
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept {
     if (!is_ordinary(request) || observing != nullptr) [[unlikely]] {
@@ -125,7 +127,7 @@ MPI_Status *status_slot(MPI_Status statuses[], int i) noexcept {
     return statuses == MPI_STATUSES_IGNORE || !engine::wanted(statuses) ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-// Starts to watch `request`, and takes it from the user unless it stays usable.
+// Starts to watch `request`. The user's handle becomes MPI_REQUEST_NULL, except for CRs and persistent requests.
 outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexcept {
     op.request = request;
     if (request == MPI_REQUEST_NULL) {
@@ -151,7 +153,7 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     return engine::current->watch(op, false);
 }
 
-// Null when memory is exhausted, before anything has happened.
+// Returns null if memory is exhausted. Nothing has changed then.
 group *take_group(int count) noexcept {
     group *g = groups.take(this_thread.group_stock);
     if (g != nullptr && !g->reserve(count)) {
@@ -161,7 +163,7 @@ group *take_group(int count) noexcept {
     return g;
 }
 
-// Any number of operations of any kind.
+// Attaches to any number of operations of any kind.
 int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
                  continuation_request &cr, int *flag) noexcept {
     const busy_scope attaching; // as in attach_one()
@@ -181,7 +183,7 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
     if (observing != nullptr) [[unlikely]] {
         observing->attached(*c);
     }
-    int complete = 1; // the one that stands for attaching itself
+    int complete = 1; // `remaining` has one count for the attaching call itself
     for (int i = 0; i < count; ++i) {
         member &op = g->members[i];
         op.owner = c;
@@ -197,12 +199,12 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
     return attached(*c, kind);
 }
 
-// Nothing but the attaching call itself keeps continuations from running here.
+// True if the attaching call is the only reason why this thread may not run continuations.
 bool attaching_only() noexcept {
     return this_thread.busy == thread_state::enlisted_mark + 1;
 }
 
-// All operations of `c` turned out to be complete while attaching, inside the busy_scope of the attaching call.
+// All operations of `c` were found complete while attaching. The caller is in the busy_scope of the attaching call.
 int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
     continuation_request &cr = *c.cr;
     const bool runs = may_run || cr.has(THENCE_CR_ENQUEUE_COMPLETE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attaching a continuation to operations. The common case is here, top down, since it is inline in the functions that
-// the user calls: one pending operation of MPI's, which becomes a `single`. attach.cpp does all else.
+// Attaching a continuation to operations. The common case is here, since it is inline in the functions that the user
+// calls: one pending operation of MPI's own, which becomes a `single`. attach.cpp has all other cases.
 //
 // The caller has checked the arguments, so attaching fails only when memory is exhausted.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace thence::continuation {
 
-// What is attached, in two parts that each pass in two registers.
+// The arguments of an attach, in two structures. Each is passed in two registers.
 struct user_callback {
     any_function function;
     void *data;
@@ -23,31 +23,32 @@ struct user_callback {
 struct attach_options {
     unsigned flags; // THENCE_ options of thence_attach()
     signature form;
-    const void *where; // the code address that attaches, for reports
+    const void *where; // the code address of the attaching call, for reports
     bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
 
-// `count` operations of any kind. `*flag` becomes 1 if all were complete already, so that no callback will run, else 0.
-// Returns MPI_SUCCESS; MPI_ERR_NO_MEM, which has met the error handler, if nothing happened and `*flag` is as it was;
-// or, with `*flag` 1, the error of a failed operation.
+// Attaches to `count` operations of any kind. `*flag` becomes 1 if all were complete already and no callback will run,
+// else 0. Returns MPI_SUCCESS, or, with `*flag` 1, the error of a failed operation. If memory is exhausted, it calls
+// the error handler, returns MPI_ERR_NO_MEM, and changes neither `*flag` nor anything else.
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
 
-// The same in the common case: one operation of MPI's own, not complete as far as a look tells, not persistent.
+// The same in the common case: one operation of MPI's own, which is not persistent. An engine that can read its state
+// has found it pending.
 bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept;
 int attach_single(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                   continuation_request &cr, int *flag) noexcept;
 
-// Each of these ends attach_single(), which so need not save what it keeps in registers.
+// attach_single() calls each of these as its last act, so it need not save registers for the call.
 int wake() noexcept;
-int attach_complete(continuation &c, control_word kind) noexcept; // the operation completed while push() was at it
+int attach_complete(continuation &c, control_word kind) noexcept; // the operation completed during push()
 int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 
 [[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
     return {phase::attaching, how.form, kind | (how.has(THENCE_INVOKE_FAILED) ? control_word::invoke_failed : 0U)};
 }
 
-// A thread without a stock of continuations goes to attach(), which fills it.
+// False for a thread without a stock of continuations: attach() then fills the stock.
 [[gnu::always_inline]] inline bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept {
     if (is_cr_handle(request) || this_thread.stock.head == nullptr) {
         return false;
@@ -59,7 +60,7 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 }
 
 // `c` may be queued as soon as push() has begun, and may run on another thread as soon as its phase is `attached`. So
-// everything about it and about the user's request is settled before.
+// all fields of `c` and the user's request are set before push().
 [[gnu::always_inline]] inline int attach_single(MPI_Request &request, user_callback callback, attach_options how,
                                                 MPI_Status *status, continuation_request &cr, int *flag) noexcept {
     continuation *c = this_thread.stock.head;

@@ -11,7 +11,7 @@ namespace thence::continuation {
 
 namespace {
 
-constexpr int ours = 1; // tells MPI not to touch the request again
+constexpr int ours = 1; // return value of a push callback: MPI must not touch the request again
 
 bool run_in_completion(continuation &c) noexcept;
 
@@ -59,9 +59,9 @@ void operation_complete(engine::operation &op) noexcept {
 
 namespace {
 
-// Runs the callback of `c` where MPI reports completion, if it may run there; else nothing has happened. Only the
-// callback: a request that is released here may be the last that holds its communicator, which MPI goes on to use. So
-// the rest is left to give_back_completed().
+// Runs the callback of `c` in MPI's completion path if it may run there. Else it returns false and changes nothing.
+// The request is not released here: it may hold the last reference to its communicator, which MPI uses after the
+// callback has returned. give_back_completed() releases it.
 bool run_in_completion(continuation &c) noexcept {
     const control_word kind = c.control();
     if (!this_thread.only_in_progress() || !engine::is_plain(c.first.request) || kind.at() != phase::attached ||
@@ -85,7 +85,7 @@ bool run_in_completion(continuation &c) noexcept {
 } // namespace
 
 void give_back_completed() noexcept {
-    const busy_scope giving_back; // what frees a communicator may call functions of the user's
+    const busy_scope giving_back; // freeing a communicator may call attribute functions of the user
     continuation *c = this_thread.completed;
     this_thread.completed = nullptr;
     for (continuation *next = nullptr; c != nullptr; c = next) {

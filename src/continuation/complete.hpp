@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Completion: an operation is done, so its continuation may have become ready to run.
 //
-// All of this may be called by any thread, and from inside MPI's transport code. So it only counts and queues, unless
-// the CR promises that its callbacks bear more (THENCE_CR_IN_COMPLETION).
+// Any thread may call these functions, also inside MPI's transport code. So they only count and queue. Callbacks run
+// here only if their CR allows it (THENCE_CR_IN_COMPLETION).
 #pragma once
 
 #include "continuation/continuation.hpp"
 
 namespace thence::continuation {
 
-// What MPI calls when a pushed request is complete (engine/push.hpp). The request's data is the continuation of a
-// single, or an operation of any other.
+// MPI calls one of these when a pushed request is complete (engine/push.hpp). For single_complete() the request's data
+// is the continuation, a single. For request_complete() it is an operation of any continuation.
 int single_complete(void *request) noexcept;
 int request_complete(void *request) noexcept;
 
-// The sink of every engine.
+// The sink of every engine: called for an operation that is complete.
 void operation_complete(engine::operation &op) noexcept;
 
-// Ends what callbacks that ran in MPI's completion path left to be done. Called when MPI's progress is over.
+// For each callback that has run in MPI's completion path: releases the request, and gives back the continuation and
+// the CR's reference. Called after MPI's progress has returned.
 __attribute__((noinline)) void give_back_completed() noexcept;
 
 } // namespace thence::continuation

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A continuation: a callback, its data, and the operations it waits for. One operation of the common kind is part of
-// the continuation, which is then one cache line (a `single`); all else hangs on it as a `group`.
+// A continuation: a callback, its data, and the operations it waits for. A `single` has one operation of MPI's own,
+// which is part of the object: one cache line. Any other continuation points to a `group`, which has its operations.
 //
-// Life: free -> attaching -> attached -> free, where it runs; or attaching -> free when everything was complete at
-// once. Invariant: `remaining` of a group counts the operations that are not complete, plus one while attaching.
-// Whoever brings it to zero puts the continuation into its CR's queue (or, while attaching, returns it to the caller),
-// so it is queued once. A visitor (search, cancel, report) turns attached into visited and back; a runner starts only
-// from attached, so the operations of a visited continuation stay in place.
+// Phases: free -> attaching -> attached -> free. It runs after the last step. If all operations were complete at once:
+// attaching -> free. Invariant: `remaining` of a group counts the operations that are not complete, plus one while
+// attaching. The thread that decrements it to zero puts the continuation into its CR's queue, so it is queued once; the
+// attaching thread then returns to its caller instead. A visitor (search, cancel, report) changes attached to visited
+// and back. A thread runs a continuation only from attached, so the operations of a visited continuation stay in place.
 #pragma once
 
 #include "base/pool.hpp"
@@ -23,7 +23,7 @@ namespace thence::continuation {
 class continuation_request;
 struct continuation;
 
-// `free` is also what it is while it runs: out of every visitor's reach.
+// A running continuation is `free` too, so no visitor looks at it.
 enum class phase : std::uint8_t { free, attaching, attached, visited };
 
 // The callback's signature: the library's own, the paper's, the Forum's.
@@ -31,8 +31,8 @@ enum class signature : std::uint8_t { own, paper, forum };
 
 using any_function = void (*)();
 
-// Where a continuation is in its life, and what kind it is, in one byte: whoever changes the phase from `attached`
-// learns the kind by the same exchange.
+// The phase and the kind of a continuation, in one byte. The exchange that changes the phase from `attached` also
+// returns the kind.
 class control_word {
 public:
     static constexpr unsigned single = 1U << 4;        // one operation, in the continuation itself
@@ -50,7 +50,7 @@ public:
     constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 3U); }
     constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 2 & 3U); }
     constexpr bool is(unsigned kind) const noexcept { return (bits_ & kind) != 0; }
-    // An attached single that MPI does not push.
+    // True for an attached single that MPI does not push.
     constexpr bool is_polled_single() const noexcept {
         return at() == phase::attached && (bits_ & (single | pushed)) == single;
     }
@@ -68,14 +68,14 @@ struct member : engine::operation {
     continuation *owner;
 };
 
-// The operations of a continuation that is no single.
+// The operations of a continuation that is not a single.
 struct group {
     group *next = nullptr; // link of the pool
     std::atomic<std::int32_t> remaining{0};
     std::int32_t count = 0;
     member *members = nullptr; // the buffer is kept for reuse
     std::int32_t capacity = 0;
-    std::uint64_t observed = 0; // the observer's, see observe.hpp
+    std::uint64_t observed = 0; // belongs to the observer, see observe.hpp
 
     bool reserve(int n) noexcept; // room for n members; false when memory is exhausted
 };
@@ -86,11 +86,12 @@ struct alignas(64) continuation {
     void *data;
     continuation_request *cr;
     const void *where; // the code address that attached it
-    // Of a single: the operation. Else its link is the group. `status` is what the user gave as status or statuses in
-    // both cases, `word` the control word.
+    // A single: its operation. Any other continuation: `link` points to the group. In both cases `status` is the user's
+    // status or statuses argument, and `word` is the control word.
     engine::operation first{{}, nullptr, 0, engine::completion_path::done, false, {}};
 
-    // It will run soon. What the callback needs first was used last when the operation was started.
+    // Prefetches the callback's data, since the callback will run soon. The data was last used when the operation was
+    // started, so it may no longer be in a cache.
     void expect() const noexcept { __builtin_prefetch(data, 1); }
 
     MPI_Status *statuses() const noexcept { return first.status; }
@@ -98,7 +99,7 @@ struct alignas(64) continuation {
 
     control_word control() const noexcept { return control_word::of(first.word.load(std::memory_order_relaxed)); }
     void set_control(control_word to, std::memory_order order) noexcept { first.word.store(to.bits(), order); }
-    // The only ways out of `attached`.
+    // Only these two functions change the phase from `attached`.
     control_word take_control() noexcept {
         return control_word::of(first.word.exchange(control_word(phase::free).bits(), std::memory_order_acquire));
     }
@@ -119,7 +120,8 @@ inline continuation &owner_of(engine::operation &op) noexcept {
     return *reinterpret_cast<continuation *>(reinterpret_cast<char *>(&op) - offsetof(continuation, first));
 }
 
-// The continuation with its control word at the time. Only for who holds it: a visitor or its runner.
+// Calls `visit(operation)` for each operation of `c`. `kind`: its control word. Only a visitor that has set `visited`,
+// or the thread that runs `c`, may call this.
 template <class Visitor> void for_each_operation(continuation &c, control_word kind, Visitor &&visit) {
     if (kind.is(control_word::single)) {
         visit(c.first);
@@ -140,7 +142,7 @@ template <class Visitor> void for_each_attached(Visitor &&visit) noexcept {
             if (seen.at() == phase::attached) {
                 if (c.change_control(seen, seen.with(phase::visited))) {
                     if (seen.is(control_word::pushed)) {
-                        // Attaching leaves this to the few that need it.
+                        // attach_single() does not set it, since few need it.
                         engine::set_path(c.first, engine::completion_path::pushed);
                     }
                     visit(c, seen);

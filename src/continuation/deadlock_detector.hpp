@@ -39,7 +39,7 @@ public:
 
 private:
     static constexpr std::uint32_t patience_ms = 1000;
-    static constexpr std::uint32_t pause_ms = 200; // a test after that is a new wait: other work was done meanwhile
+    static constexpr std::uint32_t pause_ms = 200; // after a longer pause a test begins a new wait
 
     struct entry {
         const continuation_request *cr;
@@ -47,13 +47,13 @@ private:
         std::uint32_t seen;  // its last test
     };
 
-    // Only this callback's own continuation is left in `cr`, or something is ready and finds no thread.
+    // True if only this callback's own continuation is left in `cr`, or if something is ready and no thread runs it.
     static bool is_stuck(continuation_request &cr) noexcept {
         const bool alone = this_thread.current == &cr && cr.registered() == 1;
         return alone || !application_queue.empty() || !any_thread_queue.empty() || !cr.own_queue().empty();
     }
 
-    // Its own entry, else one that is not in use any more, else null.
+    // The entry of `cr`, else one that is no longer in use, else null.
     entry *entry_of(const continuation_request &cr, std::uint32_t now) noexcept {
         entry *unused = nullptr;
         for (entry &e : entries_) {

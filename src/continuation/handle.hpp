@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The handle of a continuation request (CR): an MPI_Request with a value that no MPI hands out.
+// The handle of a continuation request (CR): an MPI_Request with a value that MPI never uses.
 //
 // CR objects live in one static array, so arithmetic alone tells whether a handle names one of them:
 //  - handles that are object addresses: the address of the CR plus one, since MPI's own have a low bit of zero;
@@ -30,7 +30,7 @@ extern THENCE_INTERNAL unsigned char cr_arena[max_crs * cr_bytes];
 
 inline constexpr std::uint32_t integer_prefix = 0x2d000000;
 
-// True for the handle of a CR, live or not. Everything else is MPI's.
+// True for the handle of a CR, live or not. Any other handle belongs to MPI.
 inline bool is_cr_handle(MPI_Request request) noexcept {
     if constexpr (request_handles == handle_kind::object_address) {
         return (bits(request) & 1) != 0;
@@ -41,8 +41,8 @@ inline bool is_cr_handle(MPI_Request request) noexcept {
     }
 }
 
-// The same or MPI_REQUEST_NULL. MPICH's integer for that differs from those of CRs in one bit of the prefix, and no
-// request has either prefix: one comparison.
+// True for the handle of a CR and for MPI_REQUEST_NULL. MPICH's MPI_REQUEST_NULL differs from the handles of CRs in one
+// bit of the prefix, and no other request has either prefix. So one comparison is enough.
 template <class Handle = MPI_Request> bool is_cr_or_null(Handle request) noexcept {
     if constexpr (request_handles == handle_kind::integer) {
         constexpr Handle null = MPI_REQUEST_NULL;
@@ -53,7 +53,7 @@ template <class Handle = MPI_Request> bool is_cr_or_null(Handle request) noexcep
     }
 }
 
-// The object behind the handle of a CR, live or not. Any other handle gives some address.
+// The object that the handle of a CR names, live or not. For any other handle the address is meaningless.
 inline continuation_request *object_of(MPI_Request request) noexcept {
     if constexpr (request_handles == handle_kind::integer) {
         return reinterpret_cast<continuation_request *>(cr_arena + (bits(request) - integer_prefix) * cr_bytes);
@@ -68,7 +68,7 @@ inline bool names_object(MPI_Request request) noexcept {
     if constexpr (request_handles == handle_kind::integer) {
         return bits(request) - integer_prefix < max_crs;
     } else {
-        // Rotated, an offset that is no multiple of the size becomes a huge index.
+        // If the offset is not a multiple of the size, the rotation makes it larger than any index.
         const auto offset =
             reinterpret_cast<std::uintptr_t>(object_of(request)) - reinterpret_cast<std::uintptr_t>(cr_arena);
         return std::rotr(offset, std::countr_zero(cr_bytes)) < max_crs;

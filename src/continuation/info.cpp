@@ -53,7 +53,7 @@ bool read_max_poll(MPI_Info info, int &max_poll) {
 bool read_thread(MPI_Info info, unsigned &flags) {
     const std::optional<std::string> value = value_of(info, "mpi_continue_thread");
     if (!value) {
-        // A user who asks for the helper thread by THENCE_PROGRESS wants it to run what nobody restricted.
+        // THENCE_PROGRESS=thread: the helper thread runs the callbacks of every CR that does not forbid it.
         const char *progress = std::getenv("THENCE_PROGRESS");
         if (progress != nullptr && std::strcmp(progress, "thread") == 0) {
             flags |= THENCE_CR_ANY_THREAD;

@@ -6,7 +6,7 @@
 
 namespace thence::continuation {
 
-// Applies `info` to `options`. MPI_ERR_INFO_VALUE for a value that the key does not have; then nothing is applied.
+// Applies `info` to `options`. If a key has an invalid value, it returns MPI_ERR_INFO_VALUE and applies nothing.
 int read_info(MPI_Info info, cr_options &options);
 
 } // namespace thence::continuation

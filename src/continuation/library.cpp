@@ -43,8 +43,8 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     });
 }
 
-// Runs what is complete while it still may run: its CR may be freed, so nobody else would. A poll looks at some
-// operations only, so it takes many to see that none is complete.
+// Runs the continuations whose operations are complete, before MPI ends. Their CR may be freed, so no test would run
+// them. One poll looks at some operations only, so several polls are needed to see that none is complete.
 void run_the_rest() noexcept {
     long vain = 0;
     while (is_set_up.load(std::memory_order_acquire) && continuation_request::any_registered() && free_to_run() &&
@@ -53,9 +53,9 @@ void run_the_rest() noexcept {
     }
 }
 
-// MPI_Finalize deletes the attributes of MPI_COMM_SELF before anything else: no interposition is needed to be told.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF and so calls this function, also without interposition.
 int at_finalize(MPI_Comm, int, void *, void *) {
-    if (this_thread.in_callback()) { // libthence refuses that before MPI has begun to end
+    if (this_thread.in_callback()) { // libthence refuses such a call before MPI_Finalize begins
         std::fputs("thence: MPI_Finalize was called inside a callback, and without libthence it cannot be refused: the"
                    " program will fail. Call it after the callback has returned\n",
                    stderr);
@@ -118,7 +118,7 @@ void tear_down() noexcept {
     busy_scope tearing_down;
     if (is_set_up.load(std::memory_order_acquire)) {
         progress::remove_source(as_source);
-        progress::tear_down(); // joins the helper, whose callbacks may call set_up(): not under the mutex
+        progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
     }
     std::scoped_lock guard(mutex);
     if (!is_set_up) {

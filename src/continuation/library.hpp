@@ -18,19 +18,19 @@ inline int set_up() {
     return is_set_up.load(std::memory_order_acquire) ? MPI_SUCCESS : set_up_first();
 }
 
-// Removes every trace from MPI and forgets all state. Reports what is outstanding. Called before MPI_Finalize does its
-// work.
+// Removes the library's hook, callbacks and helper thread from MPI, and resets the state. Reports outstanding
+// continuations. Called before MPI_Finalize does its work.
 void tear_down() noexcept;
 
 // MPI_Finalize is about to do its work: runs what is complete, then tears down.
 THENCE_INTERNAL void finalizing() noexcept;
 
-// The thread level lets one thread attach while another is inside MPI. Set by set_up().
+// True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().
 extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
 
-// The layer above observes: called at MPI_Finalize when continuations are outstanding.
+// src/diagnose sets these. Called at MPI_Finalize if continuations are outstanding.
 extern void (*report_outstanding)(const char *when);
-// Called at the end of set_up() and at the beginning of tear_down(), for what observes.
+// Called at the end of set_up(), and in tear_down() before the operations are abandoned.
 extern void (*observer_set_up)();
 extern void (*observer_tear_down)();
 

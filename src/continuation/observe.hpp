@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the layer above looks on: stall report and timeline. Nothing while nobody does: singles take a way that is not
-// observed, so while somebody looks there are none; a CR is asked when it is created.
+// The functions by which src/diagnose observes continuations, for the stall report and the timeline. The fast path for
+// singles does not call them. So while an observer is set, every continuation is a group: a CR that is created then
+// has neither pushes() nor polls().
 //
-// For one continuation the order is: attached, then either withdrawn (everything was complete at once, no callback), or
-// ready, begin, end. The calls come from the thread that does the work; ready() may come from inside MPI's transport
-// code, so it neither locks nor allocates. `observed` of the continuation is the observer's own.
+// For one continuation the order is: attached, then withdrawn if all operations were complete at once and no callback
+// runs, else ready, begin, end. Each call is made by the thread that does the step. ready() may be called inside MPI's
+// transport code, so it neither locks nor allocates. `observed` of the group belongs to the observer.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -21,11 +22,11 @@ struct observer {
     std::uint64_t (*begin)(continuation &) noexcept;
     // `started`: what begin() returned; 0 if the callback was not run because its CR keeps failed continuations.
     void (*end)(continuation &, std::uint64_t started, int result) noexcept;
-    int (*slow_ms)() noexcept; // callbacks that take longer are told of; 0: none
+    int (*slow_ms)() noexcept; // callbacks that take longer are reported; 0: none
 };
 
-// Null while nobody looks. Changes only while nothing is attached and no continuation request exists: in
-// observer_set_up and observer_tear_down.
+// Null if nothing is observed. It changes only in observer_set_up and observer_tear_down, when nothing is attached and
+// no continuation request exists.
 extern THENCE_HIDDEN const observer *observing;
 
 } // namespace thence::continuation

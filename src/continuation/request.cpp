@@ -17,7 +17,7 @@ alignas(64) unsigned char cr_arena[max_crs * cr_bytes];
 base::ready_queue<continuation> application_queue;
 base::ready_queue<continuation> any_thread_queue;
 
-// Which slots of the arena hold an object.
+// Allocates the slots of the arena.
 struct cr_slots {
     static inline std::mutex mutex;
     static inline std::vector<std::uint32_t> reusable;
@@ -82,8 +82,8 @@ continuation_request *continuation_request::create(const cr_options &options) {
     return cr_slots::create(options);
 }
 
-// Slots once used hold an object for ever, so both look without a lock. They are part of the protocol of resting (see
-// progress.hpp): loads in the one order of sequentially consistent operations.
+// A slot that was used once holds an object for ever, so both functions read it without a lock. Their loads are
+// sequentially consistent, as the protocol of resting requires (see progress.hpp).
 long continuation_request::registered_in_all() noexcept {
     long sum = 0;
     const std::uint32_t used = cr_slots::used.load(std::memory_order_seq_cst);
@@ -114,7 +114,7 @@ bool continuation_request::any_registered() noexcept {
 
 void continuation_request::free_handle() noexcept {
     live_.store(false, std::memory_order_release);
-    // What waited for a test or a start of this CR can never have one: it may run like any other from now on.
+    // This CR can no longer be tested or started. So continuations that waited for that may now run like any other.
     queue_.store(has(THENCE_CR_ANY_THREAD) ? &any_thread_queue : &application_queue, std::memory_order_seq_cst);
     active_.store(true, std::memory_order_relaxed);
     move_on();
@@ -141,13 +141,13 @@ void continuation_request::enqueue_or_park(continuation *c) noexcept {
     base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
     queue->push(c);
     if (queue == &own_) {
-        // A start or a free may have emptied own_ just before the push; then nobody else would move it on.
+        // A start or a free may have emptied own_ just before the push. Then no other thread would move `c` on.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         move_on();
     }
 }
 
-// Takes what was parked to the queue it may run from, if there is another one by now.
+// Moves parked continuations to the queue they may run from, if queue_ is no longer own_.
 void continuation_request::move_on() noexcept {
     while (queue_.load(std::memory_order_seq_cst) != &own_ && !own_.empty()) {
         continuation *parked = own_.pop();
@@ -165,17 +165,18 @@ void continuation_request::became_idle(long left) noexcept {
     }
 }
 
-// A waiter that is added while others are notified sees `idle` itself: add_waiter() looks after it has raised the flag.
+// If a waiter is added during this function, add_waiter() itself sees that the CR is idle: it sets has_waiters_ first
+// and then checks.
 void continuation_request::notify_waiters() noexcept {
     std::vector<engine::operation *> ready;
     int error = MPI_SUCCESS;
     if (has_waiters_.load(std::memory_order_seq_cst)) {
         std::scoped_lock guard(mutex_);
         if (!idle()) {
-            return; // registered again meanwhile: the next one to leave notifies
+            return; // a continuation was registered meanwhile; its release notifies
         }
         ready.swap(waiters_);
-        error = std::exchange(first_failure_, {}).error; // they are told, as who tests it would be
+        error = std::exchange(first_failure_, {}).error; // the waiters receive the error that a test would return
         has_waiters_.store(false, std::memory_order_relaxed);
     }
     for (engine::operation *op : ready) {

@@ -4,11 +4,11 @@
 // `references_` holds the whole state: 1 for the handle while it is not freed, 2 per registered continuation.
 //   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ only for thence_start() and
 //      for the any and some forms of MPI's completion calls, which ignore a CR that is not active
-//   3 and more: Active Referenced        even: freed, goes with its last continuation
-// Invariant: the object is recycled by whoever takes `references_` to zero, and by nobody else. A continuation that is
-// registered holds its reference until its callback has returned. Objects are constructed once and only reset for
-// reuse, so a thread that is late in became_idle() finds a valid object, at worst another CR's, and notifies waiters of
-// that one only if it is idle, which is right.
+//   3 and more: Active Referenced        even: the handle is freed; the object is recycled after its last continuation
+// Invariant: only the thread that decrements `references_` to zero recycles the object. A registered continuation
+// holds its reference until its callback has returned. Objects are constructed once and only reset for reuse. So a
+// thread that is late in became_idle() finds a valid object. That object may be another CR by then: its waiters are
+// notified only if it is idle, which is correct.
 #pragma once
 
 #include "base/load_plain.hpp"
@@ -29,7 +29,7 @@ struct cr_options {
     int max_poll = -1;
 };
 
-// The results of an operation that MPI has no status of: a null request, or a CR.
+// Sets the results of an operation for which MPI has no status: a null request, or a CR.
 void set_empty_results(engine::operation &op, int error) noexcept;
 
 class alignas(64) continuation_request {
@@ -40,17 +40,18 @@ public:
     static continuation_request *from(MPI_Request request) noexcept {
         return is_live(request) ? object_of(request) : nullptr;
     }
-    // `request` is the handle of a live CR. Others may free it at any moment, unless the program forbids that.
+    // True if `request` is the handle of a live CR. Another thread may free it at any moment, unless the program
+    // prevents that.
     static bool is_live(MPI_Request request) noexcept { return names_object(request) && object_of(request)->live(); }
-    // How the common case of attach.hpp ends for this CR: MPI pushes the operation, or the engine looks at it. Neither
-    // where somebody observes continuations.
+    // How the common case of attach.hpp finds completions for this CR: MPI pushes the operation, or the engine polls
+    // it. Both are false if continuations are observed.
     bool pushes() const noexcept { return pushes_; }
     bool polls() const noexcept { return polls_; }
-    // The handle is not freed.
+    // True if the handle is not freed.
     bool live() const noexcept { return base::load_plain(live_); } // saves one instruction per attach
-    // Continuations registered with any CR.
+    // The number of continuations that are registered with any CR.
     static long registered_in_all() noexcept;
-    // Whether there are any. While there are, this mostly looks at one CR, however many exist.
+    // True if there are any. If so, this usually reads one CR only, however many exist.
     static bool any_registered() noexcept;
 
     MPI_Request handle() const noexcept { return handle_of(this); }
@@ -59,22 +60,23 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    // True if that was the last one, and the handle is not freed: the CR was idle then.
+    // Returns true if that was the last continuation and the handle is not freed, so the CR became idle.
     bool release() noexcept {
-        set_reported(false); // while it is active, so nobody can report it idle before
+        set_reported(false); // before drop(), so that no thread can report the CR idle before
         return drop(2) == 1;
     }
-    // As if it had not been registered.
+    // For a continuation that will not run: the CR is as if it had not been registered.
     void unregister() noexcept { drop(2); }
-    // A wait has nothing more to do once the CR is idle.
+    // True if a wait has nothing more to do once the CR is idle.
     bool waits_simply() const noexcept { return !has(THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED); }
     bool idle() const noexcept { return references_.load(std::memory_order_acquire) < 2; }
     long registered() const noexcept { return references_.load(std::memory_order_acquire) / 2; }
-    // While idle: a completion call has said so since the last continuation ran, or none was ever registered.
+    // Has a meaning while the CR is idle. True if a completion call has reported it complete since the last
+    // continuation ran, or if none was ever registered.
     bool reported() const noexcept { return reported_.load(std::memory_order_relaxed); }
     void set_reported(bool value) noexcept { reported_.store(value, std::memory_order_relaxed); }
 
-    // The handle is given up: no further registration; the object goes with its last continuation.
+    // Gives up the handle. Nothing more can be registered. The object is recycled after its last continuation.
     void free_handle() noexcept;
 
     // For CRs that need a start. Others are always active.
@@ -87,10 +89,10 @@ public:
         }
     }
 
-    // More is to be done for a ready continuation than to push it into a queue: it may have to wait for a test or a
-    // start, or may run at once.
+    // True if a ready continuation needs more than a push into a queue: it may have to wait for a test or a start, or
+    // may run at once.
     bool is_special() const noexcept { return is_special_; }
-    // A continuation of this CR is complete: into the queue it may run from. `c` may be gone on return.
+    // Puts a ready continuation of this CR into the queue it may run from. When this returns, `c` may have run already.
     void enqueue(continuation *c) noexcept {
         if (may_park_) [[unlikely]] {
             enqueue_or_park(c);
@@ -98,7 +100,7 @@ public:
             enqueue_ordinary(c);
         }
     }
-    // The same of one that is not special.
+    // The same for a CR that is not special.
     void enqueue_ordinary(continuation *c) noexcept { queue_.load(std::memory_order_relaxed)->push(c); }
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
@@ -106,10 +108,10 @@ public:
     // empty status and the error that a test would return.
     bool add_waiter(engine::operation &op);
 
-    // `handled`: it is that of an operation, which MPI has told the error handler of its object.
+    // `handled`: the error is that of an operation, and MPI has called the error handler of its object.
     void add_failed(void *data, int error, bool handled);
     int take_failed(int capacity, void **data);
-    // The oldest failed continuation's since the last call.
+    // The error of the oldest failed continuation since the last call of take_error().
     struct failure {
         int error = MPI_SUCCESS;
         bool handled = false;
@@ -154,7 +156,7 @@ private:
 };
 static_assert(sizeof(continuation_request) <= cr_bytes);
 
-// Ready continuations that run wherever the library is entered: by application threads, or by any thread.
+// Ready continuations that may run outside a test of their CR: on application threads only, or on any thread.
 extern THENCE_HIDDEN base::ready_queue<continuation> application_queue;
 extern THENCE_HIDDEN base::ready_queue<continuation> any_thread_queue;
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Top down: running one continuation of the common kinds, running a queue, polling, and what calls of the user's need.
+// In this order: running one continuation of the common kinds, running a queue, polling, and the functions that the C
+// API calls.
 #include "continuation/run.hpp"
 
 #include "continuation/complete.hpp"
@@ -17,10 +18,11 @@ constexpr control_word pushed_single(signature form) noexcept {
     return {phase::attached, form, control_word::single | control_word::pushed};
 }
 
-// Runs one, and gives all of it back but its CR's reference. The thread is in a running_scope.
+// Runs one continuation and releases its request. The caller gives back the object and the CR's reference. The thread
+// is in a running_scope.
 //
-// A request is released after the callback: what that sends must not wait for it. So a callback that posts the next
-// receive takes one request more than are outstanding.
+// The request is released after the callback, so that a send in the callback need not wait for the release. So if a
+// callback posts the next receive, one more request is in use than operations are outstanding.
 [[gnu::always_inline]] inline void run_one(continuation &c) noexcept {
     this_thread.current = c.cr;
     const control_word kind = c.take_control(); // from attached to free: no visitor looks at a running continuation
@@ -43,8 +45,8 @@ constexpr control_word pushed_single(signature form) noexcept {
     }
 }
 
-// Only where this thread may run continuations. The CR is released after its continuation has run, so it cannot become
-// idle before.
+// The caller has checked that this thread may run continuations. The CR is released after its continuation has run, so
+// it cannot become idle before.
 long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     continuation *c = limit > 0 ? queue.pop() : nullptr;
     if (c == nullptr) {
@@ -72,8 +74,9 @@ void find_completions() noexcept {
     }
 }
 
-// Where MPI's own progress is under way on this thread. While this thread waits itself, what is ready is left to the
-// end of the wait: here it would come as a surprise to the branch predictor, hundreds of times for each message.
+// MPI's own progress runs on this thread now. If this thread waits in a call of ours, ready continuations are left to
+// the end of that call: MPI calls the hook hundreds of times for each message, so a callback here would be a branch
+// misprediction.
 bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.enlisted() && !this_thread.free_to_run()) {
         return false;
@@ -84,10 +87,10 @@ bool poll_in_hook(bool may_poll) noexcept {
     return any_ready();
 }
 
-// Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or the helper.
+// Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or is the helper thread.
 bool let_mpi_progress() noexcept {
     if (this_thread.in_completion()) [[unlikely]] {
-        return false; // a callback in the middle of MPI's progress may have interrupted anything
+        return false; // the callback may have interrupted MPI's progress at any point
     }
     if (!engine::push_enabled || progress::on_helper_thread) {
         const busy_scope polling;
@@ -159,7 +162,7 @@ long make_progress() noexcept {
 }
 
 bool run_last_of(MPI_Request cr) noexcept {
-    if (!this_thread.free_to_run()) [[unlikely]] { // so this is not the helper thread, which waits in callbacks only
+    if (!this_thread.free_to_run()) [[unlikely]] { // so this is not the helper thread, which waits only in callbacks
         return false;
     }
     continuation *c = application_queue.pop();

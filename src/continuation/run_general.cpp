@@ -45,8 +45,8 @@ void note_failure(const continuation &c, int error, int result) noexcept {
 namespace {
 
 // The continuation is still inside attach() on another thread, or a visitor looks at it. Both are brief and end with
-// `attached`. A visitor may be quicker than we are to take it from there, so that takes a compare-and-swap. `free` is
-// what our own take_control() left behind; attacher and visitor store over it.
+// `attached`. A visitor may then change the phase before this thread does, so this thread needs a compare-and-swap. Our
+// own take_control() has stored `free`; the attaching thread or the visitor overwrites that.
 __attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
     base::spin_wait wait;
     for (;;) {
@@ -58,7 +58,8 @@ __attribute__((noinline)) control_word wait_until_attached(continuation &c) noex
     }
 }
 
-// A failed continuation of a CR that keeps these for thence_get_failed() does not run, unless it was attached so.
+// True for a failed continuation whose CR keeps such for thence_get_failed(). It does not run, unless it was attached
+// with THENCE_INVOKE_FAILED.
 bool is_kept_as_failed(const continuation &c, control_word kind, int error) noexcept {
     return error != MPI_SUCCESS && c.cr->has(THENCE_CR_REPORT_FAILED) && !kind.is(control_word::invoke_failed);
 }
@@ -70,7 +71,7 @@ void run_general(continuation &c, control_word kind) noexcept {
         kind = wait_until_attached(c);
     }
     if (kind.is(control_word::pushed)) {
-        c.first.path = engine::completion_path::pushed; // attaching leaves these to the few cases that need them
+        c.first.path = engine::completion_path::pushed; // attach_single() does not set these, since few cases need them
         c.first.error = MPI_SUCCESS;
     }
     const int error = settle(c, kind);

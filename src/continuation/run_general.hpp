@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The steps of running one continuation: take the results of its operations, call the callback, note a failure, give
-// everything back. run.cpp has the common case inline; run_general() does every case.
+// The steps of running one continuation: take the results of its operations, call the callback, note a failure, release
+// the request and the objects. run.cpp has the common case inline. run_general() does every case.
 #pragma once
 
 #include "continuation/continuation.hpp"
@@ -11,13 +11,13 @@
 
 namespace thence::continuation {
 
-// Where running_scope counts: progress::slow_path_reasons if interposed calls have to know of callbacks that run, since
-// threads that wait in MPI rely on each other (see mpi/calls.hpp). Else a word that nobody reads: that saves the
-// question.
+// The word in which running_scope counts running callbacks. It is progress::slow_path_reasons if interposed calls must
+// know of them, since threads that wait in MPI rely on each other (see mpi/calls.hpp). Else it is a word that is never
+// read, so that running_scope needs no branch.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *callback_count;
 extern THENCE_HIDDEN std::atomic<std::uint64_t> unread_count;
 
-// This thread, which is free to, runs continuations.
+// Marks that this thread runs continuations. The thread was free to run.
 class running_scope {
 public:
     running_scope() noexcept {
@@ -35,20 +35,20 @@ public:
 // Takes the results of all operations; returns the first error.
 int settle(continuation &c, control_word kind) noexcept;
 
-// Calls the callback. `error`: of the operations.
+// Calls the callback with `error`, the first error of the operations. Returns the callback's result.
 int invoke(const continuation &c, signature form, int error) noexcept;
 
-// `error`: of the operations. `result`: of the callback.
+// Counts a failure. `error`: the first error of the operations. `result`: the result of the callback.
 __attribute__((noinline)) void note_failure(const continuation &c, int error, int result) noexcept;
 
-// Runs a continuation of any kind, and gives back all but the object itself and its CR's reference. `kind` is what
-// take_control() found. The thread is in a running_scope.
+// Runs a continuation of any kind and releases its requests and its group. The caller gives back the object and the
+// CR's reference. `kind`: the control word that take_control() returned. The thread is in a running_scope.
 __attribute__((noinline)) void run_general(continuation &c, control_word kind) noexcept;
 
-// Runs one that is complete and not attached yet, from inside attach(), and gives it back.
+// Runs a continuation inside attach(): all operations are complete and its phase is not yet `attached`. Gives it back.
 void run_now(continuation &c) noexcept;
 
-// Gives back one that will not run.
+// Gives back a continuation that will not run.
 void discard(continuation &c) noexcept;
 
 } // namespace thence::continuation

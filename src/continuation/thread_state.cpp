@@ -13,7 +13,7 @@ namespace {
 
 std::mutex list_mutex;
 thread_state *list = nullptr;
-counters ended; // sums of the threads that are gone
+counters ended; // sums over the threads that have ended
 
 counter counters::*const all_counters[] = {&counters::immediate, &counters::completed, &counters::failed};
 

@@ -12,7 +12,7 @@ struct continuation;
 struct group;
 class continuation_request;
 
-// Written by one thread, read by any: no lost update, no lock prefix.
+// One thread writes it, any thread reads it. So no update is lost, and no lock prefix is needed.
 class counter {
 public:
     void add(unsigned long long n = 1) noexcept {
@@ -30,16 +30,17 @@ struct counters {
 };
 
 struct thread_state {
-    // How many scopes forbid that a continuation runs on this thread: it is in a callback, in an attaching call, or in
-    // a poll. Marks are added once the thread is enlisted, while it runs callbacks, and while it lets MPI make progress
-    // for us. So one comparison tells whether a continuation may run here.
+    // The number of scopes in which no continuation may run on this thread: callbacks, attaching calls, polls. A mark
+    // is added to it while the thread is enlisted, while it runs callbacks, and while it lets MPI make progress for us.
+    // So one comparison decides whether a continuation may run here.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;
     static constexpr unsigned long running_mark = 1UL << 20;
     static constexpr unsigned long progress_mark = 1UL << 12;
     // The CR whose callback this thread runs now, or ran last.
     continuation_request *current;
-    // A list of those whose callbacks have run in MPI's completion path, to be given back, and its last entry.
+    // A list of the continuations whose callbacks have run in MPI's completion path and that must be given back, and
+    // its last entry.
     continuation *completed;
     continuation *last_completed;
     base::magazine<continuation> stock;
@@ -50,9 +51,10 @@ struct thread_state {
     bool enlisted() const noexcept { return busy >= enlisted_mark; }
     bool free_to_run() const noexcept { return busy == enlisted_mark; }
     bool in_callback() const noexcept { return (busy & running_mark) != 0; }
-    // In MPI's progress, which we asked for, and in nothing else.
+    // True if this thread is in MPI's progress, which we have called, and in no other scope.
     bool only_in_progress() const noexcept { return busy == enlisted_mark + progress_mark + 1; }
-    // Both in a callback and in MPI's progress. Asked in a callback it means that MPI's progress has called it.
+    // True if this thread is in a callback and in MPI's progress. In a callback that means: MPI's progress has called
+    // it.
     bool in_completion() const noexcept {
         return (busy & (running_mark | progress_mark)) == (running_mark | progress_mark);
     }
@@ -69,7 +71,7 @@ public:
     busy_scope &operator=(const busy_scope &) = delete;
 };
 
-// The same while it lets MPI make progress.
+// The same for a scope in which this thread lets MPI make progress.
 class progress_scope {
 public:
     progress_scope() noexcept { this_thread.busy += thread_state::progress_mark + 1; }
@@ -81,14 +83,14 @@ public:
 // Makes this thread's counters part of the totals until it ends, and returns its stock to the pool then.
 void enlist_this_thread();
 
-// The rare part of free_to_run(): the thread is busy, or not enlisted yet.
+// The rare part of free_to_run(): the thread is busy, or is not enlisted yet.
 bool enlist_and_ask() noexcept;
 // True if continuations may run on this thread now; then it is enlisted.
 inline bool free_to_run() noexcept {
     return this_thread.free_to_run() || enlist_and_ask();
 }
 
-// Sums over all threads, ended ones included. `read` picks the counter.
+// Sums one counter over all threads, including those that have ended.
 unsigned long long total(counter counters::*which) noexcept;
 
 } // namespace thence::continuation

@@ -10,7 +10,7 @@ namespace thence::continuation {
 
 namespace {
 
-// The state after what could run has run.
+// The result of a test, after the continuations that could run have run.
 inline test_result conclude(continuation_request &cr) noexcept {
     return cr.idle() ? report_complete(cr) : test_result{};
 }
@@ -19,7 +19,7 @@ thread_local constinit deadlock_detector waiting_inside;
 
 } // namespace
 
-// Callbacks must not run in MPI's completion path in a test whose number of callbacks is limited: nobody counts these.
+// In a test with a limited number of callbacks, none may run in MPI's completion path, since those are not counted.
 void poll_for(const continuation_request &cr) noexcept {
     if (cr.max_poll() < 0) {
         progress::poll_sources(progress::from::outside);
@@ -43,9 +43,9 @@ test_result report_complete(continuation_request &cr) noexcept {
 
 test_result test(continuation_request &cr) noexcept {
     if (!cr.active()) [[unlikely]] {
-        return {true, MPI_SUCCESS}; // as any inactive persistent request
+        return {true, MPI_SUCCESS}; // as for any inactive persistent request
     }
-    // What is ready runs first: if nothing is left then, MPI need not be asked.
+    // Ready continuations run first. If none is left then, MPI need not be called.
     const long ran = run_own(cr);
     if (cr.idle()) [[likely]] {
         return conclude(cr);
@@ -53,10 +53,10 @@ test_result test(continuation_request &cr) noexcept {
     poll_for(cr);
     if (free_to_run()) {
         if (ran == 0) {
-            run_own(cr); // max_poll bounds one test: the second round is for a first that found nothing
+            run_own(cr); // max_poll bounds one test, so a second round runs only if the first ran nothing
         }
         if (cr.max_poll() < 0) {
-            progress::run_sources(LONG_MAX); // what the operations wait for may be another source's
+            progress::run_sources(LONG_MAX); // an operation may wait for work of another source
         }
     } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waiting_inside.detects(cr))) {
         return {false, MPI_ERR_PENDING};
@@ -66,8 +66,8 @@ test_result test(continuation_request &cr) noexcept {
 
 namespace {
 
-// Until something may be ready, or a thousand times. Whatever stands between two looks at MPI delays every message by
-// half of it.
+// Polls until something may be ready, at most a thousand times. The time between two polls of MPI delays a message by
+// half of that time on average, so the loop does nothing else.
 void poll_until_ready(const continuation_request &cr) noexcept {
     constexpr int looks = 1000;
     for (int i = 0; i < looks && !progress::poll_sources(progress::from::outside) && !cr.idle(); ++i) {
@@ -82,7 +82,7 @@ test_result wait(continuation_request &cr) noexcept {
         if (result.complete || result.error != MPI_SUCCESS) {
             return result;
         }
-        progress::run_sources(LONG_MAX); // a wait is no single test: max_poll does not bound it
+        progress::run_sources(LONG_MAX); // a wait is more than one test, so max_poll does not bound it
         if (free_to_run() && !cr.has(THENCE_CR_POLL_ONLY)) {
             do {
                 poll_until_ready(cr);

@@ -10,18 +10,20 @@ namespace thence::continuation {
 struct test_result {
     bool complete = false;
     int error = MPI_SUCCESS;
-    bool handled = false; // an error handler has been told of it
+    bool handled = false; // the error handler has been called already
 };
-// Tells the error handler, unless one knows. Returns the error.
+// Calls the error handler unless that has been done. Returns the error.
 inline int report(const test_result &result) noexcept {
     return result.error == MPI_SUCCESS || result.handled ? result.error : mpi::report(result.error);
 }
 test_result test(continuation_request &cr) noexcept;
-// What a completing call reports of a CR that it saw idle, also if another thread has registered with it since.
+// The result for a CR that a completion call has seen idle. It is valid also if another thread has registered a
+// continuation since.
 test_result report_complete(continuation_request &cr) noexcept;
-// The part of a test that polls: lets MPI make progress, and polls all sources.
+// The polling part of a test: lets MPI make progress and polls all sources.
 void poll_for(const continuation_request &cr) noexcept;
-// Blocks until complete, except for MPI_ERR_PENDING inside a callback that nothing else could satisfy.
+// Blocks until `cr` is complete. Inside a callback it returns MPI_ERR_PENDING if only the return of that callback could
+// make `cr` complete.
 test_result wait(continuation_request &cr) noexcept;
 
 } // namespace thence::continuation
