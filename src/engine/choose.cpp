@@ -15,7 +15,7 @@ void (*visit_watched)(operation_visitor, void *) = nullptr;
 
 namespace {
 
-std::string explanation; // why(), where it is composed
+std::string explanation; // the text of why() for testsome
 
 engine *make_native(const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A quick look at a handle: may it be in a set? Handles are counted in buckets, by a hash of their bits. A handle in an
-// empty bucket is not in the set; one in a bucket that is not empty has to be looked up.
+// A filter that says whether a handle may be in a set. It counts handles in buckets, by a hash of their bits. A handle
+// whose bucket is empty is not in the set. If the bucket is not empty, the set itself has to be searched.
 //
 // Invariant: a bucket's count is the number of handles of the set in it, up to `full`; a bucket that was once full
-// stays full, since it no longer knows when it is empty. One thread at a time changes the filter. Others read it
-// without a lock: one that reads "not in the set" is right if the last change for this handle happened before.
+// stays full, since its number of handles is no longer known. One thread at a time changes the filter. Others read it
+// without a lock. The result "not in the set" is correct if the last change for this handle happened before the read.
 #pragma once
 
 #include <atomic>

@@ -55,7 +55,7 @@ public:
     void abandon(operation &op) noexcept override { polled_.remove(op); }
 };
 
-// One receive on a private communicator, seen pending and then complete.
+// Checks that a receive on a private communicator is reported first pending and then complete.
 bool works() noexcept {
     MPI_Comm self = MPI_COMM_NULL;
     if (table.Comm_dup(MPI_COMM_SELF, &self) != MPI_SUCCESS) {

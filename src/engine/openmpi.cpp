@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The native engine for stock Open MPI: completion pushes to us through the request's own callback slot, so nothing is
-// scanned and a poll costs the same for one operation as for ten thousand.
+// The native engine for stock Open MPI. MPI reports each completion through the callback slot of the request, so
+// nothing is scanned, and a poll costs the same for one operation as for ten thousand.
 //
 // Open MPI completes a request in three steps, without a lock: (1) read the callback slot, (2) if it was set, clear it
 // and call it, and stop there if the call returns 1, (3) swap `completed` into req_complete and count down the
@@ -8,12 +8,13 @@
 //   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_sync`.
 // Invariant: every pushed request is reported once, since exactly one of these holds:
 //   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3);
-//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; push() takes
-//     it out and says `complete`;
+//   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; push() removes
+//     it and returns false;
 //   - (1) saw none and (3) ran after (b): (3) counts `lost_sync` down, with the callback still in its slot. poll()
-//     sees the count off its mark and search() claims every pushed request that is completed with a callback in its
-//     slot. The count is set back before the search, so a loss during it is found by the next poll. Search waits for
-//     continuations that are being attached, and is alone, so nobody else claims.
+//     sees that the count differs from `lost_mark`, and search() claims every pushed request that is completed with a
+//     callback in its slot. The count is reset before the search, so the next poll finds a loss during the search. The
+//     search waits for continuations that are being attached, and one thread searches at a time, so no request is
+//     claimed twice.
 // tests/model/openmpi_attach.pml checks this against all interleavings.
 #include "engine/engine.hpp"
 
@@ -37,8 +38,9 @@ int free_nothing(void **) noexcept {
     return MPI_SUCCESS;
 }
 
-// Open MPI 4.1 frees a persistent request when it reports that it failed, by the handle that it is given. Ours is a
-// copy: the user's would be left dangling. So it is given nothing to free with meanwhile.
+// Open MPI 4.1 frees a persistent request when it reports its failure, and sets the handle that it was given to null.
+// That handle is our copy, so the user's handle would dangle. So the request's free function does nothing during the
+// call.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const request_view view(*request);
     if (!is_complete(*request)) {
@@ -85,12 +87,12 @@ public:
                 return outcome::complete;
             }
         }
-        // Complete already, persistent, or a callback slot that MPI itself uses (some nonblocking collectives).
+        // It is complete already, or persistent, or MPI itself uses its callback slot (some nonblocking collectives).
         return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
 
-    // Generalized requests, I/O, RMA and collectives have more to do on completion, and a failed operation must
-    // meet the error handler of its object: MPI's own completion call knows.
+    // The completion of generalized requests, I/O, RMA and collectives needs more work, and for a failed operation the
+    // error handler of its object must be called. MPI's own completion call does both.
     void finish(operation &op) noexcept override {
         if (op.path != completion_path::pushed) {
             return;
@@ -144,7 +146,7 @@ public:
         }
     }
 
-    // With one thread, progress inside of progress would deliver a message twice: no promise is worth that.
+    // Below MPI_THREAD_MULTIPLE, progress inside of progress may deliver a message twice, so this is false there.
     bool runs_in_completion() const noexcept override {
         return mpi::thread_multiple() && openmpi::completes_openly(table.pml_component);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Proves the request layout on live requests: a pending receive, a persistent one, a completed one, a callback that
-// fires and takes the request over, and the wait-sync that catches a completion nobody was called for.
+// fires and takes the request over, and the wait-sync that counts a completion without a callback.
 #include <mpi.h>
 
 #if defined(OPEN_MPI)
@@ -39,7 +39,7 @@ struct probe {
         table.Isend(&out, 1, MPI_CHAR, 0, 7, self, &request);
         table.Wait(&request, MPI_STATUS_IGNORE);
     }
-    // Lets a message to ourselves arrive without completing any request by it.
+    // Makes MPI progress until a message to ourselves has arrived. Its request is not tested, so it is not released.
     bool arrives(request_view request) {
         for (int i = 0; i < 100000; ++i) {
             if (request.complete().load(std::memory_order_acquire) == completed) {
@@ -50,7 +50,7 @@ struct probe {
         }
         return false;
     }
-    // Ends a request whatever became of it.
+    // Waits for a request in any state.
     void end(MPI_Request request) {
         if (request != MPI_REQUEST_NULL) {
             table.Wait(&request, MPI_STATUS_IGNORE);
@@ -58,7 +58,7 @@ struct probe {
     }
 };
 
-// The fields of requests that we only look at.
+// Proves the fields of requests that are only read.
 const char *prove_reading(probe &p) {
     MPI_Request pending_receive = p.receive();
     request_view view(pending_receive);

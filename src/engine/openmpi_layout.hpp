@@ -20,11 +20,12 @@ inline constexpr std::uintptr_t pending_bits = 0;
 inline constexpr int state_active = 2; // `req_state` of a request that is started and whose results are not taken
 inline void *const completed = reinterpret_cast<void *>(std::uintptr_t{1});
 
-// A completion callback. Returning 1 tells Open MPI that the callback took the request over: it is not touched again.
+// A completion callback. If it returns 1, Open MPI does not touch the request again.
 using complete_callback = int (*)(void *request);
 
-// Stands in for Open MPI's wait-sync object: it counts completions that were marked while no callback was seen. The
-// count is the first field; all else (a condition variable and a mutex, in that order or another) is valid as zeros.
+// An object with the layout of Open MPI's wait-sync object. It counts the completions for which MPI saw no callback.
+// The count is the first field. All other fields (a condition variable and a mutex, in either order) are valid as
+// zeros.
 struct alignas(64) wait_sync {
     std::atomic<std::int32_t> count;
     std::int32_t status;
@@ -42,7 +43,7 @@ public:
     int type() const noexcept { return load<int>(56); }
     const MPI_Status &status() const noexcept { return *reinterpret_cast<const MPI_Status *>(base_ + 64); }
     std::atomic_ref<void *> complete() const noexcept { return pointer(88); }
-    // Plain loads for a first look, which a compare-and-swap confirms.
+    // Plain loads. The caller confirms the value by a compare-and-swap.
     std::uintptr_t complete_bits() const noexcept { return bits(88); }
     std::uintptr_t callback_bits() const noexcept { return bits(136); }
     int state() const noexcept { return load<int>(96); }
@@ -86,14 +87,15 @@ inline constexpr int type_generalized = 2;
 // The others that MPI can cancel are those of files (1) and generalized requests (2).
 inline constexpr int last_cancellable_type = type_generalized;
 
-// Of other types it must not be asked: MPI_Cancel never returns for that of MPI_Comm_idup.
+// MPI_Cancel must not be called for other types: for the request of MPI_Comm_idup it never returns.
 inline bool may_cancel(MPI_Request request, bool) noexcept {
     return request_view(request).type() <= last_cancellable_type;
 }
 
-// True if messages go through the layer `ob1`. Where it completes a request without error it holds no lock that a new
-// operation needs, and starts sends of its own; it goes on to use the communicator. The shared memory below lets nobody
-// in twice, if there may be several threads. `component` is what describes the layer: both names are where they belong.
+// True if messages go through the layer `ob1`. When it completes a request without error, it holds no lock that a new
+// operation needs, and itself starts sends at that point. It uses the communicator afterwards. The shared-memory
+// transport below it is not entered twice if there may be several threads. `component`: the description of the layer,
+// which has both names at known offsets.
 inline bool completes_openly(const char *component) noexcept {
     constexpr std::size_t framework = 40;
     constexpr std::size_t name = 84;
@@ -101,9 +103,9 @@ inline bool completes_openly(const char *component) noexcept {
            std::memcmp(component + name, "ob1", sizeof "ob1") == 0;
 }
 
-// Null if every field behaves as described, else one sentence that says what did not.
+// Returns null if every field behaves as described, else one sentence that says which did not.
 const char *prove_layout() noexcept;
-// The same for the fields that need only be read: nothing is written into a request.
+// The same for the fields that are only read. Writes nothing into a request.
 const char *prove_fields() noexcept;
 
 } // namespace thence::engine::openmpi

@@ -2,7 +2,7 @@
 // An operation: one active MPI request on its way to completion.
 //
 // Ownership: from engine::watch() returning `pending` until the sink is called, the engine owns `request`, `error` and
-// `*status`; afterwards the owner does. `watch` decides which; nobody else writes them.
+// `*status`; afterwards the owner does. Only the one that owns them writes them.
 #pragma once
 
 #include <mpi.h>
@@ -18,18 +18,18 @@ enum class completion_path : std::uint8_t {
     pushed,  // MPI calls us; finish() takes the results
     polled,  // the polled set looks at it and takes the results when it finds it complete
     kept,    // as polled, but the request is persistent and the user's: it is never released here
-    waiting, // the "operation" is a continuation request, which tells its waiters itself
+    waiting, // the "operation" is a continuation request, which notifies its waiters itself
 };
 
 struct operation {
     union {
         MPI_Request request;
-        void *link; // the owner's, while no engine has this operation
+        void *link; // belongs to the owner while no engine has this operation
     };
     MPI_Status *status; // where its status goes, if wanted()
     int error;
     completion_path path;
-    // Both belong to the owner. They lie here so that one operation and its owner fit in a cache line.
+    // Both belong to the owner. They are here so that one operation and its owner fit in a cache line.
     bool in_group; // several operations have one owner
     std::atomic<std::uint8_t> word;
 };
@@ -39,8 +39,8 @@ inline bool wanted(const MPI_Status *status) noexcept {
     return status != MPI_STATUS_IGNORE && status != nullptr;
 }
 
-// For other threads than the one that changes it. The engine may take the results at any moment, and checks again under
-// its own lock whatever a caller decides on this value.
+// For threads other than the one that changes the path. The engine may take the results at any moment. So whatever a
+// caller decides by this value, the engine checks again under its own lock.
 inline completion_path path_of(const operation &op) noexcept {
     return std::atomic_ref(const_cast<completion_path &>(op.path)).load(std::memory_order_relaxed);
 }
@@ -48,7 +48,7 @@ inline void set_path(operation &op, completion_path path) noexcept {
     std::atomic_ref(op.path).store(path, std::memory_order_relaxed);
 }
 
-// An engine watches it: cancelling and searching concern it.
+// True if an engine watches the operation. Only then is it cancelled or searched for.
 inline bool is_watched(const operation &op) noexcept {
     const completion_path path = path_of(op);
     return path != completion_path::done && path != completion_path::waiting;

@@ -14,8 +14,8 @@ bool requests_tell_persistent = false;
 
 namespace {
 
-// Most arrays hold no request that is known, so many requests are looked at in a row. Each function returns how many it
-// has passed.
+// Most arrays hold no known request, so several requests are checked together. Each function returns how many it has
+// passed.
 
 bool may_be_persistent_or_null(MPI_Request request) noexcept {
     return request == MPI_Request{} || may_be_persistent(request);

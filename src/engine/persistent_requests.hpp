@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of persistent requests: the operations that wait for each, and how it ended if a poll completed it and
-// its user has not asked yet (its answer).
+// The entries for persistent requests: the operations that wait for each, or its answer. An answer is the result of a
+// request that a poll has completed, until the user's own call fetches it.
 //
 // A hash table holds one entry per request, so each function costs the same whatever their number. Nodes of the table
 // are used again: a program that starts the same requests in rounds allocates nothing after the first.
@@ -9,11 +9,11 @@
 //  - A request has an entry exactly while operations wait for it or it has an answer. It never has both: a request with
 //    an answer is inactive, and operations wait for active ones only.
 //  - waiting_ holds the entries that operations wait for, each at its `place`.
-//  - known_requests counts each request that has an entry in any set (there is one set beside tests). A user's thread
-//  reads it without a lock and gets
-//    the truth for its own request: attaching makes the entry and comes before the user's next call; the entry stays
-//    while operations wait for the request and when a poll completes it; it goes by the user's own next call.
-// One thread at a time uses a set; all else in here is under the lock of the polled set.
+//  - known_requests counts each request that has an entry in any set (outside tests there is one set). A user's thread
+//    reads it without a lock, and the result is correct for its own request: attaching makes the entry before the
+//    user's next call, the entry stays while operations wait for the request and when a poll completes it, and only the
+//    user's own next call removes it.
+// One thread at a time uses a set, under the lock of the polled set.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -32,8 +32,8 @@ namespace thence::engine {
 
 extern THENCE_HIDDEN handle_filter<MPI_Request> known_requests;
 
-// Where a request itself tells whether it is persistent: one load that MPI's own call needs anyway, and never wrong.
-// Else every request may be.
+// If the layout of requests is proved, this reads whether a request is persistent: one load that MPI's own call needs
+// anyway. Else any request may be persistent.
 #if defined(OPEN_MPI)
 extern THENCE_HIDDEN bool requests_tell_persistent; // set by an engine that has proved the layout of requests
 inline bool may_be_persistent(MPI_Request request) noexcept {
@@ -46,21 +46,21 @@ constexpr bool may_be_persistent(MPI_Request) noexcept {
 }
 #endif
 
-// May there be an entry for the request? A look without a lock. A null pointer is no request, and MPI says so.
+// True if there may be an entry for the request. Takes no lock. A null pointer is not a request; MPI itself refuses it.
 inline bool may_be_known(MPI_Request request) noexcept {
     return known_requests.may_hold(request) && (!requests_tell_persistent || may_be_persistent(request));
 }
-// The index of the first of them for which that may be so, or count.
+// The index of the first request for which may_be_known() is true, or `count`.
 int first_that_may_be_known(int count, const MPI_Request requests[]) noexcept;
 
 class persistent_requests {
 public:
     struct entry {
         MPI_Request request;
-        operation *first = nullptr; // of those that wait; null: there is an answer
+        operation *first = nullptr; // the first operation that waits; null: there is an answer
         std::vector<operation *> others;
         int place = -1;
-        bool freed = false; // by its user, while operations wait; MPI frees it after the last
+        bool freed = false; // the user freed it while operations wait; MPI_Request_free is called after the last
         MPI_Status status;  // the answer
         int error = MPI_SUCCESS;
 
@@ -72,7 +72,7 @@ public:
     persistent_requests(const persistent_requests &) = delete;
     persistent_requests &operator=(const persistent_requests &) = delete;
 
-    // Null if nothing is known of it.
+    // Returns null if there is no entry.
     entry *find(MPI_Request request) noexcept {
         const auto found = entries_.find(request);
         return found == entries_.end() ? nullptr : &found->second;
@@ -88,17 +88,19 @@ public:
     entry &waiting(int place) noexcept { return *waiting_[static_cast<std::size_t>(place)]; }
     std::size_t answers() const noexcept { return entries_.size() - waiting_.size(); }
 
-    // `op` waits for op.request, which is active: an answer from before it was started anew is forgotten.
+    // `op` waits for op.request, which is active. If there is an answer, the request was started again since, and the
+    // answer is dropped.
     void wait_for(operation &op);
-    // It no longer does. False: it did not.
+    // `op` no longer waits. Returns false if it did not wait.
     bool remove(const operation &op) noexcept;
 
-    // Keeps an answer for the user of `request`, which nothing waits for.
+    // Keeps an answer for the user of `request`. No operation waits for it.
     void keep_answer(MPI_Request request, const MPI_Status &status, int error);
     void forget_answer(MPI_Request request) noexcept;
 
-    // The request of `of` is complete: passes each operation that waits for it to `report`, in the order in which they
-    // came. The operation may be gone once it is reported. The entry goes; with `answer`, it keeps that instead.
+    // The request of `of` is complete. Passes each operation that waits for it to `report`, in the order in which they
+    // were added. After that the operation may no longer exist. If `answer` is null the entry is erased, else it keeps
+    // the answer.
     template <class Report> void finish(entry &of, const MPI_Status *answer, int error, Report &&report) {
         operation *first = of.first;
         leave_waiting(of);

@@ -52,7 +52,7 @@ template <class T> void enlarge(T *&array, int capacity) {
     array = larger;
 }
 
-// What MPI says of an inactive request.
+// True for the status that MPI returns for an inactive request.
 bool is_empty(const MPI_Status &status) noexcept {
     return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
 }
@@ -84,7 +84,7 @@ int polled_set::list::find(const operation &op) const noexcept {
     return place == end ? -1 : static_cast<int>(place - ops);
 }
 
-// The request may be complete: takes its results if it is.
+// Tests the request, and takes its results if it is complete.
 bool polled_set::complete_now(operation &op) noexcept {
     int flag = 0;
     MPI_Status *status = wanted(op.status) ? op.status : MPI_STATUS_IGNORE;
@@ -98,7 +98,7 @@ bool polled_set::complete_now(operation &op) noexcept {
     unasked_.store(0, std::memory_order_relaxed);
     if (wanted(op.status)) {
         if (flag == 0) {
-            *op.status = mpi::empty_status(); // the call failed and said nothing of the operation
+            *op.status = mpi::empty_status(); // the call failed and did not set the status
         }
         op.status->MPI_ERROR = error;
     }
@@ -113,7 +113,8 @@ __attribute__((noinline)) void polled_set::add_to_inbox(operation &op) {
     inbox_used_.store(true, std::memory_order_relaxed);
 }
 
-// Others may wait on the same request already: testing it completes it for them too, and no poll may test it meanwhile.
+// Other operations may wait for the same request. The test completes it for them too, so it is made under the lock: no
+// poll may test the request at the same time.
 bool polled_set::add_kept(operation &op) {
     op.path = completion_path::kept;
     std::scoped_lock guard(lock_);
@@ -133,7 +134,7 @@ bool polled_set::add_kept(operation &op) {
         }
     }
     size_.fetch_add(1, std::memory_order_relaxed);
-    persistent_.wait_for(op); // if there is an answer, the request was started anew
+    persistent_.wait_for(op); // drops an answer: the request was started again since
     count_persistent();
     return false;
 }
@@ -206,7 +207,7 @@ template <class Look> void polled_set::poll_in_turn(rotation &turn, int count, L
     if (count > turn.left) {
         rest -= window;
         in_turn = most - window;
-        look(rest, window); // what it drops is filled from behind `rest`
+        look(rest, window); // drop() fills gaps with entries from behind `rest`
     }
     if (turn.cursor >= rest) {
         turn.cursor = 0;
@@ -223,7 +224,7 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     int completed = 0;
     const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
-        // Which one is to blame is not said: ask each.
+        // MPI does not say which request failed, so each is tested.
         look_owned_one_by_one(first, count);
         return;
     }
@@ -232,7 +233,7 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     }
     size_.fetch_sub(completed, std::memory_order_relaxed);
     const bool last_and_all = completed == count && first + count == owned_.count;
-    // MPIs name them in the order of the array, though they need not.
+    // MPIs usually return the indices in order, but the standard does not require it.
     if (!last_and_all && !std::is_sorted(indices, indices + completed)) {
         sort_together(indices, statuses, completed);
     }
@@ -251,7 +252,7 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
         return;
     }
     // Highest first: drop() moves the last element into the gap, and that one is pending or lies beyond the window.
-    // Whoever runs the operations' continuations meanwhile cannot get at the set before we unlock it.
+    // A thread that runs the operations' continuations meanwhile cannot access the set before we unlock it.
     for (int i = completed - 1; i >= 0; --i) {
         owned_.drop(first + indices[i]);
     }
@@ -275,7 +276,7 @@ __attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
     }
 }
 
-// From the last to the first: what is complete is replaced by the last one of all.
+// From the last to the first, since the last entry of all replaces one that is complete.
 void polled_set::look_kept(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
         MPI_Status status = mpi::empty_status();
@@ -296,7 +297,7 @@ bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) 
     return flag != 0 || error != MPI_SUCCESS;
 }
 
-// `known`: what is known of it, or null.
+// `known`: the entry of `request`, or null.
 void polled_set::completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status,
                                    int error) {
     if (known != nullptr && known->is_waited_for()) {

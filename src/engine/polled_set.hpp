@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The set of operations that are found complete by looking at them, a bounded number at a time.
+// The set of operations whose completion is found by polling. Each poll looks at a bounded number of them.
 //
-// Each poll looks at 2 `window` operations, or 4 where a look is cheap: at the newest `window` if any were added since
-// the last poll, since what was started last often completes first, and at the next ones in rotation. So a poll costs
-// O(window) however many operations wait, and no operation waits for more than ceil(n / window) + 1 polls to be looked
-// at. Of persistent requests it looks at so many besides, each once for all operations that wait for it.
+// Each poll looks at 2 * `window` operations, or at 4 * `window` if the MPI has a peek(). If any were added since the
+// last poll, it looks at the newest `window`, since operations that were started last often complete first. The others
+// are the next ones in rotation. So a poll costs O(window) for any number of operations, and looks at each operation
+// after ceil(n / window) + 1 polls at the latest. It also looks at as many persistent requests, once for all operations
+// that wait for one request.
 //
-// Invariant: while `lock_` is free, owned_.requests[i] is the request of owned_.ops[i]. An operation leaves the set
-// under the lock under which the sink hears of it, and its request is released by MPI's own completion call (owned) or
-// not at all (kept), so each is reported once. Owned ones that come during a poll are added to an inbox: no one waits
-// for a poll.
+// Invariant: while `lock_` is free, owned_.requests[i] is the request of owned_.ops[i]. An operation is removed from
+// the set and passed to the sink under one lock. MPI's own completion call releases an owned request; a kept request is
+// not released. So each operation is reported once. An owned operation that is added during a poll goes into the inbox,
+// so no thread waits for a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -30,29 +31,29 @@ public:
 
     // What differs between MPIs.
     struct methods {
-        // Looks at one request without entering MPI's progress; null where the MPI has no such look.
+        // Reads whether one request is complete without entering MPI's progress. Null if the MPI has no such function.
         int (*peek)(MPI_Request) = nullptr;
-        // How to find out that a request which is added may be complete, where that is cheaper than MPI_Test. Null: see
-        // worth_asking().
+        // Finds out whether a request that is added may be complete, if the MPI has a cheaper way than MPI_Test. Null:
+        // see worth_asking().
         int (*look)(MPI_Request) = nullptr;
-        // Completes a persistent request for us, as MPI_Test; null where MPI_Test is good for that.
+        // Completes a persistent request as MPI_Test does. Null if MPI_Test itself can be used.
         int (*test_kept)(MPI_Request *request, int *flag, MPI_Status *status) = nullptr;
-        // May MPI be asked to cancel it? `keep`: it is persistent.
+        // True if MPI_Cancel may be called for the request. `keep`: it is persistent.
         bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
     };
 
-    // `results_wanted`: answers are kept. Without interposition nobody would ask for them.
+    // `results_wanted`: answers are kept. Without interposition no call would fetch them.
     void configure(void (*sink)(operation &), bool results_wanted, const methods &how) noexcept {
         sink_ = sink;
         results_wanted_ = results_wanted;
         how_ = how;
     }
 
-    // Anything but persistent requests that are not noted as cancellable.
+    // True for every request, except a persistent one that is not noted as cancellable.
     static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
 
-    // Returns true if the operation was complete at once (results taken); else it is in the set. Whether that of a
-    // single operation is asked at all: see worth_asking().
+    // Returns true if the operation was found complete; its results are taken then. Else it is in the set. A single
+    // operation is not always tested: see worth_asking().
     bool add(operation &op) {
         op.path = completion_path::polled;
         op.error = MPI_SUCCESS;
@@ -70,11 +71,11 @@ public:
         }
         return false;
     }
-    // The same as add() for a persistent request, which stays the user's.
+    // As add(), for a persistent request. The request stays with the user.
     bool add_kept(operation &op);
 
-    // Looks at the next windows. A poll that finds another thread at it returns at once.
-    // `insist`: tests one operation by MPI itself, in turn, whatever a look at it says: that makes MPI progress, and
+    // Looks at the next windows. If another thread polls, it returns at once.
+    // `insist`: it also tests one operation by MPI_Test, in turn, without a peek() first. That makes MPI progress, and
     // some requests (of ROMIO on MPICH) complete only when they are tested.
     void poll(bool insist = false) noexcept;
 
@@ -86,11 +87,11 @@ public:
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
 
-    // For interposition. May anything be known of a persistent request? Takes no lock; false is certain to whoever may
-    // use the request now (see persistent_requests.hpp).
+    // For interposition: true if there may be an entry for a persistent request. Takes no lock. False is reliable on a
+    // thread that may use the request now (see persistent_requests.hpp).
     static bool may_know(MPI_Request request) noexcept { return may_be_known(request); }
-    // Runs `call`, an MPI completion call on persistent requests, while no poll looks at any. `call` may use the
-    // functions below. Each costs the same however many persistent requests there are.
+    // Runs `call`, an MPI completion call on persistent requests. Meanwhile no poll looks at any of them. `call` may
+    // use the functions below. The cost of each does not depend on the number of persistent requests.
     template <class Call> int exclusively(Call &&call) noexcept {
         std::scoped_lock guard(lock_);
         collect();
@@ -103,16 +104,17 @@ public:
         const auto *known = persistent_.find(request);
         return known != nullptr && known->is_waited_for();
     }
-    // Under exclusively(): a call of MPI just answered its user that `request` is complete, with `code` and `status`.
-    // If it found it inactive because a poll had completed it, what the poll got is the answer, given once; `status` is
-    // changed. Every operation that waits for it is complete.
+    // Under exclusively(): the user's call of MPI has just returned that `request` is complete, with `code` and
+    // `status`. If MPI found it inactive because a poll had completed it, this returns the code that the poll got and
+    // sets `status` to the poll's status, once. All operations that wait for the request become complete.
     int completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept;
-    // The answer without giving it up. MPI's own status stays if the request was not found inactive.
+    // Returns the answer and keeps it. `status` is unchanged if MPI did not find the request inactive.
     int see_answer(MPI_Request request, MPI_Status &status) const noexcept;
-    // Under exclusively(): it is started anew, or gone.
+    // Under exclusively(): the request was started again or freed, so its answer is dropped.
     void forget_answer(MPI_Request request) noexcept;
 
-    // Under exclusively(): the user freed `request` while operations wait for it; MPI frees it after the last.
+    // Under exclusively(): the user freed `request` while operations wait for it. MPI_Request_free is called after the
+    // last of them.
     void release_after(MPI_Request request) noexcept { persistent_.find(request)->freed = true; }
 
 private:
@@ -142,17 +144,17 @@ private:
         int find(const operation &op) const noexcept;
         void grow();
     };
-    // Where the next poll goes on in an array.
+    // The position in an array at which the next poll continues.
     struct rotation {
         int cursor = 0;
-        int left = 0; // how many the last poll left: if there are more, some were added since
+        int left = 0; // entries after the last poll; if there are more now, some were added
         void dropped(int count) noexcept { left = left < count ? left : count; }
     };
 
     bool complete_now(operation &op) noexcept;
-    // A test of what is pending makes progress: on MPICH 4.0 that costs more than all else that a continuation takes.
-    // So after many vain tests in a row only some additions ask. What is complete and goes unnoticed by that is found
-    // by the next poll.
+    // A test of a pending request makes progress. On MPICH 4.0 that costs more than all other work for a continuation.
+    // So after 1,000 tests in a row that found nothing, only one addition in 64 tests its request. If a request that
+    // was not tested is complete, the next polls find it.
     bool worth_asking() noexcept {
         const int left = unasked_.load(std::memory_order_relaxed);
         if (left > 0) {
@@ -189,7 +191,7 @@ private:
     void (*sink_)(operation &) = nullptr;
     bool results_wanted_ = false;
     methods how_;
-    base::spin_lock lock_; // held while MPI tests a window
+    base::spin_lock lock_; // held while a poll looks at operations
     base::spin_lock inbox_lock_;
     int next_to_test_ = 0;
     std::vector<operation *> inbox_;
@@ -198,12 +200,12 @@ private:
     rotation owned_turn_;
     persistent_requests persistent_;
     rotation persistent_turn_;
-    std::atomic<std::size_t> answer_count_{0}; // as `persistent_` has it
+    std::atomic<std::size_t> answer_count_{0}; // copies of the counts of `persistent_`, read without the lock
     std::atomic<int> waiting_count_{0};
     std::atomic<long> size_{0};
-    // See worth_asking(); guides only, so racing threads may lose a count.
+    // See worth_asking(). They need not be exact, so a race may lose a count.
     std::atomic<unsigned> vain_{0};
-    std::atomic<int> unasked_{0}; // additions to come that do not ask
+    std::atomic<int> unasked_{0}; // the next additions that do not test
     std::atomic<unsigned long long> polls_{0};
 };
 

@@ -16,12 +16,12 @@ namespace thence::engine {
 
 #if defined(OPEN_MPI)
 
-// What MPI calls when a pushed request completes. It passes `object` to accept_pushed() and returns 1: MPI must not
-// touch the request again.
+// The function that MPI calls when a pushed request completes. It passes `object` to accept_pushed() and returns 1, so
+// MPI does not touch the request again.
 using push_callback = int (*)(void *object);
 
-// Stands in every pushed request until that is complete. Its count is off the mark when MPI completed one without
-// calling back.
+// The wait-sync object in every pushed request until that is complete. Its count differs from `lost_mark` if MPI has
+// completed a pushed request without calling back.
 extern THENCE_HIDDEN openmpi::wait_sync lost_sync;
 inline constexpr std::int32_t lost_mark = 1 << 30;
 
@@ -29,16 +29,16 @@ inline bool any_lost() noexcept {
     return lost_sync.count.load(std::memory_order_relaxed) != lost_mark;
 }
 
-extern THENCE_HIDDEN bool push_enabled; // the native engine is in use
+extern THENCE_HIDDEN bool push_enabled; // true while the native engine is in use
 
-// The data must be gone before the request is released: with PML ucx a persistent request that completes in its start
-// borrows one, and takes the data that it finds there for its own.
+// The data must be cleared before the request is released. With PML ucx, a persistent request that completes during its
+// start borrows a released request, and uses the data that it finds there as its own.
 inline void clear_callback(const openmpi::request_view &request) noexcept {
     request.callback().store(nullptr, std::memory_order_relaxed);
     request.callback_data().store(nullptr, std::memory_order_relaxed);
 }
 
-// Claims a completed request that nobody was called for.
+// Claims a completed request for which MPI has called no callback. Returns false if it was claimed before.
 inline bool claim_lost(const openmpi::request_view &request) noexcept {
     if (request.callback().load(std::memory_order_acquire) == nullptr) {
         return false;
@@ -47,18 +47,18 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
     return true;
 }
 
-// Where push_enabled: true if `handle`, a request of MPI's own, can be pushed. It is pending, not persistent, and has
-// no callback of MPI's own. A null request looks complete.
+// True if `handle`, a request of MPI's own, can be pushed: it is pending, not persistent, and has no callback of MPI's
+// own. Call it only if push_enabled. A null request has the fields of a complete one.
 [[gnu::always_inline]] inline bool can_push(MPI_Request handle) noexcept {
     const openmpi::request_view request(handle);
     static_assert(openmpi::pending_bits == 0);
     return (request.complete_bits() | request.callback_bits()) == 0 && !request.persistent();
 }
 
-// Lets MPI push the completion of `handle`, for which can_push() was true, with `data`. False: it was complete
-// meanwhile, and `callback` is not called. Until this returns, nobody may release the request, although its completion
-// may have been reported: the swap would meet another request in the same memory. So a continuation does not run before
-// it is attached.
+// Makes MPI call `callback` with `data` when `handle` completes. can_push() was true for it. Returns false if the
+// request has completed meanwhile; then `callback` is not called. The request must not be released before this returns,
+// although its completion may have been reported already: the swap would change another request in the same memory. So
+// a continuation does not run before it is attached.
 [[gnu::always_inline]] inline bool push(MPI_Request handle, push_callback callback, void *data) noexcept {
     using namespace openmpi;
     const request_view request(handle);
@@ -69,8 +69,8 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
            !claim_lost(request);
 }
 
-// The first thing in a push callback: returns the data that was given to push(). The request is marked complete before
-// its completion is reported, since whoever runs the continuation may release the request at once.
+// A push callback calls this first. Returns the data that was given to push(). The request is marked complete before
+// its completion is reported, since the thread that runs the continuation may release the request at once.
 inline void *accept_pushed(void *object) noexcept {
     const openmpi::request_view request(object);
     // MPI read the callback slot with a plain load: what was stored before the slot must not be read before it.
@@ -87,16 +87,16 @@ inline void copy_status(const openmpi::request_view &from, MPI_Status *to) noexc
     }
 }
 
-// A request that is complete needs nothing of MPI but its status and its release: it is a point-to-point operation
-// without error.
+// True for a point-to-point operation without error. Once it is complete, only its status must be copied and the
+// request released: MPI's own completion call is not needed.
 inline bool is_plain(MPI_Request handle) noexcept {
     const openmpi::request_view request(handle);
     static_assert(openmpi::type_point_to_point == 0 && MPI_SUCCESS == 0);
     return (request.type() | request.status().MPI_ERROR) == 0;
 }
 
-// Takes the results of a pushed request that is complete, if it is plain. What remains to be done is release(). Others
-// go through engine::finish().
+// Takes the results of a complete pushed request if it is plain; the caller then calls release(). Returns false for any
+// other, which engine::finish() handles.
 inline bool try_take(MPI_Request handle, MPI_Status *status) noexcept {
     if (!is_plain(handle)) [[unlikely]] {
         return false;
@@ -109,7 +109,7 @@ inline void release(MPI_Request handle) noexcept {
     openmpi::request_view(handle).free();
 }
 
-// Both.
+// try_take(), and release() if that is true.
 inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     const bool taken = try_take(handle, status);
     if (taken) {
@@ -118,7 +118,7 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
     return taken;
 }
 
-// What the request itself says; false where the native engine is not in use. Any request of MPI but a null one.
+// These read the request, which is MPI's and not null. They are false if the native engine is not in use.
 inline bool is_persistent(MPI_Request handle) noexcept {
     return push_enabled && openmpi::request_view(handle).persistent();
 }
@@ -127,7 +127,7 @@ inline bool is_complete(MPI_Request handle) noexcept {
            openmpi::request_view(handle).complete().load(std::memory_order_acquire) == openmpi::completed;
 }
 
-// As try_finish() for a request of any kind: false also if it is not complete, or persistent.
+// As try_finish(), for a request of any kind. Also false if it is not complete or is persistent.
 inline bool try_finish_complete(MPI_Request handle, MPI_Status *status) noexcept {
     using namespace openmpi;
     const request_view request(handle);

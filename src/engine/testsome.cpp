@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine for any MPI: MPI_Testsome over bounded windows. Testing is also how MPI makes progress here.
+// The engine for any MPI: it calls MPI_Testsome on bounded windows. These calls also make MPI progress.
 #include "engine/engine.hpp"
 
 #if defined(OPEN_MPI)
@@ -12,14 +12,15 @@ namespace thence::engine {
 namespace {
 
 #if defined(OPEN_MPI)
-// MPI_Test looks twice at what is pending, this looks once.
+// MPI_Test checks a pending request twice, MPI_Request_get_status once.
 int ask_status(MPI_Request request) noexcept {
     int flag = 0;
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
 }
 
 // MPI_Request_get_status of a generalized request that is complete calls its query function, and MPI_Test calls it
-// again. The query function may have effects, so it is called once per completion: such a request is only read here.
+// again. The query function may have effects and must be called once per completion, so such a request is only read
+// here.
 int may_be_complete(MPI_Request request) noexcept {
     const openmpi::request_view view(request);
     if (view.type() == openmpi::type_generalized) [[unlikely]] {
@@ -28,8 +29,8 @@ int may_be_complete(MPI_Request request) noexcept {
     return ask_status(request);
 }
 
-// Open MPI 4.1 frees a persistent request when it reports that it failed: that is left to its user's own call. MPI_Test
-// must not be called while it is pending, since it might fail meanwhile.
+// Open MPI 4.1 frees a persistent request when it reports its failure. Only the user's own call may do that. So
+// MPI_Test is not called for a pending request, which might fail during the call, nor for a failed one.
 int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const openmpi::request_view view(*request);
     if (ask_status(*request) == 0) {
@@ -49,7 +50,7 @@ polled_set::methods methods_here() noexcept {
     polled_set::methods how;
 #if defined(OPEN_MPI)
     requests_tell_persistent = openmpi::prove_fields() == nullptr;
-    if (requests_tell_persistent) { // and the kind of a request can be read
+    if (requests_tell_persistent) { // then the type of a request can be read too
         how.look = &may_be_complete;
         how.test_kept = &test_kept;
         how.may_cancel = &openmpi::may_cancel;
@@ -71,7 +72,7 @@ public:
     outcome watch(operation &op, bool persistent) noexcept override {
         return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
-    void finish(operation &) noexcept override {} // results were taken when it was found
+    void finish(operation &) noexcept override {} // the poll has taken the results
     int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
         return mpi::table.Test(&request, &flag, status);
     }
@@ -96,7 +97,7 @@ private:
 } // namespace
 
 engine *make_testsome(const sinks &to, const char *why) {
-    mpi::poll_rarely_in_tests(2 * polled_set::most_tested); // one poll in each look of ours
+    mpi::poll_rarely_in_tests(2 * polled_set::most_tested); // MPI polls once in each of our calls
     return new testsome(to, why);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Visiting every operation that is being watched: rare, O(outstanding), for searches and reports.
+// Visits every operation that an engine watches. It costs O(outstanding) and is rare: searches and reports use it.
 //
-// The continuation layer, which holds the operations, supplies the walk. It calls the visitor only for operations of
-// continuations that are fully attached and that nobody can start to run meanwhile.
+// The continuation layer, which holds the operations, supplies the function. It calls the visitor only for operations
+// of continuations that are fully attached and that no thread can start to run meanwhile.
 #pragma once
 
 #include "engine/operation.hpp"
