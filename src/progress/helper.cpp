@@ -29,7 +29,7 @@ std::mutex mutex_; // guards starting and stopping
 std::thread &thread_ = *new std::thread;
 std::atomic<bool> running_{false};
 std::atomic<bool> stop_{false};
-std::atomic<const char *> obstacle_{nullptr}; // why there can be no helper
+std::atomic<const char *> obstacle_{nullptr}; // the reason why there can be no helper
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
 
@@ -41,16 +41,17 @@ nanoseconds read_clock(clockid_t clock) noexcept {
     return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
-// The length of sleeps that leaves half of a processor to others. What a sleep itself costs differs between machines by
-// more than ten: so it is measured.
+// Finds the length of sleeps at which the helper uses half of a processor. The processor time of one sleep differs
+// between machines by more than a factor of ten, so it is measured.
 //
-// No pattern of spinning and sleeping is better than sleeping alone. Of a period P, let S be spun and a sleep cost C of
-// processor: S + C = P / 2. A message that comes during the spin is found at once, one that comes later waits for the
-// end of the period, so half of them wait no longer than P / 2 - S = C. The median delay is what one sleep costs:
-// where that is more than a message takes to a blocked MPI_Wait, half the processor time buys no twice the latency.
+// No pattern of spinning and sleeping is better than sleeping alone. In a period P, let S be the time spent spinning,
+// and C the processor time of one sleep: S + C = P / 2. A message that arrives during the spin is found at once. One
+// that arrives later waits for the end of the period, so half of the messages wait no longer than P / 2 - S = C. So the
+// median delay is the cost of one sleep. On a machine where that is more than the latency of a blocked MPI_Wait, half
+// of a processor is not enough for twice that latency.
 class pace {
 public:
-    // The next sleep is the first after something else.
+    // Called before the first sleep of a series.
     void begin() noexcept { sleeps_ = 0; }
     nanoseconds next() noexcept {
         if (sleeps_ % window == 0) {
@@ -80,8 +81,8 @@ private:
     nanoseconds begun_ = 0;
 };
 
-// How long to keep away from MPI after polls without a find: not at all, then for the shortest sleeps, then for such
-// that leave half of the processor, and after seconds for the longest.
+// The pause between polls that find nothing: at first none, then the shortest sleeps, then sleeps at which the helper
+// uses half of a processor, and after ten seconds the longest.
 class back_off {
 public:
     void found() noexcept { misses_ = 0; }
@@ -120,14 +121,14 @@ void rest() noexcept {
         return;
     }
     if (any_outstanding()) {
-        wake(); // the hook may have gone to rest before us, and then `ready` said so
+        wake(); // the hook may have gone to rest while `ready` was false
         return;
     }
     epoch_.wait(seen, std::memory_order_seq_cst);
     wakeups_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// One turn. True if anything ran.
+// Polls once and runs what is ready. Returns true if anything ran.
 bool help() noexcept {
     {
         const std::scoped_lock guard(helper_in_progress);
@@ -139,7 +140,7 @@ bool help() noexcept {
 void run() noexcept {
     on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
-    prctl(PR_SET_TIMERSLACK, 1UL); // sleeps of a microsecond that last about that
+    prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     back_off pause;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
@@ -173,12 +174,13 @@ bool require_helper() {
         return false;
     }
     stop_.store(false);
-    running_.store(true, std::memory_order_seq_cst); // before it can rest: who attaches then must see whom to wake
+    // Before the thread can rest: a thread that attaches then must see that it has to wake the helper.
+    running_.store(true, std::memory_order_seq_cst);
     try {
         thread_ = std::thread(&run);
     } catch (const std::system_error &) {
         running_.store(false, std::memory_order_release);
-        return false; // and "not started": the next CR may find that there are threads again
+        return false; // the state stays "not started": at the next CR a thread may be available again
     }
     return true;
 }

@@ -17,12 +17,12 @@ namespace {
 
 enum class hook_kind { none, opal, async };
 
-// From a hook we borrow a thread that wanted something else: give it back soon.
+// The hook runs on a thread that called MPI for another purpose, so it runs few continuations per call.
 constexpr long most_in_hook = 64;
 constexpr unsigned rest_after = 1024;
 
-// How often the hook found nothing on this thread. Every poll of MPI's calls the hook, so this is short, and no cache
-// line is shared for it.
+// The number of hook calls on this thread that found nothing. Every poll in MPI calls the hook, so the counter is per
+// thread: no cache line is shared.
 thread_local constinit unsigned idle_calls = 0;
 
 hook_kind hook_ = hook_kind::none;
@@ -30,8 +30,8 @@ std::mutex mutex_;               // guards registering and unregistering
 std::atomic<bool> armed_{false}; // the hook is wanted; changes under mutex_
 bool async_running_ = false;     // MPICH holds our async thing; under mutex_
 
-// True if MPICH is to forget us: from then on hook_arm() starts another async thing. It calls us under a lock of its
-// own, which hook_arm() may wait for: so never wait for mutex_ here.
+// True if MPICH must drop our async thing; from then on hook_arm() starts a new one. MPICH calls this under a lock of
+// its own, for which hook_arm() may wait while it holds mutex_. So this function must not wait for mutex_.
 bool async_leaves() noexcept {
     std::unique_lock guard(mutex_, std::try_to_lock);
     if (!guard.owns_lock() || armed_.load(std::memory_order_relaxed)) {
@@ -43,7 +43,7 @@ bool async_leaves() noexcept {
 
 void found_nothing() noexcept;
 
-// MPI calls this each time it looks for messages, hundreds of times for each that comes.
+// MPI calls this each time it polls for messages: hundreds of times for each message that arrives.
 int on_opal_progress() noexcept {
     if (poll_sources(from::hook)) {
         if (const long ran = run_sources(most_in_hook); ran != 0) {
@@ -54,7 +54,7 @@ int on_opal_progress() noexcept {
     return 0;
 }
 
-// MPICH asks us whether we are done: that is how we unregister.
+// MPICH calls this in its progress. To return `done` unregisters it.
 int on_async_progress(void *) {
     constexpr int no_progress = 0;
     constexpr int done = 1;
@@ -132,7 +132,7 @@ __attribute__((noinline)) void may_rest() noexcept {
     ready.store(false, std::memory_order_seq_cst);
     if (any_outstanding()) {
         ready.store(true, std::memory_order_seq_cst);
-        helper_wake(); // it may have gone to rest before us, and then `ready` said so
+        helper_wake(); // the helper may have gone to sleep while `ready` was false
         return;
     }
     armed_.store(false, std::memory_order_seq_cst);

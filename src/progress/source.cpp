@@ -10,8 +10,8 @@ namespace thence::progress {
 namespace {
 
 std::mutex mutex; // guards adding and removing
-// Filled from the front without gaps, so the first null ends the table. A thread that goes through it while a source is
-// removed may find that source once more, or miss another one. So remove_source() wakes hook and helper: one of them
+// Filled from the front without gaps, so the first null ends the table. A thread that reads the table while a source is
+// removed may find that source once more, or miss another one. So remove_source() wakes hook and helper, one of which
 // may have gone to rest because it missed a source.
 std::atomic<const source *> table[most_sources + 1]{};
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A source of completions: something that has to be polled while anything of it is outstanding, and that then has work
-// to run. Continuations are the first source. Whoever makes progress (hook, helper thread, a call that waits) goes
-// through all sources that are registered.
+// A source of completions. It is polled while anything of it is outstanding, and a poll may find work to run.
+// Continuations are the first source. Hook, helper thread and waiting calls poll and run all registered sources.
 //
-// Invariant: sources are static objects and their functions may be called at any time, also just after remove_source()
-// has returned: a thread that is late finds a source that has nothing outstanding.
+// Invariant: sources are static objects, and their functions may be called at any time, also just after remove_source()
+// has returned. The source has nothing outstanding then.
 #pragma once
 
 namespace thence::progress {
@@ -18,16 +17,16 @@ enum class from {
 };
 
 // Each function may be called by any number of threads at a time, and from inside another call of the same source:
-// MPI's progress, which poll() and run() enter, may call a hook, and that polls. A source that cannot bear that does
-// nothing.
+// poll() and run() may enter MPI's progress, which may call a hook, which polls. If a source does not support that, its
+// inner call does nothing.
 struct source {
     const char *name;
-    // Is anything outstanding? While no source says so, hook and helper rest. Must be sequentially consistent with what
-    // makes something outstanding, see progress.hpp.
+    // True if anything is outstanding. While this is false for all sources, hook and helper rest. It must be
+    // sequentially consistent with the registration of outstanding work, see progress.hpp.
     bool (*outstanding)() noexcept;
-    // Finds completions, and runs none of what they make ready. True if run() may have something to do.
+    // Finds completions, and runs nothing. Returns true if run() may have something to do.
     bool (*poll)(from where) noexcept;
-    // Runs at most `limit` of what is ready, and returns how many. Zero where nothing may run on this thread now.
+    // Runs at most `limit` ready items and returns how many. Returns zero if nothing may run on this thread now.
     long (*run)(long limit) noexcept;
 };
 
