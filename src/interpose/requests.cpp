@@ -34,27 +34,27 @@ bool persistent_attached() noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::persistent_attached) != 0;
 }
 
-// Some persistent request has continuations now.
+// True if some persistent request has continuations now.
 bool any_kept() noexcept {
     return persistent_attached() && engine::current->shared_requests().keeps();
 }
 
-// The same, or a poll of ours has completed one whose user has not asked yet.
+// The same, or a poll of ours has completed one and the user's call has not fetched its result yet.
 bool any_shared() noexcept {
     return any_kept() || (persistent_attached() && engine::current->shared_requests().has_answers());
 }
 
-// May either be so for this request? A look without a lock.
+// True if one of these may hold for this request. Takes no lock.
 bool may_be_shared(MPI_Request request) noexcept {
     return engine::polled_set::may_know(request) && any_shared();
 }
 
-// The index of the first request for which that may be so, or count.
+// The index of the first request for which may_be_shared() is true, or `count`.
 int first_that_may_be_shared(int count, const MPI_Request requests[]) noexcept {
     return any_shared() ? engine::first_that_may_be_known(count, requests) : count;
 }
 
-// The status goes to every continuation on this persistent request, and to the user.
+// Tests a persistent request. Every continuation on it and the user receive the status.
 int test_shared(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     busy_scope testing;
     engine::polled_set &polled = engine::current->shared_requests();
@@ -86,8 +86,8 @@ void forget_answer(MPI_Request request) noexcept {
     }
 }
 
-// Several handles at a time: this is all that an interposed call on an array costs where no continuation is about.
-// Whether there is a CR among the first ones that can be looked at together; `i` becomes their number.
+// True if there is a CR among the first requests, which are checked several at a time. `i` becomes the number of
+// requests that were checked. Without continuations, this check is the whole cost of an interposed call on an array.
 bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
     if constexpr (request_handles == handle_kind::object_address) {
         for (; i + 4 <= count; i += 4) {
@@ -207,7 +207,7 @@ bool is_ignored(MPI_Request request) noexcept {
     if (cr == nullptr) {
         return false;
     }
-    // A start alone makes a CR active that needs one; others become active with a registration.
+    // A CR that needs a start becomes active by a start only. Any other becomes active by a registration.
     return cr->has(THENCE_CR_NEEDS_START) ? !cr->active() : cr->idle() && cr->reported();
 }
 
@@ -217,7 +217,7 @@ bool cr_is_ready(MPI_Request request) noexcept {
         return true;
     }
     continuation::poll_for(*cr);
-    continuation::run_own(*cr); // no more than its max_poll
+    continuation::run_own(*cr); // runs at most its max_poll
     return cr->idle();
 }
 
@@ -305,7 +305,7 @@ int refuse(int error_class, const char *text) noexcept {
 }
 
 void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
-    // A native engine reads it from the request itself. One that is chosen later may not.
+    // A native engine reads from the request itself whether it is persistent. An engine that is chosen later may not.
     if (engine::current == nullptr || !engine::current->detects_persistent()) {
         mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }

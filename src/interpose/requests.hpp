@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What interposed calls (src/pmpi, a library of its own) ask about requests: whether MPI's own call is all there is to
-// do, and if not, how to treat one request of any kind. libthence uses the functions of this folder, and the C API.
+// Functions on requests for interposed calls (src/pmpi, a library of its own). They say whether a call only has to call
+// MPI's own function, and if not, they do the work for one request of any kind. libthence uses the functions of this
+// folder and the C API.
 //
-// An interposed call must cost a program without continuations next to nothing: one look at the handle, one at
-// progress::slow_path_reasons. Everything else is in the functions of the slow path. It is taken for these reasons:
+// In a program without continuations an interposed call only checks the handle and progress::slow_path_reasons. All
+// other work is in the functions of the slow path, which is taken for these reasons:
 //  - a handle is a continuation request (CR);
-//  - a persistent request has continuations. Our poll and the user's call must not both complete it, and when our poll
-//    was first, the user must still be told how it ended;
+//  - a persistent request has continuations. Our poll and the user's call must not both complete it, and if our poll
+//    was first, the user's call must still return the result;
 //  - callbacks do not run from a progress hook of this MPI: a blocked call must poll and run callbacks itself;
 //  - this thread is in a callback, and waiting threads of MPI rely on each other (see mpi/calls.hpp): a call that
 //    blocks inside MPI could keep the thread that waits below it on the stack from ever returning.
@@ -25,13 +26,13 @@
 
 namespace thence::interpose {
 
-// The value of a flag or count that MPI did not set: it refused the call. Its return code does not always tell, since
-// MPICH 5 returns MPI_SUCCESS once an error handler of the user's has been called.
+// A flag or count with this value was not set by MPI, so MPI refused the call. The return code does not always say so:
+// MPICH 5 returns MPI_SUCCESS once an error handler of the user has been called.
 inline constexpr int untouched = INT_MIN;
 
 using continuation::is_cr_handle;
 
-// MPI's own call is all there is to do with these requests. A null pointer to one is not plain.
+// True if a call with these requests only has to call MPI's own function. A null pointer to a request is not plain.
 inline bool is_plain(MPI_Request request) noexcept {
     return !is_cr_handle(request) && base::load_plain(progress::slow_path_reasons) == 0;
 }
@@ -42,8 +43,8 @@ inline bool is_plain(const MPI_Request *request) noexcept {
 THENCE_INTERNAL bool is_plain(int count, const MPI_Request requests[]) noexcept;
 // The same for a call that may block: while a persistent request has continuations, it must not block inside MPI.
 THENCE_INTERNAL bool is_plain_to_wait(int count, const MPI_Request requests[]) noexcept;
-// Where is_plain() says no: persistent requests with continuations are the only reason, and this is no such request. It
-// reads the handle itself, so that the caller keeps none for it.
+// Call it if is_plain() is false. True if persistent requests with continuations are the only reason, and this request
+// is not persistent. It reads the handle itself, so the caller need not keep the handle in a register.
 inline bool is_plain_beside_persistent(const volatile MPI_Request *request) noexcept {
     if (request == nullptr ||
         progress::slow_path_reasons.load(std::memory_order_relaxed) != progress::persistent_attached) {
@@ -54,32 +55,32 @@ inline bool is_plain_beside_persistent(const volatile MPI_Request *request) noex
 }
 THENCE_INTERNAL bool any_cr(int count, const MPI_Request requests[]) noexcept;
 
-// True for a CR, and for a persistent request that has continuations or whose results a poll of ours has got: such an
-// entry of an array is tested by itself.
+// True for a CR, and for a persistent request that has continuations or whose results a poll of ours has taken. Such an
+// entry of an array is tested separately.
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
 THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
-// Puts MPI_REQUEST_NULL in place of each such entry.
+// Replaces each such entry by MPI_REQUEST_NULL.
 THENCE_INTERNAL void hide_special(int count, MPI_Request requests[]) noexcept;
 
 // True for null and for a CR that is inactive: the any and some forms ignore such entries. A CR that is idle counts as
 // active until a completion call has reported it complete.
 THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
-// As the MPI functions of these names, for requests that are no CRs. test_all() takes CRs as null.
+// As the MPI functions of these names, for requests that are not CRs. test_all() treats CRs as null requests.
 THENCE_INTERNAL int test(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
 THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept;
 THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept;
 THENCE_INTERNAL int free(MPI_Request *request) noexcept;
 THENCE_INTERNAL int cancel(MPI_Request *request) noexcept;
 
-// For Testall, which completes all or none. CRs first: true if nothing is registered with this one any more; runs what
-// may run, reports nothing. Once all other requests are complete, each CR is reported as it was seen: that neither
-// waits nor looks again.
+// For Testall, which completes all or none. It calls cr_is_ready() for each CR first: that runs what may run, reports
+// nothing, and returns true if nothing is registered with the CR any more. If all other requests are complete then, it
+// calls report_cr_complete() for each CR, which neither waits nor checks again.
 THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
 THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
-// A persistent request was created, or started: some MPIs give it a new handle then. These keep the register of
-// persistent requests where MPI cannot tell them from others.
+// Called after a persistent request was created or started. At a start some MPIs give it a new handle. If MPI cannot
+// tell persistent requests from others, these functions maintain the register of them.
 THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
 THENCE_INTERNAL void started(MPI_Request before, MPI_Request after) noexcept;
 
@@ -89,7 +90,7 @@ THENCE_INTERNAL bool may_start(MPI_Request cr) noexcept;
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 // Reports an error of this class through the error handler. Returns its code, which has the text.
 THENCE_INTERNAL int refuse(int error_class, const char *text) noexcept;
-// This thread is inside a callback.
+// True if this thread is inside a callback.
 THENCE_INTERNAL bool in_callback() noexcept;
 
 } // namespace thence::interpose
