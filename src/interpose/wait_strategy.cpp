@@ -26,8 +26,9 @@ bool has_reason(std::uint64_t reason) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & reason) != 0;
 }
 
-// In a callback a call must not block inside MPI; nor while our polls may complete a persistent request, which they do
-// under a lock that the call's own completion needs. Where no hook runs callbacks, a blocked call has to run them.
+// A call must not block inside MPI if it is made in a callback, or if our polls may complete a persistent request,
+// since they do so under a lock that the completion of the call needs. If no hook runs callbacks, a blocked call must
+// run them.
 bool must_test() noexcept {
     if (this_thread.in_callback() ||
         (has_reason(progress::persistent_attached) && engine::current->shared_requests().keeps())) {
@@ -36,16 +37,16 @@ bool must_test() noexcept {
     if (!has_reason(progress::no_hook_runs) || !progress::ready.load(std::memory_order_relaxed)) {
         return false;
     }
-    // Another thread may attach while we are blocked, if there may be another.
+    // If there may be another thread, it may attach while this one is blocked.
     return continuation::others_may_attach.load(std::memory_order_relaxed) || progress::any_outstanding();
 }
 
-// Lets MPI make progress where the call's own test does not, and a bounded number of callbacks run.
+// Lets MPI make progress if the call's own test does not, and runs a bounded number of callbacks.
 void take_turn(unsigned turns) noexcept {
     constexpr long most_in_turn = 64;
     constexpr unsigned spins = 1000;
     if (engine::current != nullptr) {
-        // Where MPI has a hook, the test has found out what progress of MPI's can find out.
+        // If MPI has a hook, the call's own test has just made all the progress that a poll could make.
         progress::poll_sources(progress::has_hook() ? progress::from::after_progress : progress::from::outside);
         progress::run_sources(most_in_turn);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a blocking call waits. By default it blocks inside MPI. Where it must not, a strategy takes over.
+// How a blocking call waits. By default it blocks inside MPI. If it must not, a strategy waits in its place.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -9,22 +9,23 @@
 
 namespace thence::interpose {
 
-// A way to wait other than blocking inside MPI. The call has become its nonblocking form, or a loop of looks.
+// A way to wait other than blocking inside MPI. The call is replaced by its nonblocking form, or by a loop of tests.
 struct wait_strategy {
     const char *name;
-    // Whether a blocking call on this thread has to wait in this way now.
+    // True if a blocking call on this thread must wait in this way now.
     bool (*applies)() noexcept;
     // Blocks until `request`, which is MPI's own and not persistent, is complete. As MPI_Wait.
     int (*complete)(MPI_Request *request, MPI_Status *status) noexcept;
-    // Between two looks of a call that has no single request to wait for. `turns`: how many looks there were.
+    // Called between two tests of a call that has more than one request to wait for, or none. `turns`: the number of
+    // tests so far.
     void (*pause)(unsigned turns) noexcept;
 };
 
 inline constexpr int most_strategies = 4;
-// Adds a strategy, which is asked before all others. Not while another thread is in a blocking call. Returns false if
-// there are `most_strategies`.
+// Adds a strategy, which is tried before all others. No other thread may be in a blocking call meanwhile. Returns false
+// if there are `most_strategies` already.
 bool add_strategy(const wait_strategy &added) noexcept;
-// Removes one that was added.
+// Removes a strategy that was added.
 void remove_strategy(const wait_strategy &removed) noexcept;
 
 // The first strategy that applies to a blocking call on this thread now; null: the call blocks inside MPI.
@@ -33,19 +34,19 @@ inline const wait_strategy *strategy() noexcept {
     return progress::slow_path_reasons.load(std::memory_order_relaxed) == 0 ? nullptr : find_strategy();
 }
 
-// Waiting by testing in a loop, in which MPI makes progress and callbacks run. Always there, as the last.
+// Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
 extern THENCE_INTERNAL const wait_strategy testing;
 
-// After a call that did not block, or that blocked inside MPI: where no hook runs callbacks, runs what came up. A
-// program whose calls never block would run nothing else there.
+// Called after a call that did not block, or that blocked inside MPI. If no hook runs callbacks, it runs what is ready.
+// Otherwise a program whose calls never block would never run callbacks on such an MPI.
 THENCE_INTERNAL void catch_up() noexcept;
 
-// By every blocking call that is not passed on to MPI: reports one from inside MPI's completion path, where callbacks
-// have promised to make none (THENCE_CR_IN_COMPLETION).
+// Called by every blocking call that is not forwarded to MPI. Reports an error if it is inside MPI's completion path,
+// where callbacks must not make blocking calls (THENCE_CR_IN_COMPLETION).
 THENCE_INTERNAL void report_if_in_completion() noexcept;
 
-// For calls that only MPI itself can do. While it lives, another thread makes progress, if this thread is in a callback
-// on an MPI whose waiting threads rely on each other. Does nothing elsewhere.
+// For blocking calls that only MPI itself can do. If this thread is in a callback, and waiting threads of this MPI rely
+// on each other, then another thread makes progress during the lifetime of this object. Else it does nothing.
 class THENCE_INTERNAL progress_beside {
 public:
     progress_beside() noexcept;
