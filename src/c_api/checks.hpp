@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library's own API and its facades share: checked entry points that report errors as MPI does.
+// Entry points that the library's own API and the two MPIX APIs share. They check arguments and report errors as MPI
+// does.
 #pragma once
 
 #include "c_api/errors.hpp"
@@ -9,17 +10,17 @@
 
 namespace thence::c_api {
 
-// `call`: the public function, for errors. `fixed`: options that no info key changes.
+// Creates a CR. `call`: the name of the public function, for errors. `fixed`: options that no info key changes.
 int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
 
 // Checks the arguments of thence_attach(), then attaches. `call`: the public function, for errors.
 int attach(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
            continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 
-// The same in the common case, inline in the functions that the user calls. In any other case it has done nothing, and
-// returns what `otherwise` returns: a function with the arguments of its caller, to which that can jump. So the common
-// case saves no register for a call, which are 30 instructions per continuation. One check is one `if`, since GCC 12 adds
-// up comparisons that are joined by &&.
+// The same for the common case, inline in the functions that the user calls. In any other case it changes nothing and
+// returns the result of `otherwise`, a function with the arguments of its caller. The call of `otherwise` is a tail
+// call, so the common case saves no registers, which would take 30 instructions per continuation. Each check is an `if`
+// of its own: GCC 12 computes all comparisons that are joined by && before it branches.
 template <class Otherwise>
 [[gnu::always_inline]] inline int attach_common(MPI_Request *request, continuation::user_callback callback,
                                                 continuation::attach_options how, MPI_Status *status, MPI_Request cr,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The errors of the C API: what can be wrong with a call, and the class and text of each. What a call returns is an MPI
-// error code of the class that thence.h promises, and its text names the call and the reason.
+// The errors of the C API: the reasons for which a call can fail, and the class and text of each. A call returns an MPI
+// error code of the class that thence.h documents. The text of the code names the call and the reason.
 #pragma once
 
 namespace thence::c_api {
@@ -41,7 +41,7 @@ struct error_row {
 };
 const error_row &row(reason why) noexcept;
 
-// Reports it through the error handler of MPI_COMM_WORLD, and returns its code. `call`: the public function.
+// Reports the error through the error handler of MPI_COMM_WORLD and returns its code. `call`: the public function.
 int fail(const char *call, reason why) noexcept;
 
 } // namespace thence::c_api

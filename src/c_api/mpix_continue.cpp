@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The paper's names: thin over the same checked entry points as thence_attach().
+// The names of the paper: thin wrappers of the checked entry points that thence_attach() uses.
 #include <thence/mpix_continue.h>
 
 #include "c_api/checks.hpp"

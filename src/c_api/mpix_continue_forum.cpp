@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The Forum's names: thin over the same checked entry points. Its flag bits are translated, never passed through.
+// The names of the MPI Forum's proposal: thin wrappers of the same checked entry points. Flags are translated bit by
+// bit.
 #include <thence/mpix_continue_forum.h>
 
 #include "c_api/checks.hpp"
@@ -18,7 +19,7 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
-// `call`: the public function. `where`: who called it, for reports.
+// `call`: the public function. `where`: the code address of its caller, for reports.
 inline int attach(const char *call, int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data,
                   int flags, MPI_Status *statuses, MPI_Request cont_req, const void *where) {
     if (!known(flags)) {
@@ -41,7 +42,7 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
     if (max_poll < 0 && max_poll != MPI_UNDEFINED) {
         return c_api::fail(call, c_api::reason::forum_max_poll_negative);
     }
-    // Complete at once is never reported through a flag here: ENQUEUE_COMPLETE is what DEFER_COMPLETE then means.
+    // This API has no flag argument that reports completion at once. So DEFER_COMPLETE always holds: ENQUEUE_COMPLETE.
     constexpr unsigned fixed = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE;
     const unsigned asked = (flags & MPIX_CONT_POLL_ONLY) != 0 ? THENCE_CR_POLL_ONLY : 0U;
     return c_api::create(call, asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own C API: checks the arguments, calls the continuation layer, reports errors. No logic.
+// The library's own C API: checks the arguments, calls the continuation layer, reports errors. It has no other logic.
 #include <thence/thence.h>
 
 #include "c_api/checks.hpp"
@@ -29,7 +29,7 @@ using continuation::continuation_request;
 
 namespace thence::c_api {
 
-// A program that asks for the helper may never call MPI again while it waits, and without one would wait for ever.
+// A program that requests the helper may make no MPI call while it waits. Without the helper it would wait for ever.
 static int refuse_any_thread(const char *call) noexcept {
     std::fprintf(stderr, "thence: %s: THENCE_CR_ANY_THREAD needs the helper thread, which is %s\n", call,
                  progress::helper_state());
@@ -61,7 +61,7 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
         if ((flags & THENCE_CR_ANY_THREAD) != 0) {
             return refuse_any_thread(call);
         }
-        // The info key and THENCE_PROGRESS are hints: application threads run the callbacks then.
+        // The info key and THENCE_PROGRESS are only hints. Application threads run the callbacks then.
         options.flags &= ~THENCE_CR_ANY_THREAD;
     }
     continuation_request *created = continuation_request::create(options);
@@ -131,7 +131,7 @@ __attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[]
                          {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr, flag);
 }
 
-// The CR behind a handle, or null with the error reported in `code`.
+// Returns the CR that a handle names. If there is none, it reports the error, sets `code`, and returns null.
 continuation_request *checked(const char *call, const MPI_Request *cr, int &code) {
     continuation_request *object = nullptr;
     code = MPI_SUCCESS;
@@ -258,7 +258,7 @@ int thence_get_failed(MPI_Request cr, int *count, void **data) {
 
 static inline int make_progress(const char *call, long &count) {
     if (const long ran = continuation::run_ready(LONG_MAX); ran != 0) {
-        count = ran; // as in a test, MPI need not be asked; and the library is set up
+        count = ran; // as in a test, MPI need not be called; the library is set up
         return MPI_SUCCESS;
     }
     if (continuation::set_up() != MPI_SUCCESS) {
@@ -307,8 +307,9 @@ int thence_stats(thence_stats_t *stats) {
         return fail("thence_stats", reason::null_stats);
     }
     using continuation::counters;
-    // A continuation counts as outstanding until its callback has returned, then as completed: in this order none is
-    // counted twice. One on its way from the one to the other may be missed, so what was said before is kept.
+    // A continuation counts as outstanding until its callback has returned, then as completed. `completed` is read
+    // first, so none is counted twice. A continuation that changes from one to the other meanwhile may be missed, so
+    // `attached` never decreases: the largest value so far is kept.
     static std::atomic<unsigned long long> attached{0};
     stats->immediate = continuation::total(&counters::immediate);
     stats->completed = continuation::total(&counters::completed);
