@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Arguments as callers pass them: statuses that may be ignored, and what MPI is left to refuse.
+// Checks of caller arguments: statuses that may be ignored, and arguments that MPI itself must refuse.
 #pragma once
 
 #include "interpose/requests.hpp"
@@ -10,23 +10,23 @@ namespace thence::pmpi {
 
 using interpose::untouched;
 
-// The status of one entry of an array, where the caller wants any.
+// The status of one entry of an array, or MPI_STATUS_IGNORE if the caller ignores statuses.
 inline MPI_Status *slot(MPI_Status statuses[], int i) {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUS_IGNORE : statuses + i;
 }
 
-// A null pointer where MPI wants MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE, which are null on some MPIs only.
+// True for a null pointer on an MPI whose MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE are not null.
 inline bool refused_status(const MPI_Status *status) {
     return status == nullptr && MPI_STATUS_IGNORE != nullptr;
 }
 
-// The end of a call with a null pointer where continuation requests are among the requests.
+// The error for a call with a null pointer and continuation requests among its requests.
 #define THENCE_REFUSE_NULL(call, what)                                                                                 \
     thence::interpose::refuse(MPI_ERR_ARG, #call ": " what " is null, and the requests have a continuation "           \
                                                  "request")
 
-// True where MPI's own call is all there is to do: no entry is special, or a pointer is `refused` and MPI sees no
-// continuation request.
+// True if only MPI's own function has to be called: no entry is special, or MPI refuses a pointer (`refused`) and no
+// entry is a continuation request.
 inline bool mpi_does(int count, const MPI_Request requests[], bool refused) {
     return !interpose::any_special(count, requests) || (refused && !interpose::any_cr(count, requests));
 }

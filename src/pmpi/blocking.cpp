@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking point-to-point calls. Where one must not block inside MPI, it becomes its nonblocking form, and a strategy
-// waits for that (interpose/wait_strategy.hpp). Everywhere else it is MPI's own.
+// Blocking point-to-point calls. If a call must not block inside MPI, its nonblocking form is called, and a strategy
+// waits for that (interpose/wait_strategy.hpp). Else MPI's own function is called.
 //
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
-// an error handler of the user's has seen an error: what a call leaves untouched tells that it failed.
+// an error handler of the user has been called, so a failure is detected by an output that the call has not set.
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
 
@@ -18,13 +18,13 @@ using thence::pmpi::untouched;
 
 namespace {
 
-// `code`: of the call that started the operation.
+// `code`: the result of the call that started the operation.
 int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status *status) {
-    // Without a request MPI refused that call, also where it returned MPI_SUCCESS.
+    // If there is no request, MPI refused that call, even if it returned MPI_SUCCESS.
     return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status) : code;
 }
 
-// Each form comes with counts of type int and, where the MPI has them, MPI_Count: the same code on other entry points.
+// Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code.
 
 template <auto blocking, auto nonblocking, class Count>
 int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
@@ -59,7 +59,7 @@ int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *mess
     return complete(*how, code, request, status);
 }
 
-// The send is made first, so that MPI looks at its arguments before a receive can match; it starts after the receive.
+// The send is created first, so that MPI checks its arguments before a receive can match. It starts after the receive.
 template <class Irecv, class SendInit>
 int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, MPI_Status *status) {
     MPI_Request sending = MPI_REQUEST_NULL;
@@ -96,7 +96,7 @@ int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, in
         [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); }, status);
 }
 
-// What is sent is packed first, so that the receive may overwrite it. Packed, it matches every type.
+// The data to send is packed first, so that the receive may overwrite the buffer. Packed data matches every type.
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto irecv, class Count>
 int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                            MPI_Comm comm, MPI_Status *status) {
@@ -104,7 +104,7 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
     if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
-    MPI_Request checked = MPI_REQUEST_NULL; // MPI looks at the arguments as they are
+    MPI_Request checked = MPI_REQUEST_NULL; // MPI checks the original arguments
     if (const int code = send_init(buf, count, type, dest, sendtag, comm, &checked);
         code != MPI_SUCCESS || checked == MPI_REQUEST_NULL) {
         return code;
@@ -185,7 +185,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     }
 }
 
-// Not blocking, but where MPI makes progress, and so where continuations run.
+// It does not block, but MPI makes progress in it, so continuations run in it too.
 THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     const int code = PMPI_Iprobe(source, tag, comm, flag, status);
     if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) != 0) [[unlikely]] {

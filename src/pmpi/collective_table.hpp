@@ -40,7 +40,8 @@
       (const void *sendbuf, void *recvbuf, const count_t recvcounts[], MPI_Datatype type, MPI_Op op, MPI_Comm comm),   \
       (sendbuf, recvbuf, recvcounts, type, op, comm))
 
-// Those that the neighborhood collectives have too; their form with a type per neighbor displaces by addresses.
+// The collectives that also exist as neighborhood collectives. There, the form with a type per neighbor has
+// displacements that are addresses.
 #define THENCE_ALL_TO_ALL(X, allgather, allgatherv, alltoall, alltoallv, alltoallw, count_t, displ_t, displ_w)         \
     X(allgather, (THENCE_SEND(count_t), THENCE_RECV(count_t), MPI_Comm comm),                                          \
       (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm))                                              \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize: the library leaves MPI before MPI leaves. Where libthence is not linked, MPI tells when it deletes the
-// attributes of MPI_COMM_SELF. For the hook of MPICH that is too late, so it is used only where this file is linked;
-// and a call inside a callback can no longer be refused then.
+// MPI_Finalize: the library is torn down before MPI ends. If libthence is not linked, MPI calls the library when it
+// deletes the attributes of MPI_COMM_SELF. That is too late for the hook of MPICH, so that hook is used only if this
+// file is linked. It is also too late to refuse a call of MPI_Finalize inside a callback.
 #include "continuation/library.hpp"
 #include "interpose/requests.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 extern "C" {
 
 THENCE_EXPORT int MPI_Finalize(void) {
-    if (thence::interpose::in_callback()) { // which still needs the library, and MPI below it
+    if (thence::interpose::in_callback()) { // the callback still needs the library and MPI
         return thence::interpose::refuse(MPI_ERR_OTHER,
                                          "MPI_Finalize was called inside a callback. It is refused and has changed "
                                          "nothing: call it after the callback has returned");

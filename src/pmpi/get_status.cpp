@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Request_get_status and, where the MPI has them (MPI 4.1), its any, some and all forms: how a request stands,
-// which stays as it is. In the forms each entry is looked at by itself, where one is special.
+// MPI_Request_get_status and, if the MPI has them (MPI 4.1), its any, some and all forms. They report the state of a
+// request without changing it. If an entry is special, these forms check each entry separately.
 #include "interpose/requests.hpp"
 #include "pmpi/arguments.hpp"
 
@@ -21,7 +21,7 @@ using request_array = decltype(second_of(&PMPI_Request_get_status_any));
 
 enum class standing { ignored, pending, complete };
 
-// `status` is set if it is not pending.
+// Sets `status` if the request is not pending.
 standing look_at(MPI_Request request, MPI_Status *status, int &code) {
     int flag = 0;
     if (is_special(request)) {

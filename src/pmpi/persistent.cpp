@@ -12,7 +12,7 @@ using namespace thence::interpose;
 namespace {
 
 int note(int code, const MPI_Request *request, bool can_be_cancelled) {
-    if (code == MPI_SUCCESS && request != nullptr) { // MPICH 5 returns that after an error handler of the user's
+    if (code == MPI_SUCCESS && request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         created_persistent(*request, can_be_cancelled);
     }
     return code;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Start, MPI_Startall, MPI_Request_free and MPI_Cancel. What names no continuation request goes to MPI as it is:
-// null pointers and null requests are MPI's to refuse.
+// MPI_Start, MPI_Startall, MPI_Request_free and MPI_Cancel. A call without continuation requests is forwarded
+// unchanged, so that MPI itself refuses null pointers and null requests.
 #include "interpose/requests.hpp"
 
 #include <thence/thence.h>

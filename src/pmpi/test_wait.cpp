@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Test, MPI_Wait and their any, some and all forms on any mix of continuation requests and MPI's own.
 //
-// In the any and some forms special entries are tested one by one and MPI sees the rest as its own array. Waitall goes
-// through the entries in turn. Testall looks at the continuation requests first and completes the rest in one call of
-// MPI's: to look at ordinary requests one by one without completing them is not to be had everywhere (MPICH releases
-// some requests of files when MPI_Request_get_status looks at them, or never finds them complete).
+// In the any and some forms, special entries are tested one by one, and MPI tests an array with the rest. Waitall
+// completes the entries in turn. Testall tests the continuation requests first and completes the rest in one call of
+// MPI. It cannot check ordinary requests one by one without completing them, since not every MPI allows that: for some
+// requests of files, MPI_Request_get_status of MPICH releases the request or never reports it complete.
 //
-// Where no entry is special, MPI tests the caller's array itself, and so is the one to find its errors. Pointers that
-// MPI refuses go to MPI too, unless it would see a continuation request: then they are MPI_ERR_ARG.
+// If no entry is special, MPI tests the caller's array itself and finds its errors. Pointers that MPI refuses are
+// passed to MPI too, unless a continuation request is among the requests: then the call fails with MPI_ERR_ARG.
 #include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
@@ -33,8 +33,8 @@ int test_one(MPI_Request *request, int *flag, MPI_Status *status) {
     return is_cr_handle(*request) ? thence_test(request, flag, status) : test(request, flag, status);
 }
 
-// Between two looks of a blocking call. One that finds all complete at first takes its turn at the end: a program whose
-// calls never block would run nothing else where no hook does.
+// Called between two tests of a blocking call. If the first test finds all complete, the destructor calls catch_up():
+// without a hook, a program whose calls never block would otherwise run no callbacks.
 class turn {
 public:
     explicit turn(const wait_strategy *how = strategy()) : how_(how != nullptr ? *how : testing) {}
@@ -48,12 +48,12 @@ public:
     void operator()() { how_.pause(++turns_); }
 
 private:
-    const wait_strategy &how_; // MPI itself cannot wait for these requests, so there always is one
+    const wait_strategy &how_; // never null, since MPI itself cannot wait for these requests
     unsigned turns_ = 0;
 };
 
-// After a call that only tests: the same. But the test of a continuation request was its turn, and its max_poll bounds
-// how many continuations run in it.
+// The same after a call that only tests. But a test of a continuation request has already run callbacks, and its
+// max_poll bounds their number.
 void catch_up_after(int count, const MPI_Request requests[]) {
     if (!any_cr(count, requests)) {
         catch_up();
@@ -67,8 +67,8 @@ struct any_result {
     int code = MPI_SUCCESS;
 };
 
-// A copy of the array in which MPI sees only its own: special entries are null. They are found by test_one(), all
-// others by MPI's own call on the copy, so that inactive requests and errors are what MPI says they are.
+// A copy of the array in which special entries are null. test_one() tests the special entries, and MPI's own call on
+// the copy tests all others. So MPI decides about inactive requests and errors.
 std::vector<MPI_Request> without_special(int count, const MPI_Request requests[]) {
     std::vector<MPI_Request> own(requests, requests + count);
     hide_special(count, own.data());
@@ -145,7 +145,7 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
     return result;
 }
 
-// As MPI_Testany and MPI_Testsome, of any mix.
+// As MPI_Testany and MPI_Testsome, for any mix of requests.
 int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
     if (mpi_does(count, requests, refused)) {
@@ -178,8 +178,8 @@ int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_
 
 constexpr int bunch = 64; // requests that MPI tests together
 
-// Completes what is complete of at most `bunch` requests of MPI's own. Bit i of `done` says that entry i was. By
-// MPI_Testsome: the MPI_Testall of MPICH calls the query function of a generalized request twice.
+// Completes those of at most `bunch` requests of MPI's own that are complete. Bit i of `done` is set if entry i was
+// complete. It uses MPI_Testsome, since MPI_Testall of MPICH calls the query function of a generalized request twice.
 int take_complete(int count, MPI_Request requests[], MPI_Status statuses[], std::uint64_t &done, bool &refused) {
     int indices[bunch];
     MPI_Status found_statuses[bunch];
@@ -197,8 +197,8 @@ int take_complete(int count, MPI_Request requests[], MPI_Status statuses[], std:
     return code;
 }
 
-// Completes each entry in turn. MPI_ERR_IN_STATUS if any failed. What is complete already costs as much as in
-// MPI_Waitall.
+// Completes each entry in turn. Returns MPI_ERR_IN_STATUS if any failed. For requests that are complete already it
+// costs as much as MPI_Waitall.
 int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statuses[]) {
     int result = MPI_SUCCESS;
     for (int first = 0; first < count; first += bunch) {
@@ -234,7 +234,7 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
     return result;
 }
 
-// Apart, so that the fast path saves no register for them.
+// Not inlined, so that the fast path saves no registers for them.
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
         return PMPI_Test(request, flag, status);
@@ -244,7 +244,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     return code;
 }
 
-// Not for a CR.
+// `*request` is not a CR.
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
     if (request == nullptr || refused_status(status)) {
         return PMPI_Wait(request, status);
