@@ -35,7 +35,7 @@ template <class Function> void find(void *library, Function *&slot, const char *
 
 void load_extensions() noexcept {
     if (table.Initialized != &PMPI_Initialized) {
-        return; // not the MPI that is linked: whoever replaced the table has set what there is
+        return; // a test has replaced the table and has set the extensions too
     }
     void *library = mpi_library();
 #if defined(OPEN_MPI)

@@ -11,7 +11,7 @@
 
 namespace thence::mpi {
 
-// Every function of the table that any MPI has.
+// The functions of the table that every MPI has.
 // clang-format off
 #define THENCE_MPI_CALLS(X)                                                                                           \
     X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort) X(Test) X(Wait) X(Testsome)           \
@@ -31,9 +31,10 @@ struct calls {
     void (*opal_progress)() = nullptr;
     int (*opal_progress_register)(int (*)()) = nullptr;
     int (*opal_progress_unregister)(int (*)()) = nullptr;
-    const bool *opal_uses_threads = nullptr; // whether it takes locks at all
+    const bool *opal_uses_threads = nullptr; // true if it takes locks
     const char *pml_component = nullptr;     // the layer below point-to-point messages, as its frameworks describe it
-    // The one request of all operations that end in the call that starts them, as short sends do. Never released.
+    // The request that Open MPI returns for every operation that is complete when its call returns, such as a short
+    // send. It is never released.
     const void *ompi_request_empty = nullptr;
     // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.
     int (*request_is_complete)(MPI_Request) = nullptr;
@@ -53,15 +54,15 @@ int report(int code) noexcept;
 // An empty status as the standard defines it (MPI 4.1, section 3.7.3). Valid after MPI_Init.
 const MPI_Status &empty_status() noexcept;
 
-// A call outside of Init..Finalize must not reach MPI.
+// True between MPI_Init and MPI_Finalize. Outside of that, MPI must not be called.
 bool usable() noexcept;
 bool thread_multiple() noexcept;
-// Threads that wait in MPI do so with an eye on each other: one makes progress, others sleep until it calls them. Open
-// MPI does that above MPI_THREAD_SINGLE. Else each makes progress for itself.
+// True if threads that wait in MPI rely on each other: one makes progress, the others sleep until it wakes them. Open
+// MPI does that above MPI_THREAD_SINGLE. In other MPIs each waiting thread makes progress itself.
 bool waiting_threads_meet() noexcept;
 // The same, and another thread can help them by calling progress(). Open MPI only.
 bool progresses_for_others() noexcept;
-// Lets MPI make progress, where progresses_for_others() says that there is a call for it.
+// Lets MPI make progress. Only if progresses_for_others() is true.
 void progress() noexcept;
 
 } // namespace thence::mpi

@@ -9,7 +9,7 @@
 namespace thence::mpi {
 
 void cancel(MPI_Request request) noexcept {
-    static std::mutex mutex; // two at once would restore each other's handler
+    static std::mutex mutex; // two threads at once would each restore the other's handler
     std::scoped_lock guard(mutex);
     MPI_Errhandler users = MPI_ERRHANDLER_NULL;
     table.Comm_get_errhandler(MPI_COMM_WORLD, &users);

@@ -19,7 +19,8 @@ std::map<std::string, int, std::less<>> &codes() {
     return *all;
 }
 
-// Whether MPI gives back the text of a code. MPICH 4.0 gives another one for codes of a predefined class.
+// True if MPI_Error_string returns the text that was set for a code. MPICH 4.0 returns another text for codes of a
+// predefined class.
 bool has_text(int code, std::string_view text) noexcept {
     char found[MPI_MAX_ERROR_STRING + 1];
     int length = 0;
@@ -67,7 +68,7 @@ int report(int error_class, const std::string &text) noexcept {
     }
     const int code = code_of(error_class, text);
     if (code == error_class && errors_are_fatal()) {
-        std::fprintf(stderr, "thence: %s\n", text.c_str()); // MPI's message will not say it
+        std::fprintf(stderr, "thence: %s\n", text.c_str()); // MPI's own message will not contain the text
     }
     return report(code);
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI error codes with a text of ours, so that MPI's own messages and MPI_Error_string tell what was wrong. A code is
-// made when its error happens for the first time.
+// MPI error codes with our own text, so that MPI's messages and MPI_Error_string describe the error. A code is created
+// when its error happens for the first time.
 #pragma once
 
 #include <string>
 
 namespace thence::mpi {
 
-// Reports an error of this class with this text through the error handler of MPI_COMM_WORLD. Returns its code: the
-// class itself while MPI is not active, and where MPI cannot give a code a text.
+// Reports an error of this class with this text through the error handler of MPI_COMM_WORLD. Returns its code. The code
+// is the class itself if MPI is not active, or if MPI cannot give the code a text.
 int report(int error_class, const std::string &text) noexcept;
 
-// MPI is about to end, and the codes with it.
+// Called before MPI ends, since the codes end with it.
 void forget_error_codes() noexcept;
 
 } // namespace thence::mpi

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a request handle of this MPI is, as far as a handle of our own has to differ from it.
+// The representation of request handles in this MPI, from which our own handles must differ.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@ namespace thence::mpi {
 enum class handle_kind {
     object_address, // Open MPI: the address of an aligned object, so the low bit is always zero
     integer,        // MPICH and Intel MPI: an int whose upper byte tells the kind of object
-    any_pointer     // the standard ABI: a pointer-sized value of which nothing is known
+    any_pointer     // the standard ABI: a pointer-sized value without known structure
 };
 
 inline constexpr handle_kind request_handles = std::is_integral_v<MPI_Request> ? handle_kind::integer

@@ -11,7 +11,8 @@ namespace thence::mpi {
 namespace {
 
 #if defined(MPI_H_ABI)
-// The keys of MPI_LASTUSEDCODE and of its neighbours went round in the correction. It alone is always as large as this.
+// The correction exchanged the keys of MPI_LASTUSEDCODE and its neighbours. Only its value is always at least this
+// large.
 bool constants_agree() noexcept {
     int *value = nullptr;
     int flag = 0;

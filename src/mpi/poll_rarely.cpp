@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Set through MPI's tool interface, once. That interface stays initialized: to finalize it in the middle of a run would
-// free what MPICH's own start has made.
+// Sets the value once, through MPI's tool interface. That interface stays initialized: to finalize it during a run
+// would free objects that MPICH has created at its own start.
 #include "mpi/poll_rarely.hpp"
 
 #include "mpi/calls.hpp"
@@ -31,7 +31,7 @@ void write_larger(int index, int requests) noexcept {
 void poll_rarely_in_tests(int requests) noexcept {
     constexpr const char *name = "MPIR_CVAR_REQUEST_POLL_FREQ";
     if (table.Initialized != &PMPI_Initialized || std::getenv(name) != nullptr) {
-        return; // another MPI behind the table, or the user's choice
+        return; // a test has replaced the table, or the user has set the variable
     }
     static const bool usable = [] {
         int level = 0;
