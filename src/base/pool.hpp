@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A pool of objects of one type: no allocation in steady state, no lock while a thread reuses what it gave back, and
-// every object that was ever handed out can be visited.
+// A pool of objects of one type. In steady state it does not allocate. A thread takes no lock while it reuses objects
+// that it gave back. Every object that was ever handed out can be visited.
 //
 // Invariant: an object is in exactly one of: a thread's magazine, the shared list, its user's hands. Slabs are never
-// freed while the process runs, so a visitor may look at any object at any time; what it may believe of an object that
-// is not its own is up to the object's own atomic state.
+// freed while the process runs, so a visitor may look at any object at any time. The object's own atomic state decides
+// which of its other fields the visitor may read.
 #pragma once
 
 #include <atomic>
@@ -17,14 +17,14 @@ namespace thence::base {
 // One thread's stock. A plain aggregate, so that a thread_local one needs no initialization check.
 template <class T> struct magazine {
     T *head;
-    unsigned count; // what level() was not yet told of is missing: it may wrap below zero meanwhile
+    unsigned count; // without the objects not yet passed to level(), so it may wrap below zero
 };
 
 template <class T> class pool {
 public:
     static constexpr unsigned batch = 64;
 
-    // Null only when memory is exhausted.
+    // Returns null only if memory is exhausted.
     T *take(magazine<T> &mine) noexcept {
         T *object = mine.head;
         if (object == nullptr) [[unlikely]] {
@@ -43,7 +43,7 @@ public:
         level(mine, 1);
     }
 
-    // For a loop of gives, with one level() for all of them after it.
+    // For a loop that gives several objects and then calls level() once.
     void give_one_of_many(magazine<T> &mine, T *object) noexcept {
         object->next = mine.head;
         mine.head = object;

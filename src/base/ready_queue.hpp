@@ -2,10 +2,10 @@
 // An intrusive FIFO that any thread pushes to without a lock and any thread pops from.
 //
 // Invariant: an item is in at most one queue, and in that queue exactly once: it is reachable from `inbox_` or from
-// `outbox_`, or held by one pop() on its way between them. push() only swings `inbox_`. `outbox_` is its own lock: who
-// exchanges `busy` into it and gets anything else out holds the list, and ends that by storing what is left of it.
-// Items come out in the order of their pushes (per pusher, where one thread pops). pop() hands out one item at a time,
-// so a consumer that runs a long callback holds back nothing that another consumer could run.
+// `outbox_`, or held by one pop() that moves it from one to the other. push() only changes `inbox_`. `outbox_` is its
+// own lock: a thread that exchanges `busy` into it and gets another value holds the list, until it stores the rest of
+// the list there. Items come out in the order of their pushes (per pusher, where one thread pops). pop() hands out one
+// item at a time, so a consumer that runs a long callback holds back nothing that another consumer could run.
 #pragma once
 
 #include "base/load_plain.hpp"
@@ -26,11 +26,11 @@ public:
         } while (!inbox_.compare_exchange_weak(head, item, std::memory_order_release, std::memory_order_relaxed));
     }
 
-    // The plain loads save two instructions in every call that asks.
+    // The plain loads save two instructions per call.
     bool empty() const noexcept { return load_plain(outbox_) == nullptr && load_plain(inbox_) == nullptr; }
 
-    // An outbox that is free and empty needs no lock: one item, which is the common case, never sees it. The plain
-    // loads save an instruction each.
+    // If the outbox is free and empty, it need not be locked. So in the common case of one item it is never used. Each
+    // plain load saves one instruction.
     Item *pop() noexcept {
         if (load_plain(outbox_) == nullptr) {
             return pop_inbox();
@@ -47,7 +47,7 @@ public:
         return first;
     }
 
-    // The item that was popped last is the next again.
+    // Puts back the item that was popped last: the next pop() returns it.
     __attribute__((noinline)) void put_back(Item *item) noexcept {
         Item *first = outbox_.exchange(busy(), std::memory_order_acquire);
         if (first == busy()) {
@@ -61,7 +61,8 @@ private:
     static Item *busy() noexcept { return reinterpret_cast<Item *>(std::uintptr_t{1}); }
     static bool is_item(Item *item) noexcept { return reinterpret_cast<std::uintptr_t>(item) > 1; }
 
-    // What we take from the inbox is ours alone. One item needs no list to stay in order.
+    // Only this thread can access the items that it took from the inbox. If there is one item, no list has to be
+    // ordered.
     Item *pop_inbox() noexcept {
         if (load_plain(inbox_) == nullptr) {
             return nullptr;
@@ -70,7 +71,7 @@ private:
         return item == nullptr || item->next == nullptr ? item : share(item);
     }
 
-    // The list, when it is free; null if it is empty. The caller stores what is left of it.
+    // Waits until the list is free and returns it, or null if it is empty. The caller stores the rest of it.
     __attribute__((noinline)) Item *take_outbox() noexcept {
         spin_wait wait;
         Item *first = busy();
@@ -83,9 +84,9 @@ private:
         return first;
     }
 
-    // Reverses the list that came out of the inbox, keeps its oldest item, and puts the rest into the outbox. expect()
-    // prefetches what each item will need: after large messages no cache holds it, and all of a batch is fetched at the
-    // same time so.
+    // Reverses the list that was taken from the inbox, returns its oldest item, and puts the rest into the outbox.
+    // expect() prefetches the data of each item. After large messages no cache holds that data, and the prefetches of
+    // all items overlap.
     __attribute__((noinline)) Item *share(Item *newest) noexcept {
         Item *oldest = nullptr;
         while (newest != nullptr) {
@@ -99,7 +100,7 @@ private:
         if (first == busy()) {
             first = take_outbox();
         }
-        // Another thread may have shared older items meanwhile: ours go behind them.
+        // Another thread may have put older items into the outbox meanwhile. Ours go behind them.
         if (first != nullptr) {
             Item *tail = first;
             while (tail->next != nullptr) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for critical sections of a few instructions that never call out, so a waiter spins only briefly.
+// A lock for critical sections of a few instructions that call no other function, so a waiter spins only briefly.
 #pragma once
 
 #include <atomic>
@@ -40,7 +40,7 @@ public:
     bool try_lock() noexcept {
         return !flag_.load(std::memory_order_relaxed) && !flag_.exchange(true, std::memory_order_acquire);
     }
-    // For a lock that is hardly ever taken: does not look first.
+    // For a lock that is rarely held: it exchanges without a load first.
     bool try_lock_at_once() noexcept { return !flag_.exchange(true, std::memory_order_acquire); }
     void unlock() noexcept { flag_.store(false, std::memory_order_release); }
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a variable of another file is reached. Without a word the compiler goes through a table of addresses: an
-// instruction more each time.
+// Visibility of variables that other files use. Default visibility would make every access go through the GOT: one more
+// instruction each time.
 #pragma once
 
-// Its own library's alone.
+// Used only inside its own library.
 #define THENCE_HIDDEN __attribute__((visibility("hidden")))
 
-// libthence uses it of libthence-core, beside the C API. Bound inside libthence-core.
+// Defined in libthence-core and also used by libthence, which otherwise uses only the C API. Inside libthence-core an
+// access does not go through the GOT.
 #if defined(THENCE_CORE_BUILD)
 #define THENCE_INTERNAL __attribute__((visibility("protected")))
 #else
