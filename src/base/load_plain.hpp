@@ -19,7 +19,16 @@ template <class T> [[gnu::always_inline]] inline T load_plain(const std::atomic<
     return reinterpret_cast<const plain<T> *>(&from)->value;
 }
 
+// Adds to what only this thread writes, in one instruction instead of three.
+template <class T> [[gnu::always_inline]] inline void add_plain(std::atomic<T> &to, T n) noexcept {
+    reinterpret_cast<plain<T> *>(&to)->value += n;
+}
+
 #else
+
+template <class T> inline void add_plain(std::atomic<T> &to, T n) noexcept {
+    to.store(to.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
 
 template <class T> inline T load_plain(const std::atomic<T> &from) noexcept {
     return from.load(std::memory_order_acquire);

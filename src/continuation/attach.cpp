@@ -94,16 +94,26 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
 
 namespace {
 
+// Takes the results of a complete operation and releases its request, if it is plain. That may free a communicator,
+// which may call functions of the user.
+bool finish_complete(MPI_Request request, MPI_Status *status) noexcept {
+    const busy_scope releasing;
+    return engine::try_finish_complete(request, status);
+}
+
 // Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no stock of
 // continuations.
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept {
+    if (!this_thread.enlisted()) [[unlikely]] {
+        enlist_this_thread(); // it may only ever attach to complete operations, which are counted, too
+    }
     if (!is_ordinary(request) || observing != nullptr) [[unlikely]] {
         return attach_group(1, &request, callback, how, status, cr, flag);
     }
     const bool may_run = how.has(THENCE_MAY_RUN);
     if (!may_run && !cr.has(THENCE_CR_ENQUEUE_COMPLETE) && engine::is_complete(request) &&
-        engine::try_finish_complete(request, status)) {
+        finish_complete(request, status)) {
         request = MPI_REQUEST_NULL;
         this_thread.counts.immediate.add();
         *flag = 1;

@@ -94,8 +94,10 @@ int set_up_first() {
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
+    if (!progress::add_source(as_source)) {
+        return MPI_ERR_OTHER; // others have filled the table
+    }
     engine::choose({&operation_complete, &request_complete, progress::interposed});
-    progress::add_source(as_source);
     progress::set_up(progress::interposed);
     others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
     callback_count = mpi::waiting_threads_meet() ? &progress::slow_path_reasons : &unread_count;

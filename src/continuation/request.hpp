@@ -60,7 +60,8 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    // Returns true if that was the last continuation and the handle is not freed, so the CR became idle.
+    // Returns true if that was the last continuation, the handle is not freed, and no operation waited for that: the CR
+    // became idle.
     bool release() noexcept {
         set_reported(false); // before drop(), so that no thread can report the CR idle before
         return drop(2) == 1;
@@ -125,6 +126,7 @@ private:
         const long left = references_.fetch_sub(n, std::memory_order_seq_cst) - n;
         if (left < 2 && (left == 0 || has_waiters_.load(std::memory_order_seq_cst))) [[unlikely]] {
             became_idle(left);
+            return 0;
         }
         return left;
     }

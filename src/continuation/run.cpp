@@ -59,11 +59,11 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
         continuation_request *cr = c->cr;
         continuations.give_one_of_many(this_thread.stock, c);
         cr->release();
+        this_thread.counts.completed.add();
         --left;
     } while (left != 0 && (c = queue.pop()) != nullptr);
     const long ran = limit - left;
     continuations.level(this_thread.stock, static_cast<unsigned>(ran));
-    this_thread.counts.completed.add(static_cast<unsigned long long>(ran));
     return ran;
 }
 
@@ -78,7 +78,8 @@ void find_completions() noexcept {
 // the end of that call: MPI calls the hook hundreds of times for each message, so a callback here would be a branch
 // misprediction.
 bool poll_in_hook(bool may_poll) noexcept {
-    if (this_thread.enlisted() && !this_thread.free_to_run()) {
+    if (this_thread.busy != 0 &&
+        !this_thread.free_to_run()) { // zero: the thread is not enlisted and in no scope of ours
         return false;
     }
     if (may_poll) {
@@ -179,7 +180,8 @@ bool run_last_of(MPI_Request cr) noexcept {
         const running_scope running;
         run_one(*c);
         continuations.give(this_thread.stock, c);
-        last = its->release() && its->waits_simply();
+        const bool simple = its->waits_simply(); // after the release the object may be another CR
+        last = its->release() && simple;
     }
     this_thread.counts.completed.add();
     if (last) [[likely]] {

@@ -55,9 +55,8 @@ test_result test(continuation_request &cr) noexcept {
         if (ran == 0) {
             run_own(cr); // max_poll bounds one test, so a second round runs only if the first ran nothing
         }
-        if (cr.max_poll() < 0) {
-            progress::run_sources(LONG_MAX); // an operation may wait for work of another source
-        }
+        // An operation may wait for work of another source. max_poll limits the callbacks of continuations only.
+        progress::run_sources(LONG_MAX, cr.max_poll() < 0 ? nullptr : &as_source);
     } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waiting_inside.detects(cr))) {
         return {false, MPI_ERR_PENDING};
     }

@@ -13,6 +13,7 @@
 #include "progress/source.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cstring>
 #include <exception>
 #include <mutex>
@@ -218,6 +219,7 @@ bool cr_is_ready(MPI_Request request) noexcept {
     }
     continuation::poll_for(*cr);
     continuation::run_own(*cr); // runs at most its max_poll
+    progress::run_sources(LONG_MAX, &continuation::as_source);
     return cr->idle();
 }
 

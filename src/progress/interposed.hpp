@@ -14,8 +14,8 @@ namespace thence::progress {
 // bits above those of an address. So one comparison of a pointer with this word also finds null pointers, which saves
 // two instructions per call.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
-// Counted in thirteen bits: threads that run callbacks, where waiting threads of MPI rely on each other (see
-// mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the thread below it on the stack from
+// Bits 48 to 60 count the threads that run callbacks, where threads that wait in MPI rely on each other (see
+// mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the MPI call below it on the stack from
 // returning.
 inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 48;
 // A persistent request has had a continuation: its user's calls and our polls must not both complete it.

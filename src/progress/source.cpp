@@ -3,6 +3,7 @@
 
 #include "progress/progress.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 
@@ -17,7 +18,7 @@ std::atomic<const source *> table[most_sources + 1]{};
 
 template <class Visit> void for_each_source(Visit visit) noexcept {
     for (int i = 0;; ++i) {
-        const source *s = table[i].load(std::memory_order_acquire);
+        const source *s = table[i].load(std::memory_order_seq_cst);
         if (s == nullptr || !visit(*s)) {
             return;
         }
@@ -30,7 +31,7 @@ bool add_source(const source &added) noexcept {
     const std::scoped_lock guard(mutex);
     for (int i = 0; i < most_sources; ++i) {
         if (table[i].load(std::memory_order_relaxed) == nullptr) {
-            table[i].store(&added, std::memory_order_release);
+            table[i].store(&added, std::memory_order_seq_cst);
             return true;
         }
     }
@@ -43,7 +44,7 @@ void remove_source(const source &removed) noexcept {
     for (int i = 0; i < most_sources; ++i) {
         found = found || table[i].load(std::memory_order_relaxed) == &removed;
         if (found) {
-            table[i].store(table[i + 1].load(std::memory_order_relaxed), std::memory_order_release);
+            table[i].store(table[i + 1].load(std::memory_order_relaxed), std::memory_order_seq_cst);
         }
     }
     if (table[0].load(std::memory_order_relaxed) != nullptr) {
@@ -69,11 +70,13 @@ bool poll_sources(from where) noexcept {
     return some;
 }
 
-long run_sources(long limit) noexcept {
+long run_sources(long limit, const source *except) noexcept {
     long ran = 0;
     for_each_source([&](const source &s) {
-        ran += s.run(limit - ran);
-        return ran < limit;
+        if (&s != except) {
+            ran += s.run(std::max(limit - ran, 1L));
+        }
+        return true;
     });
     return ran;
 }

@@ -6,7 +6,7 @@
 #include "progress/progress.hpp"
 #include "progress/source.hpp"
 
-#include <climits>
+#include <algorithm>
 
 namespace {
 
@@ -98,6 +98,39 @@ TEST_P(sources, a_loop_of_tests_goes_on_when_another_source_completes_what_it_te
     }
     EXPECT_TRUE(complete);
     EXPECT_EQ(n.runs, 1);
+}
+
+TEST_P(sources, are_not_limited_by_max_poll) {
+    cr c(0, 0);
+    note n;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    ASSERT_EQ(attach(r, n, c), 0);
+    second.work = [t] { world.complete(t); };
+    second.waiting = 1;
+    for (int i = 0; i < 10 && second.ran == 0; ++i) {
+        c.test();
+    }
+    EXPECT_EQ(second.ran, 1);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+// The limit of a hook would be spent on continuations.
+TEST_P(sources, behind_one_that_always_has_work_run_too) {
+    cr c;
+    std::vector<note> notes(200);
+    for (note &n : notes) {
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        ASSERT_EQ(attach(r, n, c), 0);
+        world.complete(t);
+    }
+    second.ready = 1;
+    thence::progress::poll_sources(from::after_progress);
+    thence::progress::run_sources(64);
+    EXPECT_EQ(second.ran, 1);
+    EXPECT_TRUE(
+        eventually([&] { return std::all_of(notes.begin(), notes.end(), [](const note &n) { return n.runs == 1; }); }));
 }
 
 TEST_P(sources, one_in_a_hook_runs_where_callbacks_do) {
