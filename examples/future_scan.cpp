@@ -73,7 +73,7 @@ int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // errors become exceptions and do not end the program
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return()); // errors become exceptions, no abort
     bool ok = false;
     try {
         const thence::continuation_request cr;
