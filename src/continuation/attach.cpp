@@ -28,17 +28,6 @@ continuation *take_continuation() noexcept {
     return continuations.take(this_thread.stock);
 }
 
-void fill(continuation &c, user_callback callback, attach_options how, MPI_Status statuses[], continuation_request &cr,
-          control_word kind) noexcept {
-    c.callback = callback.function;
-    c.data = callback.data;
-    c.where = how.where;
-    c.cr = &cr;
-    c.first.status = statuses;
-    c.set_control(kind, std::memory_order_relaxed);
-    cr.acquire();
-}
-
 // From now on the continuation may run.
 int attached(continuation &c, control_word kind) noexcept {
     c.set_control(kind.with(phase::attached), std::memory_order_release);
@@ -123,11 +112,7 @@ int attach_one(MPI_Request &request, user_callback callback, attach_options how,
     if (c == nullptr) [[unlikely]] {
         return mpi::report(MPI_ERR_NO_MEM);
     }
-    c->callback = callback.function;
-    c->data = callback.data;
-    c->where = how.where;
-    c->cr = &cr;
-    c->first.status = status;
+    fill(*c, callback, how, status, cr);
     c->first.request = request;
     request = MPI_REQUEST_NULL;
     return attach_polled(*c, how, flag);
@@ -186,7 +171,9 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
         return mpi::report(MPI_ERR_NO_MEM);
     }
     const control_word kind = control_of(how, 0);
-    fill(*c, callback, how, statuses, cr, kind);
+    fill(*c, callback, how, statuses, cr);
+    c->set_control(kind, std::memory_order_relaxed);
+    cr.acquire();
     c->first.link = g;
     g->count = count;
     g->remaining.store(count + 1, std::memory_order_relaxed);

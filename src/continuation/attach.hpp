@@ -59,6 +59,16 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
     return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
 }
 
+// Sets the fields of `c` that all ways of attaching set.
+[[gnu::always_inline]] inline void fill(continuation &c, user_callback callback, attach_options how,
+                                        MPI_Status statuses[], continuation_request &cr) noexcept {
+    c.callback = callback.function;
+    c.data = callback.data;
+    c.where = how.where;
+    c.cr = &cr;
+    c.first.status = statuses;
+}
+
 // `c` may be queued as soon as push() has begun, and may run on another thread as soon as its phase is `attached`. So
 // all fields of `c` and the user's request are set before push().
 [[gnu::always_inline]] inline int attach_single(MPI_Request &request, user_callback callback, attach_options how,
@@ -67,11 +77,7 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
     this_thread.stock.head = c->next;
     --this_thread.stock.count;
     const MPI_Request handle = request;
-    c->callback = callback.function;
-    c->data = callback.data;
-    c->where = how.where;
-    c->cr = &cr;
-    c->first.status = status;
+    fill(*c, callback, how, status, cr);
     c->first.request = handle;
     request = MPI_REQUEST_NULL;
     if (!cr.pushes()) {
