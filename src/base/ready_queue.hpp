@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An intrusive FIFO that any thread pushes to without a lock and any thread pops from.
+// An intrusive queue, first in, first out. Any thread may push and pop. push() takes no lock.
 //
-// Invariant: an item is in at most one queue, and in that queue exactly once: it is reachable from `inbox_` or from
-// `outbox_`, or held by one pop() that moves it from one to the other. push() only changes `inbox_`. `outbox_` is its
-// own lock: a thread that exchanges `busy` into it and gets another value holds the list, until it stores the rest of
-// the list there. Items come out in the order of their pushes (per pusher, where one thread pops). pop() hands out one
-// item at a time, so a consumer that runs a long callback holds back nothing that another consumer could run.
+// push() puts items into the list `inbox_`, newest first. pop() takes items from the list `outbox_`, oldest first. If
+// the outbox is empty, pop() takes the whole inbox, returns its oldest item, and moves the others to the outbox.
+//
+// `outbox_` is also the lock of its list. A thread exchanges `busy` into it. If it gets another value, it owns the
+// list, and unlocks it by storing the rest of the list.
+//
+// Invariant: an item is in at most one queue, and exactly once: in the inbox, in the outbox, or in one pop() that moves
+// it from the inbox to the outbox.
+//
+// Order: if one thread pops, it gets the items of each pusher in the order of their pushes. Each pop() takes one item,
+// so while a thread runs a long callback, other threads can pop the items behind it.
 #pragma once
 
 #include "base/load_plain.hpp"

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A lock for critical sections of a few instructions that call no other function, so a waiter spins only briefly.
+// A lock that one byte holds and that is rarely contended. A waiter spins briefly, then yields its processor in a loop.
+//
+// Most critical sections are a few instructions. Two are long: polled_set holds its lock while MPI tests requests, and
+// the search of the native Open MPI engine holds one. A thread that only wants to poll uses try_lock() there and does
+// not wait.
 #pragma once
 
 #include <atomic>

@@ -18,9 +18,9 @@ int attach(const char *call, int count, MPI_Request requests[], continuation::us
            continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 
 // The same for the common case, inline in the functions that the user calls. In any other case it changes nothing and
-// returns the result of `otherwise`, a function with the arguments of its caller. The call of `otherwise` is a tail
-// call, so the common case saves no registers, which would take 30 instructions per continuation. Each check is an `if`
-// of its own: GCC 12 computes all comparisons that are joined by && before it branches.
+// returns the result of `otherwise`, a function with the arguments of its caller. GCC makes that call a jump, so the
+// return address that `otherwise` sees is in the user's code. Each check is an `if` of its own: GCC 12 evaluates
+// comparisons that are joined by && without branches, all of them each time.
 template <class Otherwise>
 [[gnu::always_inline]] inline int attach_common(MPI_Request *request, continuation::user_callback callback,
                                                 continuation::attach_options how, MPI_Status *status, MPI_Request cr,

@@ -100,7 +100,7 @@ int set_up_first() {
     engine::choose({&operation_complete, &request_complete, progress::interposed});
     progress::set_up(progress::interposed);
     others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
-    callback_count = mpi::waiting_threads_meet() ? &progress::slow_path_reasons : &unread_count;
+    callback_count = mpi::waiting_threads_share_progress() ? &progress::slow_path_reasons : &unread_count;
     if (!progress::hook_runs()) {
         progress::slow_path_reasons.fetch_or(progress::no_hook_runs, std::memory_order_relaxed);
     }

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The continuation request (CR): a set of continuations with one state.
 //
-// `references_` holds the whole state: 1 for the handle while it is not freed, 2 per registered continuation.
-//   1: Initialized, Inactive or Complete while `reported_`, else Active Idle; these differ only for thence_start() and
-//      for the any and some forms of MPI's completion calls, which ignore a CR that is not active
-//   3 and more: Active Referenced        even: the handle is freed; the object is recycled after its last continuation
+// `references_` counts 1 for the handle until it is freed, and 2 for each registered continuation. Its value gives the
+// state of the CR:
+//   - 1: no continuation is registered. If `reported_` is true, the state is Initialized, Inactive or Complete, else it
+//     is Active Idle. Only thence_start() and the any and some forms of MPI's completion calls, which ignore a CR that
+//     is not active, treat these states differently.
+//   - odd, 3 or more: Active Referenced.
+//   - even, 2 or more: the handle is freed. The object is recycled after the last continuation.
 // Invariant: only the thread that decrements `references_` to zero recycles the object. A registered continuation
-// holds its reference until its callback has returned. Objects are constructed once and only reset for reuse. So a
-// thread that is late in became_idle() finds a valid object. That object may be another CR by then: its waiters are
-// notified only if it is idle, which is correct.
+// holds its reference until its callback has returned.
+// Objects are constructed once and only reset for reuse, so a thread in became_idle() always has a valid object, also
+// if another thread has recycled it meanwhile. If the object is another CR by then, its waiters are notified only if
+// that CR is idle, which is correct.
 #pragma once
 
 #include "base/load_plain.hpp"

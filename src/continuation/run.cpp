@@ -74,12 +74,11 @@ void find_completions() noexcept {
     }
 }
 
-// MPI's own progress runs on this thread now. If this thread waits in a call of ours, ready continuations are left to
-// the end of that call: MPI calls the hook hundreds of times for each message, so a callback here would be a branch
-// misprediction.
+// MPI calls this in its own progress, hundreds of times for each message. It does nothing if this thread is in a scope
+// of ours, where run_ready() would run nothing. A scope in which we let MPI make progress finds completions once, after
+// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll.
 bool poll_in_hook(bool may_poll) noexcept {
-    if (this_thread.busy != 0 &&
-        !this_thread.free_to_run()) { // zero: the thread is not enlisted and in no scope of ours
+    if (this_thread.busy != 0 && !this_thread.free_to_run()) {
         return false;
     }
     if (may_poll) {

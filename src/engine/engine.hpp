@@ -47,7 +47,7 @@ public:
     // True if poll() has nothing to look at.
     bool quiet() const noexcept { return !any_lost() && polled_.empty(); }
 
-    // So many polls in a row look at each of `n` operations at least once.
+    // The number of polls in a row after which each of `n` operations has been tested at least once.
     static constexpr long polls_to_see_all(long n) noexcept { return n / polled_set::window + 1; }
 
     // True if the operation is known to be complete although its continuation has not run. Does not call MPI. The

@@ -146,9 +146,9 @@ public:
         }
     }
 
-    // Below MPI_THREAD_MULTIPLE, progress inside of progress may deliver a message twice, so this is false there.
+    // See uses_ob1(). Below MPI_THREAD_MULTIPLE, progress inside of progress may deliver a message twice.
     bool runs_in_completion() const noexcept override {
-        return mpi::thread_multiple() && openmpi::completes_openly(table.pml_component);
+        return mpi::thread_multiple() && openmpi::uses_ob1(table.pml_component);
     }
 
     bool known_complete(const operation &op) const noexcept override {

@@ -92,11 +92,14 @@ inline bool may_cancel(MPI_Request request, bool) noexcept {
     return request_view(request).type() <= last_cancellable_type;
 }
 
-// True if messages go through the layer `ob1`. When it completes a request without error, it holds no lock that a new
-// operation needs, and itself starts sends at that point. It uses the communicator afterwards. The shared-memory
-// transport below it is not entered twice if there may be several threads. `component`: the description of the layer,
-// which has both names at known offsets.
-inline bool completes_openly(const char *component) noexcept {
+// True if Open MPI sends its point-to-point messages through the component `ob1` of its framework `pml`. `component` is
+// the description of the selected component. It has both names at known offsets.
+//
+// With ob1, a callback in MPI's completion path may start operations. While ob1 completes a request without error, it
+// holds no lock that a new operation needs, and starts sends itself at that point. It uses the communicator afterwards,
+// so the callback must not release the request. The progress function of the shared-memory transport (vader, in 5.0
+// sm) returns at once if it is called again inside itself, but only if MPI has threads.
+inline bool uses_ob1(const char *component) noexcept {
     constexpr std::size_t framework = 40;
     constexpr std::size_t name = 84;
     return component != nullptr && std::memcmp(component + framework, "pml", sizeof "pml") == 0 &&

@@ -135,7 +135,7 @@ struct progress_beside::helper {
 
 progress_beside::progress_beside() noexcept {
     report_if_in_completion();
-    if (this_thread.in_callback() && mpi::progresses_for_others()) {
+    if (this_thread.in_callback() && mpi::can_progress_for_others()) {
         try {
             helper_ = new helper;
         } catch (const std::exception &) { // no memory or no thread: the call blocks as it does without us

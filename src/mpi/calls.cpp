@@ -90,12 +90,12 @@ bool thread_multiple() noexcept {
     return level == MPI_THREAD_MULTIPLE;
 }
 
-bool waiting_threads_meet() noexcept {
+bool waiting_threads_share_progress() noexcept {
     return thread_multiple() || (table.opal_uses_threads != nullptr && *table.opal_uses_threads);
 }
 
-bool progresses_for_others() noexcept {
-    return table.opal_progress != nullptr && waiting_threads_meet();
+bool can_progress_for_others() noexcept {
+    return table.opal_progress != nullptr && waiting_threads_share_progress();
 }
 
 void progress() noexcept {

@@ -32,7 +32,7 @@ struct calls {
     int (*opal_progress_register)(int (*)()) = nullptr;
     int (*opal_progress_unregister)(int (*)()) = nullptr;
     const bool *opal_uses_threads = nullptr; // true if it takes locks
-    const char *pml_component = nullptr;     // the layer below point-to-point messages, as its frameworks describe it
+    const char *pml_component = nullptr;     // the description of the selected component of the framework `pml`
     // The request that Open MPI returns for every operation that is complete when its call returns, such as a short
     // send. It is never released.
     const void *ompi_request_empty = nullptr;
@@ -59,10 +59,10 @@ bool usable() noexcept;
 bool thread_multiple() noexcept;
 // True if threads that wait in MPI rely on each other: one makes progress, the others sleep until it wakes them. Open
 // MPI does that above MPI_THREAD_SINGLE. In other MPIs each waiting thread makes progress itself.
-bool waiting_threads_meet() noexcept;
+bool waiting_threads_share_progress() noexcept;
 // The same, and another thread can help them by calling progress(). Open MPI only.
-bool progresses_for_others() noexcept;
-// Lets MPI make progress. Only if progresses_for_others() is true.
+bool can_progress_for_others() noexcept;
+// Lets MPI make progress. Only if can_progress_for_others() is true.
 void progress() noexcept;
 
 } // namespace thence::mpi

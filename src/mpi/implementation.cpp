@@ -11,8 +11,11 @@ namespace thence::mpi {
 namespace {
 
 #if defined(MPI_H_ABI)
-// The correction exchanged the keys of MPI_LASTUSEDCODE and its neighbours. Only its value is always at least this
-// large.
+// The correction gave MPI_APPNUM, MPI_LASTUSEDCODE and MPI_UNIVERSE_SIZE the keys of each other. So if the header and
+// this MPI differ, this MPI returns another attribute for the header's MPI_LASTUSEDCODE, or none. The value of
+// MPI_LASTUSEDCODE is at least MPI_ERR_LASTCODE, which is 16383. The values of the other two are less: an application
+// number, and a number of processes. (On more than 16383 processes, a header from before the correction is not found
+// to differ from an MPI from after it.)
 bool constants_agree() noexcept {
     int *value = nullptr;
     int flag = 0;
@@ -28,7 +31,7 @@ bool agree() noexcept {
 
 } // namespace
 
-bool finalizes_alone() noexcept {
+bool finalize_forbids_other_threads() noexcept {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     table.Get_library_version(text.data(), &length);

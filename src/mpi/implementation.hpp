@@ -11,7 +11,7 @@ namespace thence::mpi {
 // attributes of MPI_COMM_SELF. A thread of ours that is in MPI then leaves a lock taken, and MPI_Finalize aborts (with
 // a polling thread, in a third to a half of all runs on MPICH 4.0 and 5.0). So no thread of ours may be in MPI when
 // MPI_Finalize begins.
-bool finalizes_alone() noexcept;
+bool finalize_forbids_other_threads() noexcept;
 
 // The binary interface that was built for: `native`, `standard`, or `standard, ` and how the MPI disagrees. MPIs from
 // before the correction of October 2025 give some constants other values, MPI_ERRORS_RETURN that of MPI_ERRORS_ABORT.

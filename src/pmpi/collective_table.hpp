@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collectives on buffers, each once: its blocking, persistent and large-count forms differ only in the types of
-// counts and displacements and in what follows the communicator.
+// A table of the collectives that take buffers. The macro X generates one form of each: blocking or persistent, with
+// counts of type int or MPI_Count. These forms of one collective differ only in the types of counts and displacements,
+// and in the parameters behind the communicator.
 #pragma once
 
 #include <mpi.h>

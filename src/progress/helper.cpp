@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The helper thread: makes progress when no application thread does. It sleeps on a futex while nothing is outstanding,
-// so an idle process is never woken; while something is, it backs off from spinning to short sleeps and returns to
-// spinning as soon as it finds anything.
+// The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
+// futex, so it never wakes an idle process. While something is outstanding it polls. After polls that find nothing it
+// backs off: it spins, then yields, then sleeps between polls. After a poll that ran something it spins again.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
@@ -41,14 +41,17 @@ nanoseconds read_clock(clockid_t clock) noexcept {
     return t.tv_sec * 1000000000L + t.tv_nsec;
 }
 
-// Finds the length of sleeps at which the helper uses half of a processor. The processor time of one sleep differs
-// between machines by more than a factor of ten, so it is measured.
+// Adjusts the length of sleeps such that the helper uses a little less than half of a processor. The processor time of
+// one sleep differs between machines by more than a factor of ten, so it is measured.
 //
-// No pattern of spinning and sleeping is better than sleeping alone. In a period P, let S be the time spent spinning,
-// and C the processor time of one sleep: S + C = P / 2. A message that arrives during the spin is found at once. One
-// that arrives later waits for the end of the period, so half of the messages wait no longer than P / 2 - S = C. So the
-// median delay is the cost of one sleep. On a machine where that is more than the latency of a blocked MPI_Wait, half
-// of a processor is not enough for twice that latency.
+// To spin between the sleeps would not help. Let P be a period in which the helper spins for the time S and sleeps
+// once, and C the processor time of that sleep and of the poll after it. Half of a processor means S + C = P / 2. A
+// message that arrives during the spin is found at once. One that arrives later waits for the end of the period. So
+// half of the messages wait for P / 2 - S = C at most: the median delay is C for every S. The mean delay is
+// (P - S)^2 / 2P. It is least for S = 0, where it is C too.
+//
+// So if C is more than the latency of a blocked MPI_Wait, a helper that uses half of a processor has more than twice
+// that latency.
 class pace {
 public:
     // Called before the first sleep of a series.
@@ -58,7 +61,7 @@ public:
             const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
             const nanoseconds now = read_clock(CLOCK_MONOTONIC);
             if (sleeps_ != 0) {
-                const nanoseconds wanted = (used - used_) * 100 / most_percent;
+                const nanoseconds wanted = (used - used_) * 100 / target_percent;
                 sleep_ = std::clamp(sleep_ + (wanted - (now - begun_)) / window / 2, shortest, longest);
             }
             used_ = used;
@@ -73,7 +76,7 @@ public:
 
 private:
     static constexpr nanoseconds window = 32;
-    static constexpr nanoseconds most_percent = 46;
+    static constexpr nanoseconds target_percent = 46; // of one processor
 
     nanoseconds sleep_ = shortest;
     nanoseconds sleeps_ = 0;
@@ -81,8 +84,8 @@ private:
     nanoseconds begun_ = 0;
 };
 
-// The pause between polls that find nothing: at first none, then the shortest sleeps, then sleeps at which the helper
-// uses half of a processor, and after ten seconds the longest.
+// The pause between polls that find nothing: first none, then a yield of the processor, then the shortest sleep for 25
+// ms, then the sleeps of `pace`, and after ten seconds the longest sleep.
 class back_off {
 public:
     void found() noexcept { misses_ = 0; }
@@ -159,7 +162,7 @@ void run() noexcept {
 void helper_set_up(bool interposed) {
     std::scoped_lock guard(mutex_);
     obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
-                : !interposed && mpi::finalizes_alone()
+                : !interposed && mpi::finalize_forbids_other_threads()
                     ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
                       "linked with libthence (-lthence) tells it"
                     : nullptr;
