@@ -58,9 +58,9 @@ lint: ## layout, static checks, include directions, public headers alone
 	$(MAKE) deps FOR="build lint"
 	scripts/lint.sh
 
-docs: ## man pages and API reference in build/docs
+docs: ## a site in build/docs: guide, API reference and man pages, with a search
 	$(MAKE) deps FOR=docs
-	"$$(scripts/python_with.sh markdown)" scripts/make_docs.py --output build/docs
+	"$$(scripts/python_with.sh markdown_it pygments)" scripts/make_docs.py --output build/docs
 
 bench: ## benchmarks with their figures in build/bench
 	$(MAKE) deps FOR=bench

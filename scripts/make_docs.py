@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from docgen import man, site  # noqa: E402
+from docgen import man  # noqa: E402
 from docgen.headers import parse_headers  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -47,7 +47,6 @@ def check(headers):
     """Returns the faults: public functions without a comment or man page, warnings of groff, dead links."""
     faults = [f"{h.name}: {name} has no documentation comment" for h in headers for name in h.undocumented]
     faults += [f"{h.name}: no @file comment with a brief" for h in headers if not h.comment.brief]
-    faults += site.dead_links(ROOT)
     faults += settings_faults()
     with tempfile.TemporaryDirectory() as folder:
         pages = write_man(headers, folder)
@@ -77,9 +76,10 @@ def main():
     if options.man:
         print(f"{len(write_man(headers, options.man))} man pages in {options.man}")
     if options.output:
-        count = len(write_man(headers, Path(options.output) / "man"))
-        pages = site.write(ROOT, headers, options.output)
-        print(f"{count} man pages in {options.output}/man, {pages} pages of the site: {options.output}/index.html")
+        from docgen import site  # only here, since it needs packages that no build needs
+
+        pages = site.write(ROOT, headers, version(), options.output)
+        print(f"{pages} pages: {options.output}/index.html")
     if options.check:
         faults, count = check(headers)
         for fault in faults:

@@ -76,8 +76,13 @@ packages|has_command dpkg-buildpackage|dpkg-dev|builds the Debian packages
 packages|has_command dh|debhelper|builds the Debian packages
 packages|has_package mpi-default-dev|mpi-default-dev|the MPI that the Debian packages are built with
 packages|has_package pkg-config|pkg-config|test of the Debian packages
-docs|has_python markdown|python3-markdown|turns the guide into HTML
-docs|has_command groff|groff|checks the man pages
+lint|has_python markdown_it|python3-markdown-it|the check of the documentation's links makes the site
+lint|has_python pygments|python3-pygments|the same
+lint|has_command mandoc|mandoc|the same
+lint|has_command node|?nodejs|the search of the site is tested
+docs|has_python markdown_it|python3-markdown-it|turns the guide into HTML
+docs|has_python pygments|python3-pygments|colours of the code in it
+docs|has_command mandoc|mandoc|turns the man pages into HTML
 EOF
 }
 

@@ -35,11 +35,12 @@ class Item:
     code: str  # the declaration, on one line for a function
     comment: Comment
     header: str
+    scope: str = ""  # the class that it is a member of
     members: list = field(default_factory=list)  # (code, text) of an enum, struct or row of macros
 
     def prototype(self):
         """The declaration with one parameter a line when it is long."""
-        code = self.code
+        code = re.sub(r"(\)(?: noexcept)?) : \w.*$", r"\1", self.code)  # without what a constructor initializes
         if len(code) > 76 and "(" in code:
             head, _, rest = code.partition("(")
             parts, depth, current = [], 0, ""
@@ -71,8 +72,17 @@ def strip_stars(text):
                      for n, line in enumerate(text.splitlines()))
 
 
+def paragraph(text):
+    """A paragraph, or a list with "- " before each item, on one line each; or a piece of code, indented by 4."""
+    lines = text.strip("\n").splitlines()
+    indent = min(len(line) - len(line.lstrip()) for line in lines)
+    if indent >= 4:
+        return "\n".join("    " + line[indent:].rstrip() for line in lines)
+    return re.sub(r"\s*\n\s*(?!\s*- )", " ", re.sub(r"\n\s*- ", "\n- ", text)).strip()
+
+
 def paragraphs(text):
-    return [re.sub(r"\s*\n\s*", " ", p).strip() for p in re.split(r"\n[ \t]*\n", text) if p.strip()]
+    return [paragraph(p) for p in re.split(r"\n[ \t]*\n", text) if p.strip()]
 
 
 def parse_comment(text):
@@ -96,7 +106,7 @@ def parse_comment(text):
         elif command == "see":
             comment.see.append(first)
         else:
-            comment.notes.append(first)
+            comment.notes.append("Throws " + first if command == "throws" else first)
         comment.body += rest  # an empty line ends a command
     if not comment.brief and head:
         comment.brief, head = head[0], head[1:]
@@ -125,8 +135,13 @@ def declaration(code):
 
 def classify(code):
     """Kind and name of a declaration."""
-    flat = re.sub(r"^(template <[^<>]*(?:<[^<>]*>[^<>]*)*> )+", "", " ".join(code.split()))
-    if match := re.match(r"(?:typedef )?(enum|struct|union|class) ?(\w*)", flat):
+    flat = re.sub(r"\[\[\w+\]\] ", "", " ".join(code.split()))
+    flat = re.sub(r"^(template <[^<>]*(?:<[^<>]*(?:<[^<>]*>[^<>]*)*>[^<>]*)*> )+", "", flat)
+    if match := re.match(r"concept (\w+)|(?:requires .*? )?using (\w+) =", flat):
+        return "other", match.group(1) or match.group(2)
+    if match := re.match(r"[\w:<> ]*?(\w+) = ", flat):
+        return "other", match.group(1)
+    if match := re.match(r"(?:typedef )?(enum|struct|union|class)(?: class)? ?(\w*)", flat):
         if "{" in flat and flat.startswith("typedef"):
             return match.group(1), flat.rsplit("}", 1)[1].strip() or match.group(2)
         if "{" in flat or not re.search(r"\w+\(", flat):
@@ -135,19 +150,35 @@ def classify(code):
         return "type", match.group(1)
     if flat.startswith("typedef"):
         return "type", flat.split()[-1]
-    if match := re.search(r"(\w+|operator\W+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", flat)):
+    if match := re.search(r"(operator \w+|\w+|operator\W+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", flat)):
         return "function", match.group(1)
     return "other", flat[:60]
 
 
-def internal_ranges(text):
-    """Where `namespace detail` is, as pairs of positions."""
-    for match in re.finditer(r"\bnamespace [\w:]*\bdetail \{", text):
+def blocks(text, opening):
+    """(where it begins, where it ends, match) of each block whose beginning, with its brace, matches `opening`."""
+    for match in re.finditer(opening, text):
         depth, end = 1, match.end()
         while depth and end < len(text):
             depth += (text[end] == "{") - (text[end] == "}")
             end += 1
-        yield match.start(), end
+        yield match.start(), end, match
+
+
+DETAIL = r"\bnamespace [\w:]*\bdetail \{"
+CLASS = r"\b(?<!enum )(?:class|struct) (?:\[\[\w+\]\] )?(\w+)(?: final)?(?: : [^;{}()]*)? \{"
+
+
+def innermost(classes, position):
+    """(name, start) of the smallest class around a position."""
+    around = [(end - start, match.group(1), start) for start, end, match in classes if start < position < end]
+    return min(around)[1:] if around else ("", 0)
+
+
+def is_private(text, start, position):
+    """True if the last access specifier between the start of a class and a member is not `public`."""
+    specifiers = re.findall(r"^ *(public|protected|private):", text[start:position], re.MULTILINE)
+    return bool(specifiers) and specifiers[-1] != "public"
 
 
 PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
@@ -164,20 +195,21 @@ def macro_groups(raw, name):
         for match in re.finditer(r"#define[ \t]+(\w+)[ \t]+([^\n]*?)[ \t]*/\*\*<(.*?)\*/", group["macros"], re.DOTALL):
             members.append((match.group(1), " ".join(strip_stars(match.group(3)).split())))
         comment = parse_comment((group["text"] or "").lstrip("*")) if group["text"] else Comment(brief="Options.")
-        yield group.start(), Item("macros", "", "", comment, name, members)
+        yield group.start(), Item("macros", "", "", comment, name, members=members)
 
 
 def parse_header(path, include_dir):
     """A C or C++ header, without `namespace detail`. Only C headers are searched for functions without a comment; a
     trailing underscore marks one that is not for users."""
     name = str(path.relative_to(include_dir))
-    raw = path.read_text()
+    raw = re.sub(r"^(?:/\* It would break [^\n]*\n)?/\* clang-format \w+ \*/\n", "", path.read_text(), flags=re.MULTILINE)
     blank = blank_comments(raw)
     header = Header(name, Comment(), [], [])
     found_at = list(macro_groups(raw, name))
-    internal = list(internal_ranges(blank))
+    internal = list(blocks(blank, DETAIL))
+    classes = list(blocks(blank, CLASS))
     for match in re.finditer(r"/\*\*(?!<)(.*?)\*/", raw, re.DOTALL):
-        if any(start < match.start() < end for start, end in internal):
+        if any(start < match.start() < end for start, end, _ in internal):
             continue
         comment = parse_comment(match.group(1))
         if "@file" in match.group(1):
@@ -188,7 +220,10 @@ def parse_header(path, include_dir):
         span = raw[match.end():match.end() + end + 1]
         kind, item_name = classify(re.sub(r"^\s*#[^\n]*$", "", code, flags=re.MULTILINE))
         flat = " ".join(code.split()).replace("THENCE_EXPORT ", "")
-        item = Item(kind, item_name, flat, comment, name)
+        scope, start = innermost(classes, match.start())
+        if scope and is_private(blank, start, match.start()):
+            continue
+        item = Item(kind, item_name, flat, comment, name, scope)
         if kind in ("enum", "struct", "union"):
             opening = span.find("{")
             item.members = [(" ".join(m["code"].split()), " ".join(strip_stars(m["text"]).split()))

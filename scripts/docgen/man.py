@@ -18,6 +18,17 @@ def inline(text):
     return re.sub(r"(?<![\w\\])(\w+)\(\)", r"\\fB\1\\fR()", text)
 
 
+def block(text):
+    """Lines for a paragraph, a list after it, or a piece of code; see headers.paragraph()."""
+    if text.startswith("    "):
+        return [".nf", *escape(text).splitlines(), ".fi"]
+    first, *items = re.split(r"(?:\n|^)- ", text)
+    lines = [inline(first)] if first else []
+    for item in items:
+        lines += [r".IP \(bu 2", inline(item)]
+    return lines
+
+
 def section(title, lines):
     return [f".SH {title}", *lines] if lines else []
 
@@ -25,19 +36,19 @@ def section(title, lines):
 def variant(item):
     lines = section("SYNOPSIS", [".nf", rf"\fB#include <{item.header}>\fR", "", escape(item.prototype()) + ";", ".fi"])
     comment = item.comment
-    body = [inline(comment.brief)]
+    body = block(comment.brief)
     for paragraph in comment.body:
-        body += [".PP", inline(paragraph)]
+        body += [".PP", *block(paragraph)]
     lines += section("DESCRIPTION", body)
     params = []
     for name, direction, text in comment.params:
         mark = f" ({direction})" if direction else ""
-        params += [".TP", rf"\fI{escape(name)}\fR{mark}", inline(text)]
+        params += [".TP", rf"\fI{escape(name)}\fR{mark}", *block(text)]
     lines += section("PARAMETERS", params)
-    lines += section("RETURN VALUE", [inline(comment.returns)] if comment.returns else [])
+    lines += section("RETURN VALUE", block(comment.returns) if comment.returns else [])
     notes = []
     for note in comment.notes:
-        notes += [".PP", inline(note)]
+        notes += [".PP", *block(note)]
     return lines + section("NOTES", notes[1:])
 
 
@@ -81,7 +92,7 @@ def overview(headers, version):
              *section("NAME", [rf"thence \- {inline(core.comment.brief.rstrip('.'))}"])]
     body = []
     for paragraph in core.comment.body:
-        body += [".PP", inline(paragraph)]
+        body += [".PP", *block(paragraph)]
     lines += section("DESCRIPTION", body[1:])
     for header in headers:
         functions = header.functions() if header.name.endswith(".h") else []

@@ -1,99 +1,184 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Makes the site: HTML pages of the Markdown in docs/ and of the API reference from the headers."""
+"""The site: every page of the documentation as HTML with one navigation, and the index for its search.
 
+The navigation is made from the lists of docs/index.md. Nothing in the site refers to the network, and it needs no server.
+"""
+
+import html
+import json
+import os
+import posixpath
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
-TEMPLATE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>{title} - Thence</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
-nav a {{ margin-right: 1rem }} nav {{ border-bottom: 1px solid #ccc; padding-bottom: .5rem }}
-pre {{ background: #f5f5f5; padding: .8rem; overflow-x: auto }} code {{ font-size: .92em }}
-table {{ border-collapse: collapse }} td, th {{ border: 1px solid #ccc; padding: .3rem .6rem; text-align: left; vertical-align: top }}
-</style></head><body><nav>{nav}</nav>
-{body}
-</body></html>
-"""
-LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)\s]+)\)")
+from . import man
+from .page import read
+from .reference import Reference
+
+FILES = Path(__file__).resolve().parent / "site_files"
+OWN_SCHEME = re.compile(r"[a-z][a-z+.-]*:")
 
 
-def link_calls(text, anchors):
-    """Turns calls() into links to the reference."""
-    text = re.sub(r"(?<![:\w])::(?=\w)", "", text)
-    return re.sub(r"(?<![\w`])(\w+)\(\)", lambda m: f"[`{m.group(1)}()`](#{anchors[m.group(1)]})"
-                  if m.group(1) in anchors else f"`{m.group(1)}()`", text)
+def target_of(source):
+    """The path in the site of a Markdown file."""
+    if source == "docs/index.md":
+        return "index.html"
+    name = source.removesuffix(".md")
+    return (name.removeprefix("docs/") if name.startswith("docs/") else name.lower()) + ".html"
 
 
-def anchor(header, item):
-    return re.sub(r"\W+", "-", f"{header.name}-{item.name}").strip("-").lower()
-
-
-def reference(headers):
-    """The API reference as Markdown."""
-    anchors = {}
-    for header in headers:
-        for item in header.functions():
-            anchors.setdefault(item.name, anchor(header, item))
-    out = ["# API reference", "", "Made from the comments of the public headers.", ""]
-    out += [f"- [`<{h.name}>`](#{re.sub(r'[^a-z0-9]+', '-', h.name.lower())}): {link_calls(h.comment.brief, anchors)}"
-            for h in headers]
-    for header in headers:
-        out += ["", f'<a id="{re.sub(r"[^a-z0-9]+", "-", header.name.lower())}"></a>', f"## `<{header.name}>`", "",
-                link_calls(header.comment.brief, anchors), ""]
-        out += [p for paragraph in header.comment.body for p in (link_calls(paragraph, anchors), "")]
-        for item in header.items:
-            out += reference_item(header, item, anchors)
-    return "\n".join(out) + "\n"
-
-
-def reference_item(header, item, anchors):
-    comment = item.comment
-    title = item.name or (", ".join(c.split()[0] for c, _ in item.members[:2]) + ", ..." if item.members else item.kind)
-    out = [f'<a id="{anchor(header, item)}"></a>', f"### `{title}`", ""]
-    if item.kind not in ("enum", "macros", "struct", "union"):
-        out += ["```c" if header.name.endswith(".h") else "```cpp", item.prototype() + ";", "```", ""]
-    out += [link_calls(comment.brief, anchors), ""]
-    out += [p for paragraph in comment.body for p in (link_calls(paragraph, anchors), "")]
-    if item.members:
-        out += ["| | |", "|---|---|"]
-        out += [f"| `{c}` | {link_calls(t, anchors)} |".replace("||", "\\|\\|") for c, t in item.members] + [""]
-    if comment.params:
-        out += ["| parameter | |", "|---|---|"]
-        out += [f"| `{n}`{f' ({d})' if d else ''} | {link_calls(t, anchors)} |" for n, d, t in comment.params] + [""]
-    if comment.returns:
-        out += [f"**Returns** {link_calls(comment.returns, anchors)}", ""]
-    return out + [p for note in comment.notes for p in (link_calls(note, anchors), "")]
-
-
-def dead_links(root):
-    """Yields the relative links of README.md and docs/ whose target does not exist."""
+def sources(root, headers):
+    """{path below the root: Markdown} of all pages but the man pages. Those of the reference exist in the site only."""
     root = Path(root)
-    for source in [root / "README.md", *sorted((root / "docs").rglob("*.md"))]:
-        text = re.sub(r"```.*?```", "", source.read_text(), flags=re.DOTALL)
-        for match in LINK.finditer(text):
-            target = match.group(2).partition("#")[0]
-            if not target or "://" in target or target == "api.md" or target.endswith("/api.md"):
-                continue
-            if not (source.parent / target).exists():
-                yield f"{source.relative_to(root)}: link to {match.group(2)}, which does not exist"
+    paths = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
+    result = {path.relative_to(root).as_posix(): path.read_text() for path in paths}
+    result.update({f"docs/{name}": text for name, text in Reference(headers).pages().items()})
+    return result
 
 
-def write(root, headers, output):
-    """Writes the HTML of every page below `output`; returns the number of pages."""
-    import markdown  # Debian: python3-markdown
+def man_page(text, names):
+    """A man page as HTML. `names`: {thence_attach.3, ...}, of the pages that can be linked."""
+    done = subprocess.run(["mandoc", "-Thtml", "-Ofragment"], input=text, capture_output=True, text=True, check=True)
+    body = re.sub(r'<table class="(?:head|foot)">.*?</table>\s*', "", done.stdout, flags=re.DOTALL)
+    body = re.sub(r"\n<br/>\n", "\n", body)
+    body = re.sub(r"<(/?)h([12])\b", lambda m: f"<{m[1]}h{int(m[2]) + 1}", body)
+    return re.sub(r"<b>(\w+)</b>\((\d)\)", lambda m: f'<a href="{m[1]}.{m[2]}.html"><b>{m[1]}</b>({m[2]})</a>'
+                  if f"{m[1]}.{m[2]}" in names else m[0], body)
 
-    docs = Path(root) / "docs"
-    sources = {p.relative_to(docs): p.read_text() for p in sorted(docs.rglob("*.md"))}
-    sources[Path("api.md")] = reference(headers)
-    for path, text in sources.items():
-        up = "../" * (len(path.parts) - 1)
-        nav = " ".join(f'<a href="{up}{target}">{name}</a>' for name, target in
-                       [("Thence", "index.html"), ("API reference", "api.html")])
-        body = markdown.markdown(re.sub(r"\]\(((?!\w+://)[^)#]+)\.md(#[^)]*)?\)", r"](\1.html\2)", text),
-                                 extensions=["tables", "fenced_code", "toc"])
-        title = re.search(r"^# (.+)$", text, re.MULTILINE)
-        target = (Path(output) / path).with_suffix(".html")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(TEMPLATE.format(title=title.group(1) if title else path.stem, nav=nav, body=body))
-    return len(sources)
+
+def man_overview(pages):
+    lines = ["# Man pages", "", "They are installed with the library. The text of those of section 3 is that of the "
+             "[API reference](api.md).", ""]
+    for name, text in sorted(pages.items(), key=lambda pair: (pair[0][3] == "3", pair[0])):
+        page = Path(name).name
+        about = re.search(r"^\.SH NAME\n(.*?)$", text, re.MULTILINE).group(1).partition(r" \- ")[2]
+        about = re.sub(r"\\f.", "", about).replace("\\", "")
+        lines.append(f"- [{page.rpartition('.')[0]}({page[-1]})](man/{page}.md): {about}")
+    return "\n".join(lines) + "\n"
+
+
+class Site:
+    def __init__(self, root, headers, version):
+        self.root, self.version = Path(root), version
+        self.sources = sources(root, headers)
+        man_pages = man.pages(headers, version, root)
+        self.sources["docs/man.md"] = man_overview(man_pages)
+        self.man = {f"docs/man/{Path(name).name}.md": text for name, text in man_pages.items()}
+        self.targets = {source: target_of(source) for source in [*self.sources, *self.man]}
+        self.copied = {}  # path in the site -> file of the repository
+        self.faults = []
+        self.pages = [self.page(source, text) for source, text in self.sources.items()]
+        names = {Path(name).name for name in man_pages}
+        self.pages += [self.man_page(source, text, names) for source, text in self.man.items()]
+
+    def page(self, source, text):
+        page = read(source, self.targets[source], text, lambda destination: self.resolve(source, destination))
+        if source == "README.md":
+            page.title = "README"  # its heading is that of the start page
+        return page
+
+    def man_page(self, source, text, names):
+        name = Path(source).stem
+        title = f"{name.rpartition('.')[0]}({name[-1]})"
+        page = read(source, self.targets[source], f"# {title}\n")
+        body = man_page(text, names)
+        page.sections[0].text = " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+        page.body += body
+        return page
+
+    def resolve(self, source, destination):
+        """The destination of a link of `source`, as seen from its page of the site."""
+        if OWN_SCHEME.match(destination) or destination.startswith("#"):
+            return destination
+        path, mark, anchor = destination.partition("#")
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        target = self.targets.get(path)
+        if target is None:
+            if path.startswith("..") or not (self.root / path).is_file():
+                self.faults.append(f"{source}: link to {destination}, which does not exist in the repository")
+                return destination
+            target = f"files/{path}"
+            self.copied[target] = self.root / path
+        return posixpath.relpath(target, posixpath.dirname(self.targets[source]) or ".") + mark + anchor
+
+    def navigation(self):
+        """[(heading, [(text, target)])], as in docs/index.md."""
+        result, current = [], None
+        for line in self.sources["docs/index.md"].splitlines():
+            if line.startswith("## "):
+                current = (line[3:], [])
+                result.append(current)
+            elif current and (match := re.match(r"- \[([^\]]+)\]\(([^)]+)\)", line)):
+                path = posixpath.normpath(posixpath.join("docs", match.group(2)))
+                current[1].append((match.group(1), self.targets.get(path, path)))
+        result[-1][1].extend([("API reference", "api.html"), ("Man pages", "man.html")])
+        return result
+
+    def navigation_html(self, page, up):
+        out = []
+        for heading, links in self.navigation():
+            out.append(f"<h2>{html.escape(heading)}</h2><ul>")
+            for text, target in links:
+                folder = target.removesuffix(".html") + "/"
+                here = ' aria-current="page"' if target == page.target else ""
+                inside = ' class="inside"' if page.target.startswith(folder) else ""
+                out.append(f'<li><a href="{up}{target}"{here}{inside}>{html.escape(text)}</a></li>')
+            out.append("</ul>")
+        return "\n".join(out)
+
+    @staticmethod
+    def contents_html(page):
+        man_sections = re.findall(r'<h2 class="Sh" id="([^"]+)">.*?>([^<]+)</a>', page.body)
+        links = {s.heading: s.anchor for s in reversed(page.sections) if s.level == 2}  # of overloads, the first
+        links = dict(reversed(links.items())) or {heading.capitalize(): anchor for anchor, heading in man_sections}
+        if len(links) < 2:
+            return ""
+        items = "".join(f'<li><a href="#{html.escape(a)}">{html.escape(t)}</a></li>' for t, a in links.items())
+        return f'<nav class="contents" aria-label="On this page"><h2>On this page</h2><ul>{items}</ul></nav>'
+
+    def inline_pictures(self, page):
+        """SVG files as part of the page, so that they are searched and selected like text."""
+        def replace(match):
+            name = posixpath.normpath(posixpath.join(posixpath.dirname(page.target), html.unescape(match[1])))
+            text = self.copied[name].read_text()
+            return f'<div class="picture">{text[text.index("<svg"):]}</div>'
+        return re.sub(r'<p><img src="([^"]+\.svg)"[^>]*></p>', replace, page.body)
+
+    def write(self, output):
+        output = Path(output)
+        template = (FILES / "page.html").read_text()
+        for page in self.pages:
+            up = "../" * page.target.count("/")
+            path = output / page.target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            title = "Thence" if page.target == "index.html" else f"{page.title} - Thence"
+            values = {"title": html.escape(title), "up": up, "navigation": self.navigation_html(page, up),
+                      "contents": self.contents_html(page), "body": self.inline_pictures(page), "version": self.version}
+            path.write_text(re.sub(r"@(\w+)@", lambda m: values.get(m[1], m[0]), template))
+        for target, file in self.copied.items():
+            path = output / target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, path)
+        for name in ("site.css", "search.js"):
+            shutil.copyfile(FILES / name, output / name)
+        (output / "search-index.js").write_text(self.index())
+        return len(self.pages)
+
+    def index(self):
+        """The texts that the search looks through, as a script, since a page from a file must not read other files."""
+        entries = [[n, s.heading, s.anchor, " ".join(s.text.split())]
+                   for n, page in enumerate(self.pages) for s in page.sections]
+        data = {"pages": [[page.target, page.title] for page in self.pages], "entries": entries}
+        return "window.thenceIndex = " + json.dumps(data, ensure_ascii=False, separators=(",", ":")) + ";\n"
+
+
+def write(root, headers, version, output):
+    """Writes the site below `output`, and removes pages of an earlier one. Returns the number of pages."""
+    output = Path(output)
+    for folder, _, files in os.walk(output):
+        for name in files:
+            if name.endswith(".html"):
+                (Path(folder) / name).unlink()
+    return Site(root, headers, version).write(output)

@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of the documentation's checks and of its reader: each fault that is put into a small tree is found."""
+
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+from docgen import links, page  # noqa: E402
+from docgen.headers import paragraphs, parse_header  # noqa: E402
+from docgen.man import block  # noqa: E402
+
+SITE = {
+    "index.html": '<h1 id="top">Here</h1><a href="guide/a.html#more">a</a><script src="search-index.js"></script>',
+    "guide/a.html": '<h1 id="a">A</h1><h2 id="more">More</h2><a href="../index.html">up</a><a href="#a">here</a>'
+                    '<a href="https://example.org/">elsewhere</a>',
+    "search-index.js": 'window.thenceIndex = {"pages":[["guide/a.html","A"]],"entries":[[0,"More","more","text"]]};',
+}
+REPOSITORY = {
+    "README.md": "# Name\n\n[guide](docs/guide/a.md#two-words) ![picture](docs/p.svg) [site](https://example.org)\n",
+    "docs/guide/a.md": "# A\n\n## Two words\n\n[up](../../README.md) [here](#a)\n\n    [no link](in/code.md)\n",
+    "docs/p.svg": "<svg/>",
+}
+
+
+def tree(files):
+    folder = tempfile.TemporaryDirectory()
+    for name, text in files.items():
+        path = Path(folder.name) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+class Checks(unittest.TestCase):
+    def expect(self, check, good, changes, words):
+        with tree(good) as folder:
+            self.assertEqual(list(check(folder)), [])
+        with tree({**good, **changes}) as folder:
+            faults = list(check(folder))
+        self.assertEqual(len(faults), 1, faults)
+        self.assertIn(words, faults[0])
+
+    def site(self, changes, words):
+        self.expect(links.faults_of_site, SITE, changes, words)
+
+    def sources(self, changes, words):
+        self.expect(links.faults_of_sources, REPOSITORY, changes, words)
+
+    def with_link(self, link):
+        return {"guide/a.html": SITE["guide/a.html"] + link}
+
+    def test_a_page_that_does_not_exist(self):
+        self.site(self.with_link('<a href="b.html">b</a>'), "link to b.html, which does not exist")
+
+    def test_an_anchor_that_does_not_exist(self):
+        self.site(self.with_link('<a href="../index.html#nowhere">b</a>'), "no such anchor")
+
+    def test_a_picture_that_does_not_exist(self):
+        self.site(self.with_link('<img src="p.svg">'), "link to p.svg, which does not exist")
+
+    def test_a_file_outside_of_the_site(self):
+        self.site(self.with_link('<a href="../../README.md">b</a>'), "outside of the site")
+
+    def test_something_from_the_network(self):
+        self.site(self.with_link('<script src="https://example.org/x.js"></script>'), "<script> would fetch")
+
+    def test_an_anchor_that_stands_twice(self):
+        self.site(self.with_link('<h2 id="more">More</h2>'), "stands there twice")
+
+    def test_a_page_that_nothing_links_to(self):
+        self.site({"alone.html": ""}, "alone.html: no page links to it")
+
+    def test_a_result_that_leads_nowhere(self):
+        self.site({"search-index.js": SITE["search-index.js"].replace('"more"', '"less"')}, "'More' leads to guide/a.html#less")
+
+    def test_a_source_that_links_to_nothing(self):
+        self.sources({"docs/b.md": "[x](guide/none.md)\n"}, "docs/b.md: link to guide/none.md, which does not exist")
+
+    def test_a_source_that_links_to_no_heading(self):
+        self.sources({"docs/b.md": "[x](guide/a.md#three)\n"}, "no heading with that anchor")
+
+    def test_a_source_that_links_out_of_the_repository(self):
+        self.sources({"docs/b.md": "[x](../../etc)\n"}, "does not exist in the repository")
+
+    def test_a_source_without_its_picture(self):
+        self.sources({"docs/b.md": "![x](none.svg)\n"}, "link to none.svg, which does not exist")
+
+
+class Reader(unittest.TestCase):
+    def test_anchors_are_those_of_github(self):
+        text = "# A `code_span()`, and: more\n\n## Same\n\n## Same\n\n## `name` {#own}\n"
+        anchors = [section.anchor for section in page.read("a.md", "a.html", text).sections]
+        self.assertEqual(anchors, ["a-code_span-and-more", "same", "same-1", "own"])
+
+    def test_the_text_of_a_section_has_paragraphs_tables_and_code(self):
+        text = "# A\n\none `two`\n\n| three |\n|---|\n| four |\n\n    five\n\n## B\n\nsix\n"
+        first, second = page.read("a.md", "a.html", text).sections
+        self.assertEqual(first.text.split(), ["one", "two", "three", "four", "five"])
+        self.assertEqual(second.text.split(), ["six"])
+
+    def test_html_in_a_text_is_shown_and_not_obeyed(self):
+        self.assertIn("vector&lt;int&gt;", page.read("a.md", "a.html", "# A\n\nstd::vector<int> x\n").body)
+
+    def test_a_comment_keeps_its_lists_and_code(self):
+        text = "One\ntwo:\n- a\n  b\n- c\n\n        int i;\n            j;\n"
+        self.assertEqual(paragraphs(text), ["One two:\n- a b\n- c", "    int i;\n        j;"])
+        self.assertEqual(block("One:\n- a\n- b"), ["One:", r".IP \(bu 2", "a", r".IP \(bu 2", "b"])
+        self.assertEqual(block("    int i;"), [".nf", "    int i;", ".fi"])
+
+    def test_members_are_those_of_their_class_and_public(self):
+        text = """/** @brief A. */
+class [[nodiscard]] owner final : public base {
+  public:
+    /** @brief B. @throws an error. */
+    explicit owner(int a) : a_(a) {}
+
+  private:
+    /** @brief C. */
+    void secret();
+};
+/** @brief D. */
+template <class T> concept good = requires(T t) { t; };
+"""
+        with tree({"a.hpp": text}) as folder:
+            items = parse_header(Path(folder) / "a.hpp", Path(folder)).items
+        self.assertEqual([(i.scope, i.name) for i in items], [("", "owner"), ("owner", "owner"), ("", "good")])
+        self.assertEqual(items[1].prototype(), "explicit owner(int a)")
+        self.assertEqual(items[1].comment.notes, ["Throws an error."])
+
+
+if __name__ == "__main__":
+    unittest.main()
