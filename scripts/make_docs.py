@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from docgen import man  # noqa: E402
+from docgen import man, picture  # noqa: E402
 from docgen.headers import parse_headers  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -44,10 +44,11 @@ def settings_faults():
 
 
 def check(headers):
-    """Returns the faults: public functions without a comment or man page, warnings of groff, dead links."""
+    """Returns the faults: public functions without a comment or man page, warnings of groff, stale tables and pictures."""
     faults = [f"{h.name}: {name} has no documentation comment" for h in headers for name in h.undocumented]
     faults += [f"{h.name}: no @file comment with a brief" for h in headers if not h.comment.brief]
     faults += settings_faults()
+    faults += picture.stale(ROOT)
     with tempfile.TemporaryDirectory() as folder:
         pages = write_man(headers, folder)
         names = {function.name for h in headers if h.name.endswith(".h") for function in h.functions()}
@@ -66,12 +67,18 @@ def check(headers):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--output", help="write the man pages and the site below this folder")
+    parser.add_argument("--output", help="write the site below this folder")
     parser.add_argument("--man", help="write only the man pages, below this folder")
-    parser.add_argument("--check", action="store_true", help="fail if a public function has no comment or a link is dead")
+    parser.add_argument("--pictures", action="store_true", help="draw the pictures of docs/architecture.md")
+    parser.add_argument("--check", action="store_true", help="fail if a public function has no comment, or a table or picture "
+                        "of the documentation is not what the sources say")
     options = parser.parse_args()
-    if not (options.output or options.man or options.check):
-        parser.error("nothing to do: give --output, --man or --check")
+    if not (options.output or options.man or options.pictures or options.check):
+        parser.error("nothing to do: give --output, --man, --pictures or --check")
+    if options.pictures:
+        for name, text in picture.pictures(ROOT)[0].items():
+            (ROOT / name).parent.mkdir(parents=True, exist_ok=True)
+            (ROOT / name).write_text(text)
     headers = parse_headers(ROOT / "include")
     if options.man:
         print(f"{len(write_man(headers, options.man))} man pages in {options.man}")

@@ -66,10 +66,18 @@ def anchors_of(tokens):
         yield n, anchor, text
 
 
+def code_span(_renderer, tokens, n, *_):
+    """A code span; a short one is kept on one line, since a browser would break it at each hyphen."""
+    text = tokens[n].content
+    short = ' class="short"' if len(text) <= 22 else ""
+    return f"<code{short}>{html.escape(text)}</code>"
+
+
 def parser():
     markdown = MarkdownIt("commonmark", {"html": False, "highlight": colour}).enable("table")
     markdown.add_render_rule("table_open", lambda *_: '<div class="table"><table>\n')
     markdown.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    markdown.add_render_rule("code_inline", code_span)
     return markdown
 
 

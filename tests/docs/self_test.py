@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
-from docgen import links, page  # noqa: E402
+from docgen import links, page, picture  # noqa: E402
 from docgen.headers import paragraphs, parse_header  # noqa: E402
 from docgen.man import block  # noqa: E402
 
@@ -87,6 +87,32 @@ class Checks(unittest.TestCase):
 
     def test_a_source_without_its_picture(self):
         self.sources({"docs/b.md": "![x](none.svg)\n"}, "link to none.svg, which does not exist")
+
+
+class Picture(unittest.TestCase):
+    ROWS = [["pmpi", "c_api"], ["base"]]
+
+    def faults(self, *rooms):
+        return list(picture.faults(self.ROWS, [(room, "text", "") for room in rooms], "the table"))
+
+    def test_a_table_with_each_room_in_order_has_no_fault(self):
+        self.assertEqual(self.faults("c_api", "pmpi", "base"), [])
+
+    def test_a_room_that_the_table_lacks(self):
+        self.assertEqual(self.faults("c_api", "pmpi"), ["docs/architecture.md: the table has no row for base"])
+
+    def test_a_room_that_does_not_exist(self):
+        self.assertIn("a row for attic, which does not exist", self.faults("c_api", "pmpi", "base", "attic")[0])
+
+    def test_rooms_in_another_order_than_the_layers(self):
+        self.assertIn("not in the order", self.faults("base", "c_api", "pmpi")[0])
+
+    def test_the_meaning_of_each_room_is_in_the_picture(self):
+        drawing = picture.Drawing("rooms")
+        drawing.row([("one", "alone", "", "box")])
+        drawing.row([("two", "a < b", "note", "box"), ("three", "c", "", "box")])
+        for words in (">one<", ">alone<", ">a &lt; b<", ">note<", ">three<"):
+            self.assertIn(words, drawing.svg())
 
 
 class Reader(unittest.TestCase):
