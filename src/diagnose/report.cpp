@@ -70,7 +70,7 @@ void count_operation(group &g, const engine::operation &op) {
     case completion_path::polled:
         ++g.polled;
         break;
-    case completion_path::kept:
+    case completion_path::persistent:
         ++g.persistent;
         break;
     case completion_path::waiting:

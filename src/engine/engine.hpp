@@ -44,7 +44,7 @@ public:
     // if runs_in_completion() is true. poll() is the second half.
     virtual void let_mpi_progress() noexcept {}
 
-    // True if poll() has nothing to look at.
+    // True if poll() has nothing to do.
     bool quiet() const noexcept { return !any_lost() && polled_.empty(); }
 
     // The number of polls in a row after which each of `n` operations has been tested at least once.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The engine for MPICH 4.3 and later: MPIX_Request_is_complete reads a request's completion without a lock and without
-// making progress, so a look costs a few instructions and MPI is entered only for requests that are done.
+// The engine for MPICH 4.3 and later. MPIX_Request_is_complete reads whether a request is complete, without a lock and
+// without making progress. That costs a few instructions, and MPI_Test is called only for requests that are complete.
 #include "engine/engine.hpp"
 
 #include "mpi/calls.hpp"
@@ -25,7 +25,7 @@ public:
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_persistent(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {}
     int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {

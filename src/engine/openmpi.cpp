@@ -41,7 +41,7 @@ int free_nothing(void **) noexcept {
 // Open MPI 4.1 frees a persistent request when it reports its failure, and sets the handle that it was given to null.
 // That handle is our copy, so the user's handle would dangle. So the request's free function does nothing during the
 // call.
-int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+int test_persistent(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const request_view view(*request);
     if (!is_complete(*request)) {
         *flag = 0;
@@ -56,14 +56,15 @@ int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     return code;
 }
 
-int look(MPI_Request request) noexcept {
+int read_complete(MPI_Request request) noexcept {
     return is_complete(request) ? 1 : 0;
 }
 
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled_.configure(to.complete, to.results_wanted, {&look, &look, &test_kept, &openmpi::may_cancel});
+        polled_.configure(to.complete, to.results_wanted,
+                          {&read_complete, &read_complete, &test_persistent, &openmpi::may_cancel});
         push_enabled = true;
         requests_tell_persistent = true;
     }
@@ -88,7 +89,7 @@ public:
             }
         }
         // It is complete already, or persistent, or MPI itself uses its callback slot (some nonblocking collectives).
-        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_persistent(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
 
     // The completion of generalized requests, I/O, RMA and collectives needs more work, and for a failed operation the

@@ -14,11 +14,11 @@ namespace thence::engine {
 
 // How the completion of an operation is found.
 enum class completion_path : std::uint8_t {
-    done,    // it is complete and its results are taken: the status is written, the request released
-    pushed,  // MPI calls us; finish() takes the results
-    polled,  // the polled set looks at it and takes the results when it finds it complete
-    kept,    // as polled, but the request is persistent and the user's: it is never released here
-    waiting, // the "operation" is a continuation request, which notifies its waiters itself
+    done,       // it is complete and its results are taken: the status is written, the request released
+    pushed,     // MPI calls us; finish() takes the results
+    polled,     // the polled set tests it, which takes the results
+    persistent, // as polled, but the request is persistent: it stays with the user and is never released here
+    waiting,    // the "operation" is a continuation request, which notifies its waiters itself
 };
 
 struct operation {

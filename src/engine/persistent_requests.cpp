@@ -85,10 +85,10 @@ void persistent_requests::erase(entry &gone) noexcept {
 
 void persistent_requests::leave_waiting(entry &of) noexcept {
     entry *const last = waiting_.back();
-    waiting_[static_cast<std::size_t>(of.place)] = last;
-    last->place = of.place;
+    waiting_[static_cast<std::size_t>(of.index)] = last;
+    last->index = of.index;
     waiting_.pop_back();
-    of.place = -1;
+    of.index = -1;
     of.first = nullptr;
 }
 
@@ -102,7 +102,7 @@ void persistent_requests::wait_for(operation &op) {
         return;
     }
     waiting_.push_back(of);
-    of->place = static_cast<int>(waiting_.size()) - 1;
+    of->index = static_cast<int>(waiting_.size()) - 1;
     of->first = &op;
 }
 

@@ -8,7 +8,7 @@
 // Invariants between two calls:
 //  - A request has an entry exactly while operations wait for it or it has an answer. It never has both: a request with
 //    an answer is inactive, and operations wait for active ones only.
-//  - waiting_ holds the entries that operations wait for, each at its `place`.
+//  - waiting_ holds the entries that operations wait for, each at its `index`.
 //  - known_requests counts each request that has an entry in any set (outside tests there is one set). A user's thread
 //    reads it without a lock, and the result is correct for its own request: attaching makes the entry before the
 //    user's next call, the entry stays while operations wait for the request and when a poll completes it, and only the
@@ -59,7 +59,7 @@ public:
         MPI_Request request;
         operation *first = nullptr; // the first operation that waits; null: there is an answer
         std::vector<operation *> others;
-        int place = -1;
+        int index = -1;     // in waiting_; -1 if no operation waits
         bool freed = false; // the user freed it while operations wait; MPI_Request_free is called after the last
         MPI_Status status;  // the answer
         int error = MPI_SUCCESS;
@@ -85,7 +85,7 @@ public:
     // The entries that operations wait for. wait_for() adds one at the end; finish() and remove() put the last one into
     // the gap.
     int waiting() const noexcept { return static_cast<int>(waiting_.size()); }
-    entry &waiting(int place) noexcept { return *waiting_[static_cast<std::size_t>(place)]; }
+    entry &waiting(int index) noexcept { return *waiting_[static_cast<std::size_t>(index)]; }
     std::size_t answers() const noexcept { return entries_.size() - waiting_.size(); }
 
     // `op` waits for op.request, which is active. If there is an answer, the request was started again since, and the

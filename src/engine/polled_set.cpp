@@ -80,8 +80,8 @@ __attribute__((noinline)) void polled_set::list::grow() {
 
 int polled_set::list::find(const operation &op) const noexcept {
     operation **const end = ops + count;
-    operation **const place = std::find(ops, end, &op);
-    return place == end ? -1 : static_cast<int>(place - ops);
+    operation **const found = std::find(ops, end, &op);
+    return found == end ? -1 : static_cast<int>(found - ops);
 }
 
 // Tests the request, and takes its results if it is complete.
@@ -91,11 +91,11 @@ bool polled_set::complete_now(operation &op) noexcept {
     MPI_Request request = op.request; // some translation layers write to it although it is pending
     const int error = table.Test(&request, &flag, status);
     if (flag == 0 && error == MPI_SUCCESS) [[likely]] {
-        asked_in_vain();
+        test_found_nothing();
         return false;
     }
-    vain_.store(0, std::memory_order_relaxed);
-    unasked_.store(0, std::memory_order_relaxed);
+    unsuccessful_tests_.store(0, std::memory_order_relaxed);
+    tests_to_skip_.store(0, std::memory_order_relaxed);
     if (wanted(op.status)) {
         if (flag == 0) {
             *op.status = mpi::empty_status(); // the call failed and did not set the status
@@ -115,17 +115,17 @@ __attribute__((noinline)) void polled_set::add_to_inbox(operation &op) {
 
 // Other operations may wait for the same request. The test completes it for them too, so it is made under the lock: no
 // poll may test the request at the same time.
-bool polled_set::add_kept(operation &op) {
-    op.path = completion_path::kept;
+bool polled_set::add_persistent(operation &op) {
+    op.path = completion_path::persistent;
     std::scoped_lock guard(lock_);
-    if (looks_complete(op.request)) {
+    if (could_be_complete(op.request)) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
-        if (test_kept(op.request, status, error)) {
+        if (test_persistent(op.request, status, error)) {
             persistent_requests::entry *known = persistent_.find(op.request);
             const bool waited_for = known != nullptr && known->is_waited_for();
             if (error == MPI_SUCCESS && is_empty(status) && !waited_for) { // inactive
-                error = see_answer(op.request, status);
+                error = copy_answer(op.request, status);
             } else {
                 completed_by_poll(op.request, known, status, error);
             }
@@ -139,7 +139,7 @@ bool polled_set::add_kept(operation &op) {
     return false;
 }
 
-void polled_set::collect() noexcept {
+void polled_set::empty_inbox() noexcept {
     if (!inbox_used_.load(std::memory_order_relaxed)) {
         return;
     }
@@ -156,16 +156,16 @@ void polled_set::poll(bool insist) noexcept {
         return;
     }
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    collect();
+    empty_inbox();
     poll_in_turn(owned_turn_, owned_.count, [this](int first, int count) {
-        if (how_.peek != nullptr) {
-            look_owned_one_by_one(first, count);
+        if (how_.read_complete != nullptr) {
+            poll_owned_one_by_one(first, count);
         } else {
-            look_owned_testsome(first, count);
+            poll_owned_by_testsome(first, count);
         }
     });
     if (const int waiting = persistent_.waiting(); waiting != 0) {
-        poll_in_turn(persistent_turn_, waiting, [this](int first, int count) { look_kept(first, count); });
+        poll_in_turn(persistent_turn_, waiting, [this](int first, int count) { poll_persistent(first, count); });
     }
     if (insist) {
         test_next();
@@ -186,7 +186,7 @@ void polled_set::test_next() noexcept {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
         persistent_requests::entry &known = persistent_.waiting(i - owned_.count);
-        if (test_kept(known.request, status, error)) {
+        if (test_persistent(known.request, status, error)) {
             completed_by_poll(known.request, &known, status, error);
         }
     } else {
@@ -194,11 +194,11 @@ void polled_set::test_next() noexcept {
     }
 }
 
-template <class Look> void polled_set::poll_in_turn(rotation &turn, int count, Look look) noexcept {
-    const int most = how_.peek != nullptr ? most_peeked : most_tested;
+template <class Poll> void polled_set::poll_in_turn(rotation &turn, int count, Poll poll_range) noexcept {
+    const int most = how_.read_complete != nullptr ? read_per_poll : tested_per_poll;
     if (count <= most) {
         if (count != 0) {
-            look(0, count);
+            poll_range(0, count);
         }
         return;
     }
@@ -207,7 +207,7 @@ template <class Look> void polled_set::poll_in_turn(rotation &turn, int count, L
     if (count > turn.left) {
         rest -= window;
         in_turn = most - window;
-        look(rest, window); // drop() fills gaps with entries from behind `rest`
+        poll_range(rest, window); // drop() fills gaps with entries from behind `rest`
     }
     if (turn.cursor >= rest) {
         turn.cursor = 0;
@@ -215,17 +215,17 @@ template <class Look> void polled_set::poll_in_turn(rotation &turn, int count, L
     const int first = turn.cursor;
     const int next = std::min(in_turn, rest - first);
     turn.cursor += next;
-    look(first, next);
+    poll_range(first, next);
 }
 
-void polled_set::look_owned_testsome(int first, int count) noexcept {
-    int indices[most_tested];
-    MPI_Status statuses[most_tested];
+void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
+    int indices[tested_per_poll];
+    MPI_Status statuses[tested_per_poll];
     int completed = 0;
     const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
         // MPI does not say which request failed, so each is tested.
-        look_owned_one_by_one(first, count);
+        poll_owned_one_by_one(first, count);
         return;
     }
     if (completed == MPI_UNDEFINED || completed <= 0) {
@@ -237,14 +237,14 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     if (!last_and_all && !std::is_sorted(indices, indices + completed)) {
         sort_together(indices, statuses, completed);
     }
-    operation **const looked_at = owned_.ops + first;
+    operation **const tested = owned_.ops + first;
     if (code == MPI_SUCCESS) [[likely]] {
         for (int i = 0; i < completed; ++i) {
-            hand_over(*looked_at[indices[i]], statuses[i], MPI_SUCCESS);
+            hand_over(*tested[indices[i]], statuses[i], MPI_SUCCESS);
         }
     } else {
         for (int i = 0; i < completed; ++i) {
-            hand_over(*looked_at[indices[i]], statuses[i], statuses[i].MPI_ERROR);
+            hand_over(*tested[indices[i]], statuses[i], statuses[i].MPI_ERROR);
         }
     }
     if (last_and_all) {
@@ -258,9 +258,9 @@ void polled_set::look_owned_testsome(int first, int count) noexcept {
     }
 }
 
-void polled_set::look_owned_one_by_one(int first, int count) noexcept {
+void polled_set::poll_owned_one_by_one(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
-        if (looks_complete(owned_.requests[i])) [[unlikely]] {
+        if (could_be_complete(owned_.requests[i])) [[unlikely]] {
             test_owned(i);
         }
     }
@@ -277,23 +277,23 @@ __attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
 }
 
 // From the last to the first, since the last entry of all replaces one that is complete.
-void polled_set::look_kept(int first, int count) noexcept {
+void polled_set::poll_persistent(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
         MPI_Status status = mpi::empty_status();
         int error = MPI_SUCCESS;
         persistent_requests::entry &known = persistent_.waiting(i);
-        if (looks_complete(known.request) && test_kept(known.request, status, error)) {
+        if (could_be_complete(known.request) && test_persistent(known.request, status, error)) {
             completed_by_poll(known.request, &known, status, error);
         }
     }
 }
 
-bool polled_set::test_kept(MPI_Request request, MPI_Status &status, int &error) noexcept {
-    if (how_.test_kept == nullptr) {
+bool polled_set::test_persistent(MPI_Request request, MPI_Status &status, int &error) noexcept {
+    if (how_.test_persistent == nullptr) {
         return test_one(request, status, error);
     }
     int flag = 0;
-    error = how_.test_kept(&request, &flag, &status);
+    error = how_.test_persistent(&request, &flag, &status);
     return flag != 0 || error != MPI_SUCCESS;
 }
 
@@ -343,7 +343,7 @@ int polled_set::completed_by_user(MPI_Request request, int code, MPI_Status &sta
     return code;
 }
 
-int polled_set::see_answer(MPI_Request request, MPI_Status &status) const noexcept {
+int polled_set::copy_answer(MPI_Request request, MPI_Status &status) const noexcept {
     const persistent_requests::entry *known = persistent_.find(request);
     if (known == nullptr || known->is_waited_for() || !is_empty(status)) {
         return MPI_SUCCESS;
@@ -369,7 +369,7 @@ inline void polled_set::hand_over(operation &op, const MPI_Status &status, int e
 
 void polled_set::cancel(operation &op) noexcept {
     std::scoped_lock guard(lock_);
-    if (op.path != completion_path::done && how_.may_cancel(op.request, op.path == completion_path::kept)) {
+    if (op.path != completion_path::done && how_.may_cancel(op.request, op.path == completion_path::persistent)) {
         mpi::cancel(op.request);
     }
 }
@@ -380,9 +380,9 @@ bool polled_set::may_cancel_noted(MPI_Request request, bool keep) noexcept {
 
 void polled_set::remove(operation &op) noexcept {
     std::scoped_lock guard(lock_);
-    collect();
+    empty_inbox();
     bool removed = false;
-    if (op.path == completion_path::kept) {
+    if (op.path == completion_path::persistent) {
         removed = persistent_.remove(op);
         count_persistent();
     } else if (const int at = owned_.find(op); at >= 0) {

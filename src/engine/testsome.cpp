@@ -13,7 +13,7 @@ namespace {
 
 #if defined(OPEN_MPI)
 // MPI_Test checks a pending request twice, MPI_Request_get_status once.
-int ask_status(MPI_Request request) noexcept {
+int get_status(MPI_Request request) noexcept {
     int flag = 0;
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) | flag;
 }
@@ -26,14 +26,14 @@ int may_be_complete(MPI_Request request) noexcept {
     if (view.type() == openmpi::type_generalized) [[unlikely]] {
         return view.complete().load(std::memory_order_acquire) == openmpi::completed ? 1 : 0;
     }
-    return ask_status(request);
+    return get_status(request);
 }
 
 // Open MPI 4.1 frees a persistent request when it reports its failure. Only the user's own call may do that. So
 // MPI_Test is not called for a pending request, which might fail during the call, nor for a failed one.
-int test_kept(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
+int test_persistent(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     const openmpi::request_view view(*request);
-    if (ask_status(*request) == 0) {
+    if (get_status(*request) == 0) {
         *flag = 0;
         return MPI_SUCCESS;
     }
@@ -51,12 +51,12 @@ polled_set::methods methods_here() noexcept {
 #if defined(OPEN_MPI)
     requests_tell_persistent = openmpi::prove_fields() == nullptr;
     if (requests_tell_persistent) { // then the type of a request can be read too
-        how.look = &may_be_complete;
-        how.test_kept = &test_kept;
+        how.check_on_add = &may_be_complete;
+        how.test_persistent = &test_persistent;
         how.may_cancel = &openmpi::may_cancel;
     }
 #else
-    how.look = mpi::table.request_is_complete;
+    how.check_on_add = mpi::table.request_is_complete;
 #endif
     return how;
 }
@@ -70,7 +70,7 @@ public:
     const char *why() const noexcept override { return why_; }
 
     outcome watch(operation &op, bool persistent) noexcept override {
-        return (persistent ? polled_.add_kept(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
+        return (persistent ? polled_.add_persistent(op) : polled_.add(op)) ? outcome::complete : outcome::pending;
     }
     void finish(operation &) noexcept override {} // the poll has taken the results
     int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
@@ -97,7 +97,7 @@ private:
 } // namespace
 
 engine *make_testsome(const sinks &to, const char *why) {
-    mpi::poll_rarely_in_tests(2 * polled_set::most_tested); // MPI polls once in each of our calls
+    mpi::poll_rarely_in_tests(2 * polled_set::tested_per_poll); // MPI polls once in each of our calls
     return new testsome(to, why);
 }
 

@@ -36,13 +36,13 @@ bool persistent_attached() noexcept {
 }
 
 // True if some persistent request has continuations now.
-bool any_kept() noexcept {
-    return persistent_attached() && engine::current->shared_requests().keeps();
+bool any_waited_for() noexcept {
+    return persistent_attached() && engine::current->shared_requests().any_waited_for();
 }
 
 // The same, or a poll of ours has completed one and the user's call has not fetched its result yet.
 bool any_shared() noexcept {
-    return any_kept() || (persistent_attached() && engine::current->shared_requests().has_answers());
+    return any_waited_for() || (persistent_attached() && engine::current->shared_requests().has_answers());
 }
 
 // True if one of these may hold for this request. Takes no lock.
@@ -158,7 +158,7 @@ bool is_plain(int count, const MPI_Request requests[]) noexcept {
 }
 
 bool is_plain_to_wait(int count, const MPI_Request requests[]) noexcept {
-    return is_plain(count, requests) && (!any_kept() || requests == nullptr || count < 0);
+    return is_plain(count, requests) && (!any_waited_for() || requests == nullptr || count < 0);
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
@@ -282,7 +282,7 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
         MPI_Status &result = status != MPI_STATUS_IGNORE ? *status : unwanted;
         const int code = table.Request_get_status(request, flag, &result);
         if (code == MPI_SUCCESS && *flag != 0) {
-            engine::current->shared_requests().see_answer(request, result);
+            engine::current->shared_requests().copy_answer(request, result);
         }
         return code;
     });
@@ -327,7 +327,7 @@ int free(MPI_Request *request) noexcept {
     }
     busy_scope freeing;
     return engine::current->shared_requests().exclusively([&] {
-        if (!engine::current->shared_requests().is_kept(*request)) {
+        if (!engine::current->shared_requests().is_waited_for(*request)) {
             engine::current->shared_requests().forget_answer(*request);
             return table.Request_free(request);
         }

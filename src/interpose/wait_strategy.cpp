@@ -31,7 +31,7 @@ bool has_reason(std::uint64_t reason) noexcept {
 // run them.
 bool must_test() noexcept {
     if (this_thread.in_callback() ||
-        (has_reason(progress::persistent_attached) && engine::current->shared_requests().keeps())) {
+        (has_reason(progress::persistent_attached) && engine::current->shared_requests().any_waited_for())) {
         return true;
     }
     if (!has_reason(progress::no_hook_runs) || !progress::ready.load(std::memory_order_relaxed)) {

@@ -143,7 +143,7 @@ protected:
             EXPECT_EQ(entry->is_waited_for(), !known->waiting.empty()) << i;
             if (entry->is_waited_for()) {
                 ++waiting;
-                EXPECT_EQ(&table.waiting(entry->place), entry);
+                EXPECT_EQ(&table.waiting(entry->index), entry);
             } else {
                 ++answers;
                 EXPECT_EQ(entry->status.MPI_SOURCE, known->source);
