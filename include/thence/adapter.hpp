@@ -9,9 +9,9 @@
  *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and
  *         progress until a condition holds. C++20.
  *
- *  Errors: nothing here or in the adapters throws out of a callback; an error of an operation reaches the one who
- *  waits for it, with MPI's code, class, text and the statuses. The communicators need `MPI_ERRORS_RETURN` for
- *  that, else MPI ends the program itself. */
+ *  Errors: no callback of an adapter throws. The function that waits for an operation reports the error of that
+ *  operation, with MPI's code, class and text, and the statuses. For that the communicators need `MPI_ERRORS_RETURN`:
+ *  without it MPI itself ends the program. */
 
 #include <algorithm>
 #include <chrono>
@@ -68,16 +68,16 @@ private:
 
 namespace detail {
 
-/** As pauses, in the units of <chrono>. */
-class backoff : public pauses {
+/** As poll_backoff, in the units of <chrono>. */
+class chrono_backoff : public poll_backoff {
 public:
-    /** @return how long to sleep before the next poll; zero: only yield. */
+    /** Counts a poll that found nothing. @return how long to sleep before the next poll; 0: only yield. */
     std::chrono::microseconds next() noexcept { return std::chrono::microseconds(next_us()); }
 };
 
-/** Attach `callback` to all of `requests`, so that it runs for a failure too.
- *  @return true if all are complete already, then `error` is what thence_attach() returned; false if `callback`
- *          will run.
+/** Attaches `callback` to all of `requests`. It also runs if an operation fails.
+ *  @return true if all operations are complete already: then `callback` does not run, and `error` is what
+ *          thence_attach() returned. False if `callback` will run.
  *  @throws thence::error if nothing could be attached; nothing has changed then. */
 inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr, thence_callback *callback,
                    void *data, int &error) {
@@ -95,8 +95,9 @@ inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
     return true;
 }
 
-/** The two forms of every blocking call. `wait(requests, statuses)` blocks until all are complete and returns the
- *  reported error. */
+/** A blocking call for one request, and for several. `wait(requests, statuses)` blocks until all are complete and
+ *  returns an error code. `what` names the operation in the text of the error.
+ *  @return the statuses. @throws thence::error if an operation has failed. */
 template <class Wait> MPI_Status complete(MPI_Request &request, const char *what, Wait &&wait) {
     MPI_Status status{};
     if (const int code = wait(std::span<MPI_Request>(&request, 1), &status); code != MPI_SUCCESS)
@@ -106,7 +107,7 @@ template <class Wait> MPI_Status complete(MPI_Request &request, const char *what
 template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> requests, const char *what, Wait &&wait) {
     std::vector<MPI_Status> statuses(requests.size());
     if (const int code = wait(requests, statuses.data()); code != MPI_SUCCESS)
-        throw error(what, first_error(code, statuses), statuses); // moved, it might be empty before it is looked at
+        throw error(what, first_error(code, statuses), statuses); // not moved: first_error() may be called after it
     return statuses;
 }
 
@@ -121,7 +122,7 @@ template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> re
  *  @note Source: paper section 3.4: the application has to call into MPI. */
 template <class Condition> void progress_until(Condition &&condition) {
     detail::check_mpi_is_active("thence::progress_until: called");
-    detail::backoff backoff;
+    detail::chrono_backoff backoff;
     while (!condition()) {
         long ran = 0;
         check(thence_progress_some(&ran), "make progress");

@@ -22,8 +22,8 @@ namespace thence {
 
 namespace detail {
 
-/** Statuses that copies share, since an exception's copy must not throw. Without std::shared_ptr, whose header takes
- *  long to compile. */
+/** Statuses with a reference count. Copies share them, since to copy an exception must not throw. The header of
+ *  std::shared_ptr takes long to compile. */
 class shared_statuses {
 public:
     explicit shared_statuses(std::vector<MPI_Status> statuses)
@@ -58,7 +58,7 @@ private:
 /** @brief An MPI error as an exception. Copies share the statuses and do not throw. */
 class error : public std::runtime_error {
 public:
-    /** @param what_failed what was being done, at the start of what().
+    /** @param what_failed the action that failed; what() begins with it.
      *  @param code        the MPI error code.
      *  @param statuses    the statuses of all operations waited for together, or empty. */
     explicit error(const std::string &what_failed, int code, std::vector<MPI_Status> statuses = {})
@@ -104,7 +104,7 @@ inline void check(int code, const char *what_failed) {
 
 namespace detail {
 
-/** Why a call that needs MPI cannot work now, to be written after its name; null if MPI is active. */
+/** The reason why a call that needs MPI fails now, as text that follows the name of the call. Null if MPI is active. */
 inline const char *mpi_inactive_reason() noexcept {
     int initialized = 0;
     int finalized = 0;
@@ -114,13 +114,14 @@ inline const char *mpi_inactive_reason() noexcept {
     MPI_Finalized(&finalized);
     return finalized == 0 ? nullptr : " after MPI_Finalize; complete all work that needs MPI before MPI_Finalize";
 }
-/** @throws mpi_inactive, which begins with `call`, unless MPI is active. */
+/** @throws mpi_inactive unless MPI is active; its text begins with `call`. */
 inline void check_mpi_is_active(const char *call) {
     if (const char *reason = mpi_inactive_reason(); reason != nullptr) [[unlikely]]
         throw mpi_inactive(std::string(call).append(reason));
 }
 
-/** The error of the first failed operation, where `reported` may be `MPI_ERR_IN_STATUS`. */
+/** @return the error of the first failed operation in `statuses`; `reported` if there is none, or if `reported` is
+ *          `MPI_SUCCESS`. */
 inline int first_error(int reported, std::span<const MPI_Status> statuses) noexcept {
     if (reported != MPI_SUCCESS)
         for (const MPI_Status &status : statuses)

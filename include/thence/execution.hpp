@@ -6,7 +6,7 @@
 #else
 
 /** @file execution.hpp
- *  @brief The senders that a program uses, whoever implements them, as `thence::ex`.
+ *  @brief `thence::ex`: the implementation of senders that the program uses.
  *
  *  | macro defined before                | `thence::ex` is                                              |
  *  |-------------------------------------|--------------------------------------------------------------|
@@ -14,10 +14,10 @@
  *  | THENCE_USE_STDEXEC                  | NVIDIA's stdexec; its include directory must be in the path   |
  *  | THENCE_USE_OWN_EXECUTION            | thence::exec, see thence/exec.hpp                             |
  *
- *  All translation units of a program choose the same. `THENCE_EXECUTION_IS_STD`, `..._IS_STDEXEC`, `..._IS_THENCE` is
- *  then defined as 1. With thence::exec and stdexec there are also `split`, `start_detached` and `any_sender`, which
- *  C++26 lacks. A `task` of thence::exec goes on wherever what it awaited completed; those of the other two return to
- *  the scheduler they were started on. */
+ *  All translation units of a program must choose the same. This header then defines one of `THENCE_EXECUTION_IS_STD`,
+ *  `THENCE_EXECUTION_IS_STDEXEC` and `THENCE_EXECUTION_IS_THENCE` as 1. thence::exec and stdexec also have `split`,
+ *  `start_detached` and `any_sender`, which C++26 lacks. A `task` of thence::exec resumes on the thread on which what
+ *  it awaited has completed. A task of the other two resumes on the scheduler on which it was started. */
 
 #include <version>
 
@@ -30,7 +30,7 @@
 #error "THENCE_USE_STDEXEC is defined, but this stdexec is too old: 26.05 or later is needed"
 #endif
 #define THENCE_EXECUTION_IS_STDEXEC 1
-#if __has_include(<stdexec/__detail/__task.hpp>) // since 2026 what runs a task must say where it starts
+#if __has_include(<stdexec/__detail/__task.hpp>) // since 2026 a task needs get_start_scheduler() from its receiver
 #define THENCE_EXECUTION_HAS_START_SCHEDULER 1
 #endif
 
@@ -42,7 +42,7 @@
 
 namespace thence::ex {
 using namespace ::stdexec; // NOLINT(google-build-using-namespace): a name for a library
-using ::exec::split;       // a declaration here goes before what the namespace above has
+using ::exec::split;       // hides the name of the namespace above
 using ::exec::start_detached;
 template <class T = void> using task = ::exec::task<T>;
 template <class... Sigs> using any_sender = ::exec::any_sender<::exec::any_receiver<completion_signatures<Sigs...>>>;

@@ -8,18 +8,18 @@
 /** @file fiber.hpp
  *  @brief Boost.Fiber: block a fiber until MPI operations are complete; its thread runs other fibers. C++20.
  *
- *  The fiber may be resumed by any thread: one that polls MPI in a fiber, one inside an MPI call, or the library's
- *  own (`THENCE_CR_ANY_THREAD`). Every scheduling algorithm of Boost.Fiber works, those that move fibers between
- *  threads (`shared_work`, `work_stealing`) too; the callback never suspends the fiber it happens to run in.
+ *  Any thread may resume the fiber: one that polls MPI in a fiber, one inside an MPI call, or the library's helper
+ *  thread (`THENCE_CR_ANY_THREAD`). Every scheduling algorithm of Boost.Fiber works, also those that move fibers
+ *  between threads (`shared_work`, `work_stealing`). The callback never suspends the fiber in which it runs.
  *
- *  A thread whose fibers are all blocked sleeps and makes no progress. Choose one:
+ *  A thread whose fibers are all blocked sleeps and makes no progress. Choose one of these to make progress:
  *  - `thence::fibers::polling<Algorithm>` as the scheduling algorithm: it polls whenever no fiber of the thread is
  *    ready;
  *  - `thence::fibers::progress_fiber`: a fiber that polls between the others, under any algorithm;
  *  - a continuation request with `THENCE_CR_ANY_THREAD`.
  *
- *  Callbacks of your own that run in such a poll must not block the fiber (no `boost::fibers::mutex`): on that
- *  thread no other continuation would run until they return.
+ *  Callbacks of your own must not block the fiber (no `boost::fibers::mutex`): until they return, no other continuation
+ *  runs on that thread.
  *
  *  Link `Boost::fiber`. Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
  *  Continuations", listing 3 (block and unblock) and section 3.4 (progress as a polling service). */
@@ -43,8 +43,8 @@ namespace thence::fibers {
 
 namespace detail {
 
-/** A blocked fiber. The mutex is of the thread kind on purpose: it is never held across a switch of fibers, and a
- *  callback that took one of the fiber kind could suspend the fiber that polls. */
+/** A blocked fiber. It uses a mutex of threads, which is never held while fibers are switched: if the callback waited
+ *  for a mutex of fibers, it could suspend the fiber that polls. */
 struct blocked {
     std::mutex mutex;
     boost::fibers::condition_variable_any changed;
@@ -75,7 +75,7 @@ inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Requ
 
 /** @brief Block the calling fiber until an operation is complete.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cr      the continuation request that keeps track.
+ *  @param cr      the continuation request to register with.
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
  *  @note Threads: any fiber of any thread, with the same `cr` too. Not in a callback. */
@@ -97,9 +97,9 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
  *
  *  @tparam Algorithm a class derived from `boost::fibers::algo::algorithm`; the constructor's arguments go to it.
  *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then
- *        sleeps up to 64 microseconds; a fiber that another thread makes ready ends that sleep. It starts to poll
- *        after `MPI_Init` and stops at `MPI_Finalize`; other threads than the one that finalizes have to end before.
- *        Not for poll-only continuation requests. */
+ *        sleeps up to 64 microseconds. The sleep ends early if another thread makes a fiber ready. It polls between
+ *        `MPI_Init` and `MPI_Finalize`. All threads with this algorithm must have ended when another thread calls
+ *        `MPI_Finalize`. It does not run continuations of poll-only continuation requests. */
 template <class Algorithm> class polling : public Algorithm {
 public:
     using Algorithm::Algorithm;
@@ -111,7 +111,7 @@ public:
         return next;
     }
     void suspend_until(std::chrono::steady_clock::time_point const &until) noexcept override {
-        if (!mpi_is_up()) {
+        if (!mpi_is_active()) {
             Algorithm::suspend_until(until);
             return;
         }
@@ -125,18 +125,18 @@ public:
     }
 
 private:
-    static bool mpi_is_up() noexcept {
+    static bool mpi_is_active() noexcept {
         int initialized = 0;
         int finalized = 0;
         return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized &&
                MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
     }
-    thence::detail::backoff backoff_;
+    thence::detail::chrono_backoff backoff_;
 };
 
 /** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to
- *         destruction. When no other fiber runs between its polls it sleeps, up to 64 microseconds. The destructor
- *         joins it, so destroy it in a fiber of a thread that runs fibers, before `MPI_Finalize`. Not for poll-only
+ *         destruction. If no other fiber runs between its polls, it sleeps, up to 64 microseconds. The destructor
+ *         joins it: destroy it in a fiber, before `MPI_Finalize`. It does not run continuations of poll-only
  *         continuation requests. */
 class progress_fiber {
 public:
@@ -151,7 +151,7 @@ public:
 private:
     void poll() {
         using clock = std::chrono::steady_clock;
-        thence::detail::backoff backoff;
+        thence::detail::chrono_backoff backoff;
         while (!stop_.load()) {
             thence_progress();
             if (const auto time = backoff.next(); time.count() > 0) {
@@ -160,7 +160,7 @@ private:
             }
             const auto left = clock::now();
             boost::this_fiber::yield();
-            if (clock::now() - left > std::chrono::microseconds(10)) // others have run
+            if (clock::now() - left > std::chrono::microseconds(10)) // other fibers have run
                 backoff.reset();
         }
     }

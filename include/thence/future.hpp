@@ -8,8 +8,8 @@
 /** @file future.hpp
  *  @brief MPI operations as `std::future`: the statuses are its value, a failure is its exception. C++20.
  *
- *  `std::future::get` and `wait` make no progress. Where no other thread is inside MPI and the continuation request
- *  lacks `THENCE_CR_ANY_THREAD`, use thence::get() and thence::wait(), which do.
+ *  `std::future::get` and `wait` make no progress. If no other thread is inside MPI and the continuation request lacks
+ *  `THENCE_CR_ANY_THREAD`, use thence::get() and thence::wait(), which make progress.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", sections 2.2,
  *  3.4. */
@@ -28,7 +28,7 @@ namespace thence {
 
 namespace detail {
 
-/** Owned by the continuation until its callback has run. */
+/** The promise of a future, and the statuses. The continuation owns it until its callback has run. */
 template <class Value> struct promised {
     std::promise<Value> promise;
     std::vector<MPI_Status> statuses;
@@ -70,7 +70,7 @@ template <class Value> struct promised {
 
 /** @brief The completion of an operation as a future.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cr      the continuation request that keeps track.
+ *  @param cr      the continuation request to register with.
  *  @return a future with the status; ready at once if the operation is complete already. If the operation fails,
  *          its `get()` throws thence::error. Its destructor does not wait: the operation goes on and its buffer
  *          stays in use.

@@ -5,10 +5,10 @@
 /** @file mpix_continue_forum.h
  *  @brief MPI Continuations as in the later text of the MPI Forum's hybrid working group, on any stock MPI.
  *
- *  Differs from `mpix_continue.h`: continuation requests must be started, callbacks take and return an error code, no
- *  `flag` is returned, and eligible continuations of an active continuation request may run inside the attaching call
- *  unless `MPIX_CONT_DEFER_COMPLETE` is given. The request array is never touched after the attaching call, so the two
- *  flags about its memory are accepted and change nothing. */
+ *  The differences to `mpix_continue.h`: continuation requests must be started, callbacks take and return an error
+ *  code, no `flag` is returned, and continuations of an active continuation request may run inside the attaching call
+ *  unless `MPIX_CONT_DEFER_COMPLETE` is given. The attaching call is the last to access the request array, so the two
+ *  flags about its memory are accepted and have no effect. */
 
 #include <thence/thence.h>
 
@@ -17,11 +17,11 @@
 #endif
 
 #define MPIX_CONT_REQBUF_VOLATILE (1 << 0) /**< the request array is not touched after the call (always so here) */
-/* It would break the line before the value. */
+/* clang-format would break this line before the value. */
 /* clang-format off */
-#define MPIX_CONT_REQUESTS_FREE (1 << 1)  /**< the memory of the request array may go after the call (always so here).
-                                               Persistent requests are not freed by it: they stay usable, and the
-                                               caller's to free, through copies of their handles */
+#define MPIX_CONT_REQUESTS_FREE (1 << 1)  /**< the memory of the request array may be freed after the call (always so
+                                               here). Persistent requests are not freed: the caller uses and frees them
+                                               through copies of their handles */
 /* clang-format on */
 #define MPIX_CONT_POLL_ONLY (1 << 2)      /**< MPIX_Continue_init() alone: run only in a test or wait of this request */
 #define MPIX_CONT_DEFER_COMPLETE (1 << 3) /**< never run the callback inside the attaching call */
@@ -37,29 +37,34 @@
 extern "C" {
 #endif
 
-/** @brief The callback. @param rc `MPI_SUCCESS`, or with `MPIX_CONT_INVOKE_FAILED` the error of the first failed
- *  operation. @param cb_data as given. @return `MPI_SUCCESS`, or an error code that marks the continuation failed. */
+/** @brief The callback.
+ *  @param rc      `MPI_SUCCESS`, or with `MPIX_CONT_INVOKE_FAILED` the error of the first failed operation.
+ *  @param cb_data as given on attaching.
+ *  @return `MPI_SUCCESS`, or an error code that marks the continuation failed. */
 typedef int(MPIX_Continue_cb_function)(int rc, void *cb_data);
 
 /** @brief Create a continuation request; start it with `MPI_Start` before callbacks can run.
- *  @param flags 0 or `MPIX_CONT_POLL_ONLY`. @param max_poll most continuations per test; 0 and `MPI_UNDEFINED` for no
- *  limit.
- *  @param info all keys of thence_cr_create(), each of which wins over the argument of the same meaning; in
- *  `mpi_continue_max_poll` no limit is -1, as there. `mpi_continue_enqueue_complete` is checked and changes nothing:
- *  here no flag could tell that an operation was complete at once.
+ *  @param flags    0 or `MPIX_CONT_POLL_ONLY`.
+ *  @param max_poll the most continuations per test; 0 and `MPI_UNDEFINED` for no limit.
+ *  @param info     all keys of thence_cr_create(). A key overrides the argument of the same meaning. In
+ *                  `mpi_continue_max_poll` -1 means no limit, as there. The value of `mpi_continue_enqueue_complete` is
+ *                  checked and has no effect, since these calls return no flag for operations that are complete at
+ *                  once.
  *  @param[out] cont_req the new request, inactive.
- *  @return `MPI_ERR_ARG` (null pointer, a flag other than `MPIX_CONT_POLL_ONLY`, another negative
- *  max_poll), else as
- *  thence_cr_create(). */
+ *  @return `MPI_ERR_ARG` (null pointer, a flag other than `MPIX_CONT_POLL_ONLY`, another negative max_poll), else as
+ *          thence_cr_create(). */
 THENCE_EXPORT int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req);
 
 /** @brief Attach a continuation to one operation; its callback runs even if the operation is complete already.
  *  @param[in,out] request the operation; `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cb the callback. @param cb_data its data.
- *  @param flags OR of `MPIX_CONT_REQBUF_VOLATILE`, `MPIX_CONT_REQUESTS_FREE`, `MPIX_CONT_DEFER_COMPLETE` and
- *  `MPIX_CONT_INVOKE_FAILED`, or 0.
- *  @param status valid until the callback has run, or `MPI_STATUS_IGNORE`. @param cont_req the continuation request.
- *  @return as thence_attach(); `MPI_ERR_ARG` also for any other flag. Threads: any number at once. */
+ *  @param cb       the callback.
+ *  @param cb_data  its data.
+ *  @param flags    0 or a combination of `MPIX_CONT_REQBUF_VOLATILE`, `MPIX_CONT_REQUESTS_FREE`,
+ *                  `MPIX_CONT_DEFER_COMPLETE` and `MPIX_CONT_INVOKE_FAILED`.
+ *  @param status   memory that is valid until the callback has run, or `MPI_STATUS_IGNORE`.
+ *  @param cont_req the continuation request.
+ *  @return as thence_attach(); `MPI_ERR_ARG` also for any other flag.
+ *  @note Threads: any number at once. */
 THENCE_EXPORT int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                                 MPI_Status *status, MPI_Request cont_req);
 

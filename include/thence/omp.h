@@ -8,9 +8,9 @@
  *  A task with the clause `detach(event)` starts operations, hands them to thence_omp_fulfill_event_after() and
  *  ends. Its thread goes on with other tasks; the tasks that depend on it start once the operations are complete.
  *
- *  OpenMP has no polling service, and a thread that waits inside `taskwait` or a barrier calls no MPI. So something
- *  else has to make progress: create the continuation request with `THENCE_CR_ANY_THREAD`, and the library's own
- *  thread does (this is the form that can never starve), or wait with thence_omp_taskwait(). Both need
+ *  OpenMP has no polling service, and a thread that waits inside `taskwait` or a barrier calls no MPI. Choose what
+ *  makes progress instead: create the continuation request with `THENCE_CR_ANY_THREAD`, then the library's helper
+ *  thread does, also while every OpenMP thread is blocked; or wait with thence_omp_taskwait(). Both need
  *  `MPI_THREAD_MULTIPLE`.
  *
  *  GCC's runtime runs a task at once, on the thread that creates it, when more than 64 tasks per thread are
@@ -55,7 +55,7 @@ static inline int thence_omp_fulfill_(int error, MPI_Status *statuses, void *dat
  *                  `MPI_STATUSES_IGNORE`. The task's own stack is gone by then: use memory that outlives the task.
  *  @param event    the handle of the clause `detach(event)` of the calling task. Fulfilled exactly once; inside
  *                  this call if everything is complete already.
- *  @param cr       the continuation request that keeps track, best one with `THENCE_CR_ANY_THREAD`.
+ *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`.
  *  @return `MPI_SUCCESS`, or an error as from thence_attach():
  *          - of class `MPI_ERR_ARG`, `MPI_ERR_REQUEST` or `MPI_ERR_NO_MEM`: nothing has happened. The event is
  *            **not** fulfilled and the requests are still the caller's, who must complete them and fulfil the
@@ -77,7 +77,8 @@ static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests
     return rc;
 }
 
-/* The thread that tests a continuation request while thence_omp_taskwait() waits. Everything under `mutex` but `cr`. */
+/* The thread that tests a continuation request while thence_omp_taskwait() waits. `mutex` guards all fields but
+ * `cr`. */
 typedef struct thence_omp_tester_ {
     pthread_mutex_t mutex;
     pthread_cond_t stopped;
@@ -105,7 +106,7 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
         pthread_mutex_lock(&self->mutex);
         if (self->error == MPI_SUCCESS)
             self->error = rc;
-        if (idle >= 200 && !self->stop) { /* sleep, the workers may need the core */
+        if (idle >= 200 && !self->stop) { /* sleep: the threads of OpenMP may need the processor */
             struct timespec until;
             timespec_get(&until, TIME_UTC);
             until.tv_nsec += 50000;
@@ -125,13 +126,13 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
  *  @param cr the continuation request given to thence_omp_fulfill_event_after() in those tasks. Any options but
  *            `THENCE_CR_NEEDS_START`: such a CR would have to be started again whenever a task attaches after all
  *            others are complete.
- *            With `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the library's thread makes progress
- *            already; else a thread tests `cr` until the wait is over, so that it ends even if every OpenMP thread
- *            is blocked.
+ *            With `THENCE_CR_ANY_THREAD` and without `THENCE_CR_POLL_ONLY` the helper thread makes progress. Else
+ *            this function starts a thread that tests `cr` until the wait is over, so the wait ends even if every
+ *            OpenMP thread is blocked.
  *  @return `MPI_ERR_REQUEST` (`cr` is no live CR), `MPI_ERR_ARG` (it has `THENCE_CR_NEEDS_START`), `MPI_ERR_OTHER`
  *          (MPI was initialized below `MPI_THREAD_MULTIPLE`), `MPI_ERR_NO_MEM` (no thread could be started): it has not
- *          waited. Otherwise it has, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of the
- *          first failed continuation.
+ *          waited. Otherwise it has waited, and returns `MPI_SUCCESS`, or with `THENCE_CR_REPORT_FAILED` the error of
+ *          the first failed continuation.
  *  @note Threads: counts as a test of `cr`, so one thread at a time per `cr`. Call it where `taskwait` may stand,
  *        not in a callback. It does not replace the wait of a barrier or a `taskgroup`: there only
  *        `THENCE_CR_ANY_THREAD` helps.
@@ -153,7 +154,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
         return MPI_ERR_OTHER;
     if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
 #pragma omp taskwait
-        return thence_wait(&cr, MPI_STATUS_IGNORE); /* the last callback may still be on its way out */
+        return thence_wait(&cr, MPI_STATUS_IGNORE); /* a task may end before its callback has returned */
     }
     tester.cr = cr;
     tester.stop = 0;

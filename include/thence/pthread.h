@@ -6,9 +6,9 @@
  *  @brief POSIX threads, for C: put the calling thread to sleep until MPI operations are complete, and let the callback
  *         wake it. C11 and C++; C++ programs have more in threads.hpp.
  *
- *  A thread that sleeps makes no progress. Somebody else has to: another thread inside MPI, or the library's own
- *  thread, with a continuation request that has `THENCE_CR_ANY_THREAD`. Both need `MPI_THREAD_MULTIPLE`.
- *  On MPICH and Intel MPI the latter needs libthence, see thence_cr_create().
+ *  A thread that sleeps makes no progress. Another thread has to make it: one inside MPI, or the library's helper
+ *  thread, which runs if the continuation request has `THENCE_CR_ANY_THREAD`. Both need `MPI_THREAD_MULTIPLE`. On MPICH
+ *  and Intel MPI the helper thread needs libthence, see thence_cr_create().
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3. */
 
@@ -20,7 +20,7 @@
 extern "C" {
 #endif
 
-/* A blocked thread. Lives on its stack: the callback signals under the lock, so it is gone only after that. */
+/* A blocked thread. It is on the stack of that thread, which destroys it after the callback has released the lock. */
 typedef struct thence_pthread_blocked_ {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
@@ -36,7 +36,7 @@ static inline int thence_pthread_unblock_(int error, MPI_Status *statuses, void 
     self->done = 1;
     pthread_cond_signal(&self->changed);
     pthread_mutex_unlock(&self->mutex);
-    return MPI_SUCCESS; /* the thread gets the error */
+    return MPI_SUCCESS; /* the thread returns the error */
 }
 
 /** @brief Sleep until `count` operations are complete.
@@ -44,13 +44,13 @@ static inline int thence_pthread_unblock_(int error, MPI_Status *statuses, void 
  *  @param requests array of `count` active requests of any kind; as in thence_attach(), the non-persistent ones are
  *                  `MPI_REQUEST_NULL` on return.
  *  @param[out] statuses array of `count` statuses, or `MPI_STATUSES_IGNORE`; `MPI_ERROR` of each is set too.
- *  @param cr       the continuation request that keeps track, best one with `THENCE_CR_ANY_THREAD`; not poll-only and
+ *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`; not poll-only and
  *                  not one that needs a start, since a thread that sleeps neither tests nor starts it.
  *  @return `MPI_SUCCESS`; the error of a failed operation (`count == 1`) or, as thence_attach() gives it to a callback,
  *          of the first failed one; `MPI_ERR_ARG` (a bad argument, or `cr` is of a kind named above), `MPI_ERR_REQUEST`
  *          (no live CR) or `MPI_ERR_NO_MEM`: then it has not waited, and the requests are unchanged.
- *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes it.
- *        Cost: that of thence_attach(), no allocation. */
+ *  @note Threads: any number at once, with the same `cr` too. Do not call it in a callback: no other callback runs on
+ *        that thread, so the one that wakes it may never run. Cost: that of thence_attach(), no allocation. */
 static inline int thence_pthread_block(int count, MPI_Request requests[], MPI_Status *statuses, MPI_Request cr) {
     thence_pthread_blocked_ self;
     thence_cr_info info;

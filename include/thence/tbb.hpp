@@ -38,15 +38,15 @@ namespace thence::onetbb {
 
 namespace detail {
 
-/** Two parties meet here, the task that suspends and the callback: whoever comes second resumes the task. After its
- *  exchange the first one touches nothing any more, since the task and this object on its stack may be gone. */
+/** A suspended task, on the stack of that task. The task and the callback both call arrive(); the second one resumes
+ *  the task. After its exchange the first one accesses nothing of this object, which may be destroyed by then. */
 struct suspended {
     ::tbb::task::suspend_point point{};
-    std::atomic<bool> met{false};
+    std::atomic<bool> arrived{false}; // one of the two has called arrive()
     int error = MPI_SUCCESS;
 
     void arrive() {
-        if (met.exchange(true, std::memory_order_acq_rel))
+        if (arrived.exchange(true, std::memory_order_acq_rel))
             ::tbb::task::resume(point);
     }
     static int callback(int error, MPI_Status *, void *data) noexcept {
@@ -71,8 +71,8 @@ inline int suspend(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
 
 class poller;
 
-/** A task that waits for operations. The task owns this object and, until it is handed to oneTBB, this object the
- *  task; so both live until the task has run or was cancelled. */
+/** A task that waits for operations. The task owns this object, and this object owns the task until oneTBB gets it. So
+ *  both exist until the task has run or was cancelled. */
 struct waiting_task {
     waiting_task(std::size_t count, poller &by) : statuses(count), progress(by) {}
     waiting_task(const waiting_task &) = delete;
@@ -87,23 +87,23 @@ struct waiting_task {
     static inline int callback(int error, MPI_Status *, void *data) noexcept;
 };
 
-/** Polls MPI from tasks of oneTBB while operations are outstanding, one at a time, and hands ready tasks to the group.
- *  A callback may run on any thread, also one that oneTBB does not know, so it only puts them in a list.
+/** Polls MPI in tasks of oneTBB while operations are outstanding, in one task at a time, and runs ready tasks in the
+ *  group. A callback may run on any thread, also on one that is not oneTBB's, so it only puts its task into a list.
  *
- *  Each polling task first lets other tasks go: it suspends and resumes itself. Resumed tasks are taken by a thread
- *  that has nothing else to do, in nested waits too, where oneTBB takes no enqueued tasks; and a spawned task would
- *  always come before the older ones of its thread. It never stays suspended, since the frames of a wait may lie below
- *  it.
+ *  Each polling task begins by suspending and resuming itself, so that other tasks run first. A thread that has no
+ *  other task takes resumed tasks, also in a nested wait, where oneTBB takes no enqueued tasks. A spawned task would
+ *  run before the older tasks of its thread. The task never stays suspended, since the stack frames of a wait may lie
+ *  below it.
  *
- *  Invariants: `outstanding` counts every operation until its task is handed over, and while it is not 0 there is a
- *  polling task, or the thread that raised it is about to start one. MPI is called only between setting and clearing
- *  `in_mpi`, and only if `outstanding > 0` is seen in between; so leave_mpi() can promise that no call is under way and
- *  none will begin. */
+ *  Invariants: `outstanding_` counts every operation until its task is given to the group. While it is not 0 there is a
+ *  polling task, or the thread that has increased it is about to start one. MPI is called only while `in_mpi_` is set,
+ *  and only if `outstanding_` is seen above 0 after that. So when nothing is outstanding and leave_mpi() has seen
+ *  `in_mpi_` false, no call of MPI is active and none will begin. */
 class poller {
 public:
     explicit poller(::tbb::task_group &group) : group_(group) {
-        // Makes the thread's implicit arena exist, to attach to, and binds the group to the context of this task: a
-        // group that is not bound yet would forget a cancellation when its first task is run from poll().
+        // Creates the implicit arena of this thread, to attach to, and binds the group to the context of this task. If
+        // the group were bound when poll() runs its first task, a cancellation before that would be lost.
         group_.run_and_wait([] {});
         arena_ = std::make_unique<::tbb::task_arena>(::tbb::task_arena::attach{});
     }
@@ -117,13 +117,14 @@ public:
     }
     void end() noexcept { outstanding_.fetch_sub(1); }
 
-    /** The last access of the caller to `task` and to this object, both may be gone at once. */
+    /** Passes `task` to the next poll. It is the last access of the caller to `task` and to this object: both may be
+     *  destroyed at once. */
     void ready(waiting_task &task) noexcept {
         task.next = ready_.load(std::memory_order_relaxed);
         while (!ready_.compare_exchange_weak(task.next, &task, std::memory_order_release, std::memory_order_relaxed)) {
         }
     }
-    /** To be called when nothing is outstanding: MPI may be finalized when it returns. */
+    /** Call it when nothing is outstanding. When it returns, MPI may be finalized. */
     void leave_mpi() const noexcept {
         while (in_mpi_.load())
             std::this_thread::yield();
@@ -144,7 +145,7 @@ private:
     }
     void poll() {
         ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
-        if (clock::now() - left_ > std::chrono::microseconds(20)) // other tasks have run since: not idle
+        if (clock::now() - left_ > std::chrono::microseconds(20)) // other tasks have run since
             backoff_.reset();
         const bool found = call_mpi();
         waiting_task *oldest = take_ready();
@@ -154,18 +155,19 @@ private:
             backoff_.pause();
         left_ = clock::now();
 
-        // The next polling task first, so that the ready ones come before it.
+        // A thread runs the task that it spawned last first. So the ready tasks are spawned after the next polling
+        // task.
         if (outstanding_.load() > 0) {
             spawn();
         } else {
             polling_.store(false);
-            if (outstanding_.load() > 0) // raised before the store: its begin() has relied on this task
+            if (outstanding_.load() > 0) // begin() saw `polling_` set, and relies on this thread
                 ensure_polling();
         }
         while (oldest != nullptr)
             group_.run(std::move(std::exchange(oldest, oldest->next)->task));
     }
-    /** @return whether anything ended. */
+    /** @return whether the number of outstanding operations has changed. */
     bool call_mpi() noexcept {
         in_mpi_.store(true);
         const long before = outstanding_.load();
@@ -176,7 +178,8 @@ private:
         in_mpi_.store(false);
         return outstanding_.load() != before;
     }
-    /** @return the ready tasks, oldest first. They are not outstanding any more, but still hold the group's wait(). */
+    /** @return the ready tasks, oldest first. They are not outstanding any more. The group's wait() still waits for
+     *          them. */
     waiting_task *take_ready() noexcept {
         waiting_task *newest = ready_.exchange(nullptr, std::memory_order_acquire);
         waiting_task *oldest = nullptr;
@@ -194,14 +197,14 @@ private:
     std::atomic<waiting_task *> ready_{nullptr};
     std::atomic<bool> polling_{false};
     std::atomic<bool> in_mpi_{false};
-    thence::detail::backoff backoff_;
+    thence::detail::chrono_backoff backoff_;
     clock::time_point left_{};
     // Isolated, so that cancelling the tasks around the group does not stop progress.
     ::tbb::task_group_context context_{::tbb::task_group_context::isolated};
     ::tbb::task_group own_group_{context_};
 };
 
-/** Counts as an outstanding operation for as long as it lives. */
+/** Counts as an outstanding operation from construction to destruction. */
 class outstanding {
 public:
     explicit outstanding(poller &counts) : counts_(counts) { counts_.begin(); }
@@ -253,12 +256,12 @@ template <class F> struct task_body {
 
 /** @brief Suspend the current task until an operation is complete; its worker runs other tasks meanwhile.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cr      the continuation request that keeps track. Somebody has to make progress while all tasks are
- *                 suspended: create it with `THENCE_CR_ANY_THREAD`, or use task_group::suspend().
+ *  @param cr      the continuation request to register with. If all tasks are suspended, no task makes progress: create
+ *                 it with `THENCE_CR_ANY_THREAD`, or use task_group::suspend().
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
- *  @note Threads: any task or thread of oneTBB; the task may go on on another thread. Complete already: it is not
- *        suspended. Do not hold a mutex, and do not call it in a callback. */
+ *  @note Threads: any task or thread of oneTBB. The task may resume on another thread. If the operation is complete
+ *        already, the task is not suspended. Do not hold a mutex, and do not call it in a callback. */
 inline MPI_Status suspend(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a suspended task", [cr](auto requests, auto *statuses) {
         return detail::suspend(requests, statuses, cr);
@@ -277,8 +280,8 @@ inline std::vector<MPI_Status> suspend(std::span<MPI_Request> requests, MPI_Requ
  *  While operations are outstanding it makes progress from a task of the arena in which the group was created. */
 class task_group {
 public:
-    /** @param cr the continuation request that keeps track; it has to outlive the group. Not poll-only and not one
-     *            that needs a start, since nobody would test or start it.
+    /** @param cr the continuation request to register with; it has to outlive the group. Not poll-only and not one
+     *            that needs a start: the group neither tests nor starts it.
      *  @throws thence::error `MPI_ERR_REQUEST` (no live CR), `MPI_ERR_ARG` (such options), `MPI_ERR_OTHER` (MPI was
      *          initialized below `MPI_THREAD_MULTIPLE`). */
     explicit task_group(MPI_Request cr) : cr_(cr) {
@@ -291,7 +294,7 @@ public:
         if (level < MPI_THREAD_MULTIPLE)
             throw error("task group: initialize MPI with MPI_THREAD_MULTIPLE", MPI_ERR_OTHER);
     }
-    /** Waits; call wait() yourself to see exceptions. */
+    /** Waits as wait(), and drops its exception. Call wait() before to get it. */
     ~task_group() {
         try {
             wait();

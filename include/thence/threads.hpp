@@ -9,15 +9,13 @@
  *  @brief Threads of the C++ standard library or POSIX: put the calling thread to sleep until MPI operations are
  *         complete, and let the callback wake it. C++20.
  *
- *  - `thence::threads::block(requests, cr)` sleeps and never calls MPI meanwhile. Somebody else has to make
- *    progress: another thread inside MPI, or the library's own thread (`THENCE_CR_ANY_THREAD`). If nobody does, it
- *    never returns.
- *  - `thence::threads::wait(requests, cr)` makes sure of that itself: of all threads that wait, exactly one polls
- *    and the others sleep; when its own operations are complete it lets another one poll. A single waiting thread
- *    polls by itself.
+ *  - `thence::threads::block(requests, cr)` sleeps and does not call MPI meanwhile. Another thread has to make
+ *    progress: one inside MPI, or the library's helper thread (`THENCE_CR_ANY_THREAD`). If none does, it never returns.
+ *  - `thence::threads::wait(requests, cr)` makes progress itself. Of all threads that are in it, one polls and the
+ *    others sleep. When the operations of the polling thread are complete, another thread polls.
  *
- *  Both need the thread level of what they do: several threads call MPI, so `MPI_THREAD_MULTIPLE`, unless the
- *  program has only one thread.
+ *  With both, several threads call MPI. So initialize it with `MPI_THREAD_MULTIPLE`, unless the program has only one
+ *  thread.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", listing 3
  *  (block and unblock) and section 3.4 (progress). */
@@ -35,7 +33,7 @@ namespace thence::threads {
 
 namespace detail {
 
-/** A blocked thread. Lives on its stack; the callback notifies under the lock, so it is gone only after that. */
+/** A blocked thread. It is on the stack of that thread, which destroys it after the callback has released the lock. */
 struct blocked {
     std::mutex mutex;
     std::condition_variable changed;
@@ -54,15 +52,16 @@ struct blocked {
     }
 };
 
-/** Who polls. Invariant: if any thread is in `sleeping`, exactly one other thread polls or is leaving and has not
- *  yet chosen the next one. Lock order: this mutex, then that of a blocked thread. */
+/** Chooses the one thread in wait() that polls. Invariant: if any thread is in the list `sleeping_`, exactly one other
+ *  thread polls, or is in leave() and will choose the next one. Lock order: this mutex, then that of a blocked
+ *  thread. */
 class poller_choice {
 public:
     static poller_choice &instance() {
         static poller_choice only;
         return only;
     }
-    /** @return true if `self` has to poll now; else it is listed as sleeping. */
+    /** @return true if `self` has to poll now. Else `self` is in the list. */
     bool enter(blocked &self) {
         const std::lock_guard lock(mutex_);
         if (taken_) {
@@ -71,11 +70,11 @@ public:
         }
         return taken_ = true;
     }
-    /** `self` is complete. If it polls, or was chosen to while it completed, a sleeping thread polls next. */
+    /** The operations of `self` are complete. If `self` polls, or has been chosen to poll, another thread is chosen. */
     void leave(blocked &self) {
         const std::lock_guard lock(mutex_);
         for (blocked **link = &sleeping_; *link != nullptr; link = &(*link)->next) {
-            if (*link == &self) { // it was never chosen
+            if (*link == &self) { // it was not chosen
                 *link = self.next;
                 return;
             }
@@ -107,7 +106,7 @@ inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Requ
 }
 
 inline void poll_until_done(blocked &self) {
-    thence::detail::backoff backoff;
+    thence::detail::chrono_backoff backoff;
     std::unique_lock lock(self.mutex);
     while (!self.done) {
         lock.unlock();
@@ -155,11 +154,11 @@ inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Reque
 
 /** @brief Sleep until an operation is complete.
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
- *  @param cr      the continuation request that keeps track.
+ *  @param cr      the continuation request to register with.
  *  @return the status.
  *  @throws thence::error if the operation failed, or if nothing could be attached: the request is unchanged then.
- *  @note Threads: any number at once, with the same `cr` too. Not in a callback: nobody may run the one that wakes
- *        it. */
+ *  @note Threads: any number at once, with the same `cr` too. Do not call it in a callback: no other callback
+ *        runs on that thread, so the one that wakes it may never run. */
 inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a blocked thread",
                                     [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
@@ -171,10 +170,10 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
                                     [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
 }
 
-/** @brief Wait until an operation is complete; if no other thread does already, poll for all threads that wait.
- *  @param cr not poll-only and not one that needs a start: `MPI_ERR_ARG`. Else as block().
+/** @brief Wait until an operation is complete. If no other thread in wait() polls, this thread polls for all of them.
+ *  @param cr as for block(). If it is poll-only or needs a start, the error is `MPI_ERR_ARG`.
  *  @note Threads: any number at once, with the same `cr` too. The polling thread also runs other ready callbacks.
- *        Not in a callback, where no continuation runs. */
+ *        Do not call it in a callback: no continuation runs there. */
 inline MPI_Status wait(MPI_Request &request, MPI_Request cr) {
     return thence::detail::complete(request, "an operation of a waiting thread",
                                     [cr](auto those, auto *statuses) { return detail::wait(those, statuses, cr); });

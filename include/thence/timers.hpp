@@ -6,20 +6,20 @@
 #else
 
 /** @file timers.hpp
- *  @brief Who looks at the clock for thence::timeout(): whoever makes progress, by calling thence::run_timers().
+ *  @brief thence::run_timers(), which runs the timers of thence::timeout().
  *
- *  Thence has no thread for timers: what a deadline cancels is best cancelled by a thread that is inside MPI anyway
- *  (see thence_cancel()). thence::sync_wait(), thence::progress_loop and pools call thence::run_timers(). A loop of
- *  your own that calls thence_progress() calls it too. */
+ *  Thence has no thread for timers. Threads that make progress run them, since a timer may cancel an operation, and a
+ *  thread that calls MPI anyway does that best (see thence_cancel()). thence::sync_wait(), thence::progress_loop and
+ *  pools call thence::run_timers(). A loop of your own that calls thence_progress() must call it too. */
 
 #include <thence/senders/detail/timers.hpp>
 
 namespace thence {
 
-/** @brief Asks everything to stop that has a thence::timeout() whose time is over, on this thread.
+/** @brief Requests stop, on this thread, of each sender with a thence::timeout() whose time is over.
  *  @return whether there was any.
- *  @note Threads: any that may call MPI, any number at once. Cost: a call and a load where no timer is set, else one
- *        look at the clock. Call it in turn with thence_progress(). */
+ *  @note Threads: any that may call MPI, any number at once. Cost: a call and a load if no timer is set, else one read
+ *        of the clock. Call it in turn with thence_progress(). */
 inline bool run_timers() noexcept {
     return libthence_senders::run_timers();
 }

@@ -188,7 +188,7 @@ void work_queue::drain(const until *end, bool round_first) noexcept {
     round_first = round_first && outer == nullptr && !outer_resumed;
     ++inside_;
     looks(worker, 1);
-    detail::pauses pauses;
+    detail::poll_backoff backoff;
     int in_a_row = 0;
     int since_poll = 0;
     // Where nobody else would run them, what is at hand goes before what the thread came from.
@@ -196,7 +196,7 @@ void work_queue::drain(const until *end, bool round_first) noexcept {
         pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
         if (task != nullptr) {
             run_and_lock(worker, *task);
-            pauses.reset();
+            backoff.reset();
             since_poll += polling_ ? 0 : 1;
             if (++in_a_row >= tasks_in_a_row) {
                 in_a_row = 0;
@@ -210,13 +210,13 @@ void work_queue::drain(const until *end, bool round_first) noexcept {
         } else if (!polling_ && to_poll_for(end)) {
             since_poll = 0;
             if (poll_and_lock()) {
-                pauses.reset();
+                backoff.reset();
                 in_a_row = round_first ? 1 : 0; // what it has found belongs to that round
             } else if (!round_first && ++in_a_row >= polls_in_a_row) {
                 in_a_row = 0;
                 away(worker, [&] {
                     yield(worker);
-                    pauses.pause();
+                    backoff.pause();
                 });
             }
             round_first = false;
@@ -229,7 +229,7 @@ void work_queue::drain(const until *end, bool round_first) noexcept {
         } else {
             away(worker, [&] {
                 yield(worker);
-                pauses.pause();
+                backoff.pause();
             });
         }
     }

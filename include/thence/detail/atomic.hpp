@@ -5,8 +5,8 @@
 #error "thence/detail/atomic.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Atomic words and a spin lock over the compilers' builtins: with GCC 12 <atomic> takes longer to compile than all of
-// thence/exec. The lock is for sections of a few instructions that call nothing.
+// An atomic word and a spin lock, made of the compilers' builtins. With GCC 12, <atomic> takes longer to compile than
+// all of thence/exec.
 
 #include <sched.h>
 
@@ -19,7 +19,8 @@ enum class order : int {
     acq_rel = __ATOMIC_ACQ_REL,
 };
 
-/** A word that several threads read and write: an integer or a pointer, since Clang's builtins take no enumeration. */
+/** A word that several threads may read and write at once. T is an integer or a pointer: Clang's builtins do not take
+ *  enumerations. */
 template <class T> class atomic {
 public:
     constexpr atomic(T value = T()) noexcept : value_(value) {} // NOLINT(google-explicit-constructor)
@@ -31,7 +32,7 @@ public:
     T exchange(T value, order o = order::acq_rel) noexcept {
         return __atomic_exchange_n(&value_, value, static_cast<int>(o));
     }
-    /** On failure `expected` becomes the value found. */
+    /** Strong. @return whether the value was `expected` and is `desired` now. If not, sets `expected` to the value. */
     bool compare_exchange(T &expected, T desired, order o = order::acq_rel) noexcept {
         return __atomic_compare_exchange_n(&value_, &expected, desired, false, static_cast<int>(o), __ATOMIC_ACQUIRE);
     }
@@ -49,7 +50,8 @@ private:
     T value_;
 };
 
-/** Waits a little longer each time: first the core rests, then the thread gives it away. */
+/** The back-off of a loop that waits for another thread: the first calls of wait() execute a pause instruction, later
+ *  ones yield the processor. */
 class spin_wait {
 public:
     void wait() noexcept {
@@ -69,7 +71,8 @@ private:
     unsigned count_ = 0;
 };
 
-/** Unlocking is one store and touches nothing after it: the next owner may destroy the lock at once. */
+/** For critical sections of a few instructions, since waiters spin. The last access of unlock() is one store, so the
+ *  next owner may destroy the lock. */
 class spin_lock {
 public:
     void lock() noexcept {
@@ -83,6 +86,7 @@ private:
     atomic<bool> locked_{false};
 };
 
+/** Holds `lock` from its construction to its destruction. */
 template <class Lock> class [[nodiscard]] locked {
 public:
     explicit locked(Lock &lock) noexcept : lock_(lock) { lock_.lock(); }

@@ -5,23 +5,24 @@
 #error "thence/detail/pause.hpp needs C++20: compile with -std=c++20"
 #else
 
-// How long to pause between polls that found nothing: first only yields, then sleeps of up to 64 microseconds, so that
-// a waiting thread leaves the core to those that compute. POSIX's calls: <chrono> and <thread> take longer to compile
-// than all of the senders.
+// The back-off of a thread that polls: how long it pauses after a poll that found nothing. It first yields its
+// processor, then sleeps for up to 64 microseconds, so that threads that compute get the processor. The calls are those
+// of POSIX: <chrono> and <thread> take longer to compile than all of the senders.
 
 #include <sched.h>
 #include <time.h>
 
 namespace thence::detail {
 
-class pauses {
+class poll_backoff {
 public:
-    /** @return how many microseconds to sleep before the next poll; zero: only yield. */
+    /** Counts a poll that found nothing. @return how many microseconds to sleep before the next poll; 0: only yield. */
     int next_us() noexcept {
         if (polls_ < yields + 6)
             ++polls_;
         return polls_ <= yields ? 0 : 1 << (polls_ - yields);
     }
+    /** Counts a poll that found nothing, and yields or sleeps. */
     void pause() noexcept {
         if (const int us = next_us(); us > 0) {
             const timespec time{0, us * 1000L};
@@ -30,11 +31,12 @@ public:
             ::sched_yield();
         }
     }
+    /** Call it after a poll that found something. */
     void reset() noexcept { polls_ = 0; }
 
 private:
     static constexpr int yields = 200;
-    int polls_ = 0;
+    int polls_ = 0; // in a row that found nothing
 };
 
 } // namespace thence::detail

@@ -76,10 +76,10 @@ public:
      *          progress. */
     void run() {
         detail::need_mpi("thence::progress_loop::run: called");
-        detail::pauses pauses;
+        detail::poll_backoff backoff;
         for (;;) {
             if (run_added()) {
-                pauses.reset();
+                backoff.reset();
                 continue;
             }
             if (finished_.load(detail::order::acquire)) {
@@ -90,11 +90,11 @@ public:
             long ran = 0;
             check(thence_progress_some(&ran), "make progress");
             if (libthence_senders::run_timers() || ran > 0) {
-                pauses.reset();
+                backoff.reset();
                 continue;
             }
             if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed))
-                pauses.pause();
+                backoff.pause();
         }
     }
     /** @brief Lets run() return. */
