@@ -32,4 +32,7 @@ const marked = excerpt(`${"before ".repeat(40)}the Flag here${" after".repeat(80
 assert.deepStrictEqual(marked.filter(([, matches]) => matches), [["Flag", true]]);
 assert.ok(marked[0][0].startsWith("... ") && marked.at(-1)[0].endsWith(" ..."));
 assert.ok(marked.map(([part]) => part).join("").length < 220);
+// The excerpt shows the words where they stand together, not where the first of them occurs alone.
+const together = excerpt(`flag ${"x ".repeat(300)}flag is null here`, "flag is null");
+assert.ok(together.map(([part]) => part).join("").endsWith("flag is null here"));
 console.log("search: all rules hold");

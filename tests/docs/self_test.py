@@ -12,6 +12,9 @@ from docgen import links, page, picture  # noqa: E402
 from docgen.headers import paragraphs, parse_header  # noqa: E402
 from docgen.man import block  # noqa: E402
 
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_errors  # noqa: E402
+
 SITE = {
     "index.html": '<h1 id="top">Here</h1><a href="guide/a.html#more">a</a><script src="search-index.js"></script>',
     "guide/a.html": '<h1 id="a">A</h1><h2 id="more">More</h2><a href="../index.html">up</a><a href="#a">here</a>'
@@ -113,6 +116,39 @@ class Picture(unittest.TestCase):
         drawing.row([("two", "a < b", "note", "box"), ("three", "c", "", "box")])
         for words in (">one<", ">alone<", ">a &lt; b<", ">note<", ">three<"):
             self.assertIn(words, drawing.svg())
+
+
+class Errors(unittest.TestCase):
+    SOURCES = {
+        "src/c_api/errors.cpp": 'rows = {{ {reason::null, MPI_ERR_ARG, "null"}, {reason::both, MPI_ERR_ARG,\n"one " "text"}, }};',
+        "include/thence/a.hpp": 'static_assert(good<T>(), "text of three words"); // "no text of code"\n',
+        "tools/thence/a.cpp": 'help("this is no error"); throw error("cannot read file " + name);',
+        "docs/guide/errors.md": "# Errors\n\n> `one\n> text`\n\nnull, cannot read file NAME\n",
+    }
+
+    def faults(self, changes):
+        with tree({**self.SOURCES, **changes}) as folder:
+            return check_errors.check(Path(folder))[0]
+
+    def added(self, name, text):
+        faults = self.faults({name: self.SOURCES.get(name, "") + text})
+        self.assertEqual(len(faults), 1, faults)
+        return faults[0]
+
+    def test_a_page_with_every_text_has_no_fault(self):
+        self.assertEqual(self.faults({}), [])
+
+    def test_a_reason_without_a_cure(self):
+        self.assertIn("cure for: short", self.added("src/c_api/errors.cpp", '{reason::a, MPI_ERR_ARG, "short"}'))
+
+    def test_an_exception_of_a_header_without_a_cure(self):
+        self.assertIn("for: all is lost", self.added("include/thence/a.hpp", 'throw error("all is " "lost");'))
+
+    def test_a_message_with_a_value_in_it_without_a_cure(self):
+        self.assertIn("for: : no such way", self.added("src/b.cpp", 'fprintf(stderr, "thence: %s: no such way.\\n", a);'))
+
+    def test_an_error_of_the_command_without_a_cure(self):
+        self.assertIn("for: is no file", self.added("tools/thence/a.cpp", 'std::cerr << name << " is no file\\n";'))
 
 
 class Reader(unittest.TestCase):

@@ -50,15 +50,13 @@ function find(index, query, most = 30) {
     return found.sort((a, b) => b.score - a.score).slice(0, most);
 }
 
-// About `length` characters of the text, around the first of the words, as [part, isMatch] pairs.
+// About `length` characters of the text, around the whole query or else the first of its words, as [part, isMatch] pairs.
 function excerpt(text, query, length = 200) {
     const words = query.toLowerCase().split(/\s+/).filter((word) => word);
     const lower = text.toLowerCase();
     const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0);
-    let start = Math.max(0, Math.min(...places, lower.length) - 60);
-    if (places.length === 0) {
-        start = 0;
-    }
+    const whole = lower.indexOf(words.join(" "));
+    let start = Math.max(0, (whole >= 0 ? whole : places.length > 0 ? Math.min(...places) : 0) - 60);
     if (start > 0) {
         start = text.indexOf(" ", start) + 1;
     }
