@@ -29,9 +29,12 @@ int MPIX_Continue_init(MPI_Request *cont_req, MPI_Info info) {
 
 int MPIX_Continue(MPI_Request *op_request, int *flag, MPIX_Continue_cb_function *cb, void *cb_data, MPI_Status *status,
                   MPI_Request cont_req) {
-    return c_api::attach_common(
-        op_request, paper(cb, cb_data), {0, continuation::signature::paper, __builtin_return_address(0)}, status,
-        cont_req, flag, [=] { return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req); });
+    if (!continuation::can_attach_single(op_request, paper(cb, cb_data), cont_req, flag)) [[unlikely]] {
+        return continue_otherwise(op_request, flag, cb, cb_data, status, cont_req);
+    }
+    return continuation::attach_single(*op_request, paper(cb, cb_data),
+                                       {0, continuation::signature::paper, __builtin_return_address(0)}, status,
+                                       cont_req, flag);
 }
 
 int MPIX_Continueall(int count, MPI_Request op_requests[], int *flag, MPIX_Continue_cb_function *cb, void *cb_data,

@@ -5,9 +5,9 @@
 
 #include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
-#include "continuation/run_general.hpp"
+#include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
-#include "engine/engine.hpp"
+#include "engine/shared_persistent.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/persistent.hpp"
 #include "progress/interposed.hpp"
@@ -28,13 +28,6 @@ continuation *take_continuation() noexcept {
     return continuations.take(this_thread.stock);
 }
 
-// From now on the continuation may run.
-int attached(continuation &c, control_word kind) noexcept {
-    c.set_control(kind.with(phase::attached), std::memory_order_release);
-    progress::engage();
-    return MPI_SUCCESS;
-}
-
 // True for a request that is neither null, nor a CR, nor persistent.
 bool is_ordinary(MPI_Request request) noexcept {
     return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
@@ -44,7 +37,6 @@ int attach_one(MPI_Request &request, user_callback callback, attach_options how,
                continuation_request &cr, int *flag) noexcept;
 int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
                  continuation_request &cr, int *flag) noexcept;
-int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
 
 } // namespace
 
@@ -63,21 +55,7 @@ int wake() noexcept {
 
 // The operation completed during push(), and MPI does not report it.
 int attach_complete(continuation &c, control_word kind) noexcept {
-    c.cr->enqueue(&c); // the thread that takes it from the queue waits until it is attached
-    return attached(c, kind);
-}
-
-// All fields of `c` are set except its control word.
-int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
-    const busy_scope attaching; // the test of the operation may enter MPI's progress, which may call our hook
-    const control_word kind = control_of(how, control_word::single);
-    c.set_control(kind, std::memory_order_relaxed);
-    c.cr->acquire();
-    c.first.error = MPI_SUCCESS;
-    if (engine::current->watch(c.first, false) == outcome::complete) [[unlikely]] {
-        return complete_at_once(c, how.has(THENCE_MAY_RUN), flag);
-    }
-    *flag = 0;
+    make_ready(c); // the thread that takes it from the queue waits until it is attached
     return attached(c, kind);
 }
 
@@ -136,7 +114,7 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
     }
     if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
-        if (result == outcome::pending || engine::current->shared_requests().has_answers()) {
+        if (result == outcome::pending || engine::shared_persistent::any_answers()) {
             progress::slow_path_reasons.fetch_or(engine::requests_tell_persistent
                                                      ? progress::persistent_attached
                                                      : progress::persistent_attached | progress::persistent_hidden,
@@ -201,6 +179,20 @@ bool attaching_only() noexcept {
     return this_thread.busy == thread_state::enlisted_mark + 1;
 }
 
+// Gives back a continuation that will not run.
+void discard(continuation &c) noexcept {
+    continuation_request &cr = *c.cr;
+    const control_word kind = c.control();
+    c.set_control(phase::free, std::memory_order_relaxed);
+    if (!kind.is(control_word::single)) {
+        groups.give(this_thread.group_stock, &c.of_group());
+    }
+    continuations.give(this_thread.stock, &c);
+    cr.unregister();
+}
+
+} // namespace
+
 // All operations of `c` were found complete while attaching. The caller is in the busy_scope of the attaching call.
 int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
     continuation_request &cr = *c.cr;
@@ -216,7 +208,7 @@ int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
     }
     if (runs) {
         c.set_control(kind.with(phase::attached), std::memory_order_release);
-        cr.enqueue(&c);
+        make_ready(c);
         progress::engage();
         return MPI_SUCCESS;
     }
@@ -228,7 +220,5 @@ int complete_at_once(continuation &c, bool may_run, int *flag) noexcept {
     this_thread.counts.immediate.add();
     return error;
 }
-
-} // namespace
 
 } // namespace thence::continuation

@@ -2,14 +2,15 @@
 // Attaching a continuation to operations. The common case is here, since it is inline in the functions that the user
 // calls: one pending operation of MPI's own, which becomes a `single`. attach.cpp has all other cases.
 //
-// The caller has checked the arguments, so attaching fails only when memory is exhausted.
+// Arguments are wrong or right when these functions are called: can_attach_single() is false for wrong ones, and the
+// caller of attach() has checked them. So attaching fails only when memory is exhausted.
 #pragma once
 
 #include "base/load_plain.hpp"
 #include "continuation/complete.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
-#include "engine/push.hpp"
+#include "engine/engine.hpp"
 #include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
 
@@ -33,11 +34,34 @@ struct attach_options {
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
 
-// The same in the common case: one operation of MPI's own, which is not persistent. An engine that can read its state
-// has found it pending.
-bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept;
-int attach_single(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
-                  continuation_request &cr, int *flag) noexcept;
+// The common case, from can_attach_single() to attach_single(). Both are inline: together they attach.
+
+// True if the arguments are right and name the common case: one operation of MPI's own, which is not persistent. An
+// engine that can read its state has found it pending. False, too, for a thread without a stock of continuations:
+// attach() then fills the stock. Each check is an `if` of its own: GCC 12 computes all comparisons that are joined by
+// && before it branches.
+[[gnu::always_inline]] inline bool can_attach_single(const MPI_Request *request, user_callback callback, MPI_Request cr,
+                                                     const int *flag) noexcept {
+    if (!continuation_request::is_live(cr)) [[unlikely]] {
+        return false;
+    }
+    if (request == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (callback.function == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (flag == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (is_cr_handle(*request) || this_thread.stock.head == nullptr) [[unlikely]] {
+        return false;
+    }
+    if (object_of(cr)->pushes()) {
+        return engine::can_push(*request);
+    }
+    return object_of(cr)->polls() && *request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
+}
 
 // attach_single() calls each of these as its last act, so it need not save registers for the call.
 int wake() noexcept;
@@ -46,17 +70,6 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 
 [[gnu::always_inline]] inline control_word control_of(attach_options how, unsigned kind) noexcept {
     return {phase::attaching, how.form, kind | (how.has(THENCE_INVOKE_FAILED) ? control_word::invoke_failed : 0U)};
-}
-
-// False for a thread without a stock of continuations: attach() then fills the stock.
-[[gnu::always_inline]] inline bool can_attach_single(MPI_Request request, const continuation_request &cr) noexcept {
-    if (is_cr_handle(request) || this_thread.stock.head == nullptr) {
-        return false;
-    }
-    if (cr.pushes()) {
-        return engine::can_push(request);
-    }
-    return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
 }
 
 // Sets the fields of `c` that all ways of attaching set.
@@ -69,10 +82,13 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
     c.first.status = statuses;
 }
 
+// can_attach_single() is true.
+//
 // `c` may be queued as soon as push() has begun, and may run on another thread as soon as its phase is `attached`. So
 // all fields of `c` and the user's request are set before push().
 [[gnu::always_inline]] inline int attach_single(MPI_Request &request, user_callback callback, attach_options how,
-                                                MPI_Status *status, continuation_request &cr, int *flag) noexcept {
+                                                MPI_Status *status, MPI_Request cr_handle, int *flag) noexcept {
+    continuation_request &cr = *object_of(cr_handle);
     continuation *c = this_thread.stock.head;
     this_thread.stock.head = c->next;
     --this_thread.stock.count;
@@ -95,6 +111,30 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
         return wake();
     }
     return MPI_SUCCESS;
+}
+
+// From now on the continuation may run.
+inline int attached(continuation &c, control_word kind) noexcept {
+    c.set_control(kind.with(phase::attached), std::memory_order_release);
+    progress::engage();
+    return MPI_SUCCESS;
+}
+
+// The operation of a single was found complete while attaching. In attach.cpp.
+int complete_at_once(continuation &c, bool may_run, int *flag) noexcept;
+
+// Attaches a single that the engine may have to poll. All fields of `c` are set except its control word.
+__attribute__((noinline)) inline int attach_polled(continuation &c, attach_options how, int *flag) noexcept {
+    const busy_scope attaching; // the test of the operation may enter MPI's progress, which may call our hook
+    const control_word kind = control_of(how, control_word::single);
+    c.set_control(kind, std::memory_order_relaxed);
+    c.cr->acquire();
+    c.first.error = MPI_SUCCESS;
+    if (engine::current->watch(c.first, false) == engine::outcome::complete) [[unlikely]] {
+        return complete_at_once(c, how.has(THENCE_MAY_RUN), flag);
+    }
+    *flag = 0;
+    return attached(c, kind);
 }
 
 } // namespace thence::continuation

@@ -3,7 +3,7 @@
 
 #include "continuation/observe.hpp"
 #include "continuation/request.hpp"
-#include "continuation/run_general.hpp"
+#include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 
@@ -17,7 +17,7 @@ bool run_in_completion(continuation &c) noexcept;
 
 __attribute__((noinline)) int special_complete(continuation &c) noexcept {
     if (!c.cr->has(THENCE_CR_IN_COMPLETION) || !run_in_completion(c)) {
-        c.cr->enqueue(&c);
+        make_ready(c);
     }
     return ours;
 }
@@ -29,8 +29,16 @@ int single_complete(void *request) noexcept {
     if (c->cr->is_special()) [[unlikely]] {
         return special_complete(*c);
     }
-    c->cr->enqueue_ordinary(c);
+    c->cr->current_queue().push(c);
     return ours;
+}
+
+void make_ready(continuation &c) noexcept {
+    if (c.cr->may_park()) [[unlikely]] {
+        c.cr->enqueue_or_park(&c);
+    } else {
+        c.cr->current_queue().push(&c);
+    }
 }
 
 int request_complete(void *request) noexcept {
@@ -45,7 +53,7 @@ int request_complete(void *request) noexcept {
 void operation_complete(engine::operation &op) noexcept {
     continuation &c = owner_of(op);
     if (!op.in_group) {
-        c.cr->enqueue(&c);
+        make_ready(c);
         return;
     }
     if (c.of_group().remaining.fetch_sub(1, std::memory_order_acq_rel) != 1) {
@@ -54,7 +62,7 @@ void operation_complete(engine::operation &op) noexcept {
     if (observing != nullptr) [[unlikely]] {
         observing->ready(c);
     }
-    c.cr->enqueue(&c);
+    make_ready(c);
 }
 
 namespace {

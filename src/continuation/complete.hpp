@@ -17,6 +17,9 @@ int request_complete(void *request) noexcept;
 // The sink of every engine: called for an operation that is complete.
 void operation_complete(engine::operation &op) noexcept;
 
+// Puts a ready continuation into the queue from which its CR lets it run. When this returns, `c` may have run already.
+void make_ready(continuation &c) noexcept;
+
 // For each callback that has run in MPI's completion path: releases the request, and gives back the continuation and
 // the CR's reference. Called after MPI's progress has returned.
 __attribute__((noinline)) void give_back_completed() noexcept;

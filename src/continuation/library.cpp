@@ -4,7 +4,6 @@
 #include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
-#include "continuation/run_general.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
 #include "engine/watched.hpp"

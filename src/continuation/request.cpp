@@ -138,9 +138,9 @@ base::ready_queue<continuation> *continuation_request::queue_while_active() noex
 }
 
 void continuation_request::enqueue_or_park(continuation *c) noexcept {
-    base::ready_queue<continuation> *queue = queue_.load(std::memory_order_relaxed);
-    queue->push(c);
-    if (queue == &own_) {
+    base::ready_queue<continuation> &queue = current_queue();
+    queue.push(c);
+    if (&queue == &own_) {
         // A start or a free may have emptied own_ just before the push. Then no other thread would move `c` on.
         std::atomic_thread_fence(std::memory_order_seq_cst);
         move_on();

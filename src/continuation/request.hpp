@@ -97,16 +97,12 @@ public:
     // True if a ready continuation needs more than a push into a queue: it may have to wait for a test or a start, or
     // may run at once.
     bool is_special() const noexcept { return is_special_; }
-    // Puts a ready continuation of this CR into the queue it may run from. When this returns, `c` may have run already.
-    void enqueue(continuation *c) noexcept {
-        if (may_park_) [[unlikely]] {
-            enqueue_or_park(c);
-        } else {
-            enqueue_ordinary(c);
-        }
-    }
-    // The same for a CR that is not special.
-    void enqueue_ordinary(continuation *c) noexcept { queue_.load(std::memory_order_relaxed)->push(c); }
+    // True if a ready continuation may have to wait for a test or a start of this CR.
+    bool may_park() const noexcept { return may_park_; }
+    // Where ready continuations of this CR go now: by default application_queue.
+    base::ready_queue<continuation> &current_queue() noexcept { return *queue_.load(std::memory_order_relaxed); }
+    // Puts a ready continuation there, if may_park().
+    void enqueue_or_park(continuation *c) noexcept;
     base::ready_queue<continuation> &own_queue() noexcept { return own_; }
 
     // Registers `op` to complete when this CR becomes idle. False if it is idle now. The results of `op` are then an
@@ -135,14 +131,13 @@ private:
         return left;
     }
     void became_idle(long left) noexcept;
-    void enqueue_or_park(continuation *c) noexcept;
     void move_on() noexcept;
     base::ready_queue<continuation> *queue_while_active() noexcept;
     void notify_waiters() noexcept;
 
     // Hot: touched once per registration and once per completion.
     std::atomic<long> references_{0};
-    std::atomic<base::ready_queue<continuation> *> queue_; // where ready continuations go now
+    std::atomic<base::ready_queue<continuation> *> queue_; // see current_queue()
     unsigned flags_ = 0;
     int max_poll_ = -1;
     std::atomic<bool> live_{false}; // created, and the handle is not freed

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In this order: running one continuation of the common kinds, running a queue, polling, and the functions that the C
-// API calls.
+// In this order: running one continuation of the common kinds, running a queue, polling, the functions that the C API
+// calls, and running a continuation of any kind.
 #include "continuation/run.hpp"
 
+#include "base/spin_lock.hpp"
 #include "continuation/complete.hpp"
-#include "continuation/run_general.hpp"
+#include "continuation/observe.hpp"
 #include "engine/engine.hpp"
 #include "progress/progress.hpp"
 
@@ -12,7 +13,14 @@
 
 namespace thence::continuation {
 
+std::atomic<std::uint64_t> unread_count{0};
+std::atomic<std::uint64_t> *callback_count = &unread_count;
+
 namespace {
+
+// Runs a continuation of any kind and releases its requests and its group. The caller gives back the object and the
+// CR's reference. `kind`: the control word that take_control() returned. The thread is in a running_scope.
+void run_general(continuation &c, control_word kind) noexcept;
 
 constexpr control_word pushed_single(signature form) noexcept {
     return {phase::attached, form, control_word::single | control_word::pushed};
@@ -154,9 +162,11 @@ bool something_to_do() noexcept {
     return any_ready() || !engine::current->quiet();
 }
 
+// Other sources are polled after ours has let MPI make progress: once is enough.
 long make_progress() noexcept {
     const unsigned long long before = this_thread.counts.completed.get();
-    progress::poll_sources(progress::from::outside);
+    poll(progress::from::outside);
+    progress::poll_sources(progress::from::after_progress, &as_source);
     const auto in_progress = static_cast<long>(this_thread.counts.completed.get() - before);
     return in_progress + progress::run_sources(LONG_MAX);
 }
@@ -187,6 +197,98 @@ bool run_last_of(MPI_Request cr) noexcept {
         its->set_reported(true);
     }
     return last;
+}
+
+// What follows runs a continuation of any kind.
+
+int settle(continuation &c, control_word kind) noexcept {
+    int error = MPI_SUCCESS;
+    for_each_operation(c, kind, [&](engine::operation &op) {
+        if (op.path != engine::completion_path::done) {
+            engine::current->finish(op);
+        }
+        error = error == MPI_SUCCESS ? op.error : error;
+    });
+    return error;
+}
+
+int invoke(const continuation &c, signature form, int error) noexcept {
+    switch (form) {
+    case signature::own:
+        return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses(), c.data);
+    case signature::paper:
+        reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses(), c.data);
+        return MPI_SUCCESS;
+    case signature::forum:
+        return reinterpret_cast<int (*)(int, void *)>(c.callback)(error, c.data);
+    }
+    return MPI_SUCCESS;
+}
+
+void note_failure(const continuation &c, int error, int result) noexcept {
+    this_thread.counts.failed.add();
+    if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
+        c.cr->add_failed(c.data, result != MPI_SUCCESS ? result : error, error != MPI_SUCCESS);
+    }
+}
+
+namespace {
+
+// The continuation is still inside attach() on another thread, or a visitor looks at it. Both are brief and end with
+// `attached`. A visitor may then change the phase before this thread does, so this thread needs a compare-and-swap. Our
+// own take_control() has stored `free`; the attaching thread or the visitor overwrites that.
+__attribute__((noinline)) control_word wait_until_attached(continuation &c) noexcept {
+    base::spin_wait wait;
+    for (;;) {
+        const control_word seen = c.control();
+        if (seen.at() == phase::attached && c.change_control(seen, phase::free)) {
+            return seen;
+        }
+        wait();
+    }
+}
+
+// True for a failed continuation whose CR keeps such for thence_get_failed(). It does not run, unless it was attached
+// with THENCE_INVOKE_FAILED.
+bool is_kept_as_failed(const continuation &c, control_word kind, int error) noexcept {
+    return error != MPI_SUCCESS && c.cr->has(THENCE_CR_REPORT_FAILED) && !kind.is(control_word::invoke_failed);
+}
+
+__attribute__((noinline)) void run_general(continuation &c, control_word kind) noexcept {
+    if (kind.at() != phase::attached) [[unlikely]] {
+        kind = wait_until_attached(c);
+    }
+    if (kind.is(control_word::pushed)) {
+        c.first.path = engine::completion_path::pushed; // attach_single() does not set these, since few cases need them
+        c.first.error = MPI_SUCCESS;
+    }
+    const int error = settle(c, kind);
+    const bool runs = !is_kept_as_failed(c, kind, error);
+    const std::uint64_t started = runs && observing != nullptr ? observing->begin(c) : 0;
+    const int result = runs ? invoke(c, kind.form(), error) : error;
+    if (observing != nullptr) [[unlikely]] {
+        observing->end(c, started, result);
+    }
+    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
+        note_failure(c, error, result);
+    }
+    if (!kind.is(control_word::single)) {
+        groups.give(this_thread.group_stock, &c.of_group());
+    }
+}
+
+} // namespace
+
+void run_now(continuation &c) noexcept {
+    continuation_request *cr = c.cr;
+    {
+        running_scope running;
+        this_thread.current = cr;
+        run_general(c, c.take_control().with(phase::attached));
+    }
+    continuations.give(this_thread.stock, &c);
+    cr->release();
+    this_thread.counts.completed.add();
 }
 
 } // namespace thence::continuation

@@ -9,7 +9,10 @@
 
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
+#include "progress/interposed.hpp"
 #include "progress/source.hpp"
+
+#include <thence/thence.h>
 
 namespace thence::continuation {
 
@@ -36,5 +39,40 @@ long make_progress() noexcept;
 // `reported` of `cr`, which is complete, and returns true. It returns false if it has done nothing, or has run a
 // continuation of `cr` that was not the last.
 bool run_last_of(MPI_Request cr) noexcept;
+
+// The word in which running_scope counts running callbacks. It is progress::slow_path_reasons if interposed calls must
+// know of them, since threads that wait in MPI rely on each other (see mpi/calls.hpp). Else it is a word that is never
+// read, so that running_scope needs no branch.
+extern THENCE_HIDDEN std::atomic<std::uint64_t> *callback_count;
+extern THENCE_HIDDEN std::atomic<std::uint64_t> unread_count;
+
+// Marks that this thread runs continuations. The thread was free to run.
+class running_scope {
+public:
+    running_scope() noexcept {
+        callback_count->fetch_add(progress::callback_runs, std::memory_order_relaxed);
+        this_thread.busy += thread_state::running_mark + 1;
+    }
+    ~running_scope() {
+        this_thread.busy -= thread_state::running_mark + 1;
+        callback_count->fetch_sub(progress::callback_runs, std::memory_order_relaxed);
+    }
+    running_scope(const running_scope &) = delete;
+    running_scope &operator=(const running_scope &) = delete;
+};
+
+// Steps of running one continuation that attaching and completing need, too.
+
+// Takes the results of all operations; returns the first error.
+int settle(continuation &c, control_word kind) noexcept;
+
+// Calls the callback with `error`, the first error of the operations. Returns the callback's result.
+int invoke(const continuation &c, signature form, int error) noexcept;
+
+// Counts a failure. `error`: the first error of the operations. `result`: the result of the callback.
+__attribute__((noinline)) void note_failure(const continuation &c, int error, int result) noexcept;
+
+// Runs a continuation inside attach(): all operations are complete and its phase is not yet `attached`. Gives it back.
+void run_now(continuation &c) noexcept;
 
 } // namespace thence::continuation

@@ -71,11 +71,9 @@ public:
     virtual unsigned long long recovered() const noexcept { return 0; }
     unsigned long long polls() const noexcept { return polled_.polls(); }
 
-    // The set with the persistent requests that operations wait for. The user's own calls on them go through it.
-    polled_set &shared_requests() noexcept { return polled_; }
-    const polled_set &shared_requests() const noexcept { return polled_; }
-
 protected:
+    friend class shared_persistent;
+
     // The operations that are polled, in every engine: persistent ones, and those that cannot be pushed.
     polled_set polled_;
 };

@@ -17,23 +17,6 @@ using mpi::table;
 
 namespace {
 
-// Tests one request. On true, `status` and `error` are set and a non-persistent request is released. A call that fails
-// counts as completion with that error: MPI promises nothing about the operation afterwards.
-bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept {
-    int flag = 0;
-    error = table.Test(&request, &flag, &status);
-    return flag != 0 || error != MPI_SUCCESS;
-}
-
-void take(operation &op, const MPI_Status &status, int error) noexcept {
-    if (wanted(op.status)) {
-        *op.status = status;
-        op.status->MPI_ERROR = error;
-    }
-    op.error = error;
-    set_path(op, completion_path::done);
-}
-
 __attribute__((noinline)) void sort_together(int indices[], MPI_Status statuses[], int count) noexcept {
     for (int i = 1; i < count; ++i) { // at most a window, and almost sorted
         for (int j = i; j > 0 && indices[j - 1] > indices[j]; --j) {
@@ -50,11 +33,6 @@ template <class T> void enlarge(T *&array, int capacity) {
         throw std::bad_alloc();
     }
     array = larger;
-}
-
-// True for the status that MPI returns for an inactive request.
-bool is_empty(const MPI_Status &status) noexcept {
-    return status.MPI_SOURCE == MPI_ANY_SOURCE && status.MPI_TAG == MPI_ANY_TAG;
 }
 
 int error_class(int code) noexcept {
@@ -84,6 +62,23 @@ int polled_set::list::find(const operation &op) const noexcept {
     return found == end ? -1 : static_cast<int>(found - ops);
 }
 
+bool polled_set::add(operation &op) {
+    op.path = completion_path::polled;
+    op.error = MPI_SUCCESS;
+    if (must_test(op) && complete_now(op)) [[unlikely]] {
+        return true;
+    }
+    // Counted before it can be found complete, so the count never goes below zero.
+    size_.fetch_add(1, std::memory_order_relaxed);
+    if (lock_.try_lock_at_once()) [[likely]] {
+        owned_.push(op);
+        lock_.unlock();
+    } else {
+        add_to_inbox(op);
+    }
+    return false;
+}
+
 // Tests the request, and takes its results if it is complete.
 bool polled_set::complete_now(operation &op) noexcept {
     int flag = 0;
@@ -111,32 +106,6 @@ __attribute__((noinline)) void polled_set::add_to_inbox(operation &op) {
     std::scoped_lock guard(inbox_lock_);
     inbox_.push_back(&op);
     inbox_used_.store(true, std::memory_order_relaxed);
-}
-
-// Other operations may wait for the same request. The test completes it for them too, so it is made under the lock: no
-// poll may test the request at the same time.
-bool polled_set::add_persistent(operation &op) {
-    op.path = completion_path::persistent;
-    std::scoped_lock guard(lock_);
-    if (could_be_complete(op.request)) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
-        if (test_persistent(op.request, status, error)) {
-            persistent_requests::entry *known = persistent_.find(op.request);
-            const bool waited_for = known != nullptr && known->is_waited_for();
-            if (error == MPI_SUCCESS && is_empty(status) && !waited_for) { // inactive
-                error = copy_answer(op.request, status);
-            } else {
-                completed_by_poll(op.request, known, status, error);
-            }
-            take(op, status, error);
-            return true;
-        }
-    }
-    size_.fetch_add(1, std::memory_order_relaxed);
-    persistent_.wait_for(op); // drops an answer: the request was started again since
-    count_persistent();
-    return false;
 }
 
 void polled_set::empty_inbox() noexcept {
@@ -276,90 +245,26 @@ __attribute__((noinline)) void polled_set::test_owned(int i) noexcept {
     }
 }
 
-// From the last to the first, since the last entry of all replaces one that is complete.
-void polled_set::poll_persistent(int first, int count) noexcept {
-    for (int i = first + count - 1; i >= first; --i) {
-        MPI_Status status = mpi::empty_status();
-        int error = MPI_SUCCESS;
-        persistent_requests::entry &known = persistent_.waiting(i);
-        if (could_be_complete(known.request) && test_persistent(known.request, status, error)) {
-            completed_by_poll(known.request, &known, status, error);
-        }
-    }
-}
-
-bool polled_set::test_persistent(MPI_Request request, MPI_Status &status, int &error) noexcept {
-    if (how_.test_persistent == nullptr) {
-        return test_one(request, status, error);
-    }
-    int flag = 0;
-    error = how_.test_persistent(&request, &flag, &status);
-    return flag != 0 || error != MPI_SUCCESS;
-}
-
-// `known`: the entry of `request`, or null.
-void polled_set::completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status,
-                                   int error) {
-    if (known != nullptr && known->is_waited_for()) {
-        finish_waiting(*known, status, error, results_wanted_);
-    } else if (results_wanted_) {
-        persistent_.keep_answer(request, status, error);
-        count_persistent();
-    }
-}
-
-void polled_set::finish_waiting(persistent_requests::entry &known, const MPI_Status &status, int error,
-                                bool keep_answer) {
-    MPI_Request request = known.request;
-    const bool freed = known.freed;
-    persistent_.finish(known, keep_answer && !freed ? &status : nullptr, error,
-                       [&](operation &op) { report(op, status, error); });
-    count_persistent();
-    if (freed) {
-        table.Request_free(&request);
-    }
-}
-
-void polled_set::count_persistent() noexcept {
-    waiting_count_.store(persistent_.waiting(), std::memory_order_relaxed);
-    answer_count_.store(persistent_.answers(), std::memory_order_relaxed);
-    persistent_turn_.dropped(persistent_.waiting());
-}
-
-int polled_set::completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept {
-    persistent_requests::entry *known = persistent_.find(request);
-    if (known == nullptr) {
-        return code;
-    }
-    if (known->is_waited_for()) {
-        finish_waiting(*known, status, code, false);
-        return code;
-    }
-    if (code == MPI_SUCCESS && is_empty(status)) {
-        status = known->status;
-        code = known->error;
-    }
-    forget_answer(request);
-    return code;
-}
-
-int polled_set::copy_answer(MPI_Request request, MPI_Status &status) const noexcept {
-    const persistent_requests::entry *known = persistent_.find(request);
-    if (known == nullptr || known->is_waited_for() || !is_empty(status)) {
-        return MPI_SUCCESS;
-    }
-    status = known->status;
-    return known->error;
-}
-
-void polled_set::forget_answer(MPI_Request request) noexcept {
-    persistent_.forget_answer(request);
-    count_persistent();
-}
-
 void polled_set::report(operation &op, const MPI_Status &status, int error) noexcept {
     size_.fetch_sub(1, std::memory_order_relaxed);
     hand_over(op, status, error);
+}
+
+// Tests one request. On true, `status` and `error` are set and a non-persistent request is released. A call that fails
+// counts as completion with that error: MPI promises nothing about the operation afterwards.
+bool polled_set::test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept {
+    int flag = 0;
+    error = table.Test(&request, &flag, &status);
+    return flag != 0 || error != MPI_SUCCESS;
+}
+
+void polled_set::take(operation &op, const MPI_Status &status, int error) noexcept {
+    if (wanted(op.status)) {
+        *op.status = status;
+        op.status->MPI_ERROR = error;
+    }
+    op.error = error;
+    set_path(op, completion_path::done);
 }
 
 inline void polled_set::hand_over(operation &op, const MPI_Status &status, int error) noexcept {

@@ -55,22 +55,7 @@ public:
 
     // Returns true if the operation was found complete; its results are taken then. Else it is in the set. An operation
     // that is not in a group is not always tested: see worth_testing().
-    bool add(operation &op) {
-        op.path = completion_path::polled;
-        op.error = MPI_SUCCESS;
-        if (must_test(op) && complete_now(op)) [[unlikely]] {
-            return true;
-        }
-        // Counted before it can be found complete, so the count never goes below zero.
-        size_.fetch_add(1, std::memory_order_relaxed);
-        if (lock_.try_lock_at_once()) [[likely]] {
-            owned_.push(op);
-            lock_.unlock();
-        } else {
-            add_to_inbox(op);
-        }
-        return false;
-    }
+    bool add(operation &op);
     // As add(), for a persistent request. The request stays with the user.
     bool add_persistent(operation &op);
 
@@ -90,39 +75,9 @@ public:
     void cancel(operation &op) noexcept;
     void remove(operation &op) noexcept;
 
-    // For interposition: true if there may be an entry for a persistent request. Takes no lock. False is reliable on a
-    // thread that may use the request now (see persistent_requests.hpp).
-    static bool may_know(MPI_Request request) noexcept { return may_be_known(request); }
-    // Runs `call`, an MPI completion call on persistent requests. Meanwhile no poll tests any of them. `call` may
-    // use the functions below. The cost of each does not depend on the number of persistent requests.
-    template <class Call> int exclusively(Call &&call) noexcept {
-        std::scoped_lock guard(lock_);
-        empty_inbox();
-        return call();
-    }
-    // Under exclusively(): true if operations wait for `request`, or a poll completed it and its user has not asked
-    // yet.
-    bool knows(MPI_Request request) const noexcept { return persistent_.find(request) != nullptr; }
-    bool is_waited_for(MPI_Request request) const noexcept {
-        const auto *known = persistent_.find(request);
-        return known != nullptr && known->is_waited_for();
-    }
-    // Under exclusively(): the user's call of MPI has just returned that `request` is complete, with `code` and
-    // `status`. If MPI found it inactive because a poll had completed it, this returns the code that the poll got and
-    // sets `status` to the poll's status, once. All operations that wait for the request become complete.
-    int completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept;
-    // Under exclusively(): as completed_by_user(), for a call that does not complete the request. The answer stays. If
-    // there is an answer and `status` is that of an inactive request, this sets `status` to that of the answer and
-    // returns its code. Else it returns MPI_SUCCESS.
-    int copy_answer(MPI_Request request, MPI_Status &status) const noexcept;
-    // Under exclusively(): the request was started again or freed, so its answer is dropped.
-    void forget_answer(MPI_Request request) noexcept;
-
-    // Under exclusively(): the user freed `request` while operations wait for it. MPI_Request_free is called after the
-    // last of them.
-    void release_after(MPI_Request request) noexcept { persistent_.find(request)->freed = true; }
-
 private:
+    friend class shared_persistent; // the user's calls on persistent requests
+
     // Two arrays of one length, of which the first `count` entries are in use. They grow in place where they can.
     struct list {
         MPI_Request *requests = nullptr;
@@ -181,6 +136,8 @@ private:
             tests_to_skip_.store(one_in - 1, std::memory_order_relaxed);
         }
     }
+    static bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept;
+    static void take(operation &op, const MPI_Status &status, int error) noexcept;
     void add_to_inbox(operation &op);
     void empty_inbox() noexcept;
     template <class Poll> void poll_in_turn(rotation &turn, int count, Poll poll_range) noexcept;
@@ -193,6 +150,9 @@ private:
     void completed_by_poll(MPI_Request request, persistent_requests::entry *known, const MPI_Status &status, int error);
     void finish_waiting(persistent_requests::entry &known, const MPI_Status &status, int error, bool keep_answer);
     void count_persistent() noexcept;
+    int completed_by_user(MPI_Request request, int code, MPI_Status &status) noexcept;
+    int copy_answer(MPI_Request request, MPI_Status &status) const noexcept;
+    void forget_answer(MPI_Request request) noexcept;
     void report(operation &op, const MPI_Status &status, int error) noexcept;
     void hand_over(operation &op, const MPI_Status &status, int error) noexcept;
     bool could_be_complete(MPI_Request request) const noexcept {

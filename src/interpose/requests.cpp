@@ -6,6 +6,7 @@
 #include "continuation/thread_state.hpp"
 #include "continuation/wait.hpp"
 #include "engine/engine.hpp"
+#include "engine/shared_persistent.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/error_code.hpp"
 #include "mpi/persistent.hpp"
@@ -27,6 +28,7 @@ using continuation::continuation_request;
 using continuation::handle_kind;
 using continuation::integer_prefix;
 using continuation::request_handles;
+using engine::shared_persistent;
 using mpi::table;
 
 namespace {
@@ -37,17 +39,17 @@ bool persistent_attached() noexcept {
 
 // True if some persistent request has continuations now.
 bool any_waited_for() noexcept {
-    return persistent_attached() && engine::current->shared_requests().any_waited_for();
+    return persistent_attached() && shared_persistent::any_waited_for();
 }
 
 // The same, or a poll of ours has completed one and the user's call has not fetched its result yet.
 bool any_shared() noexcept {
-    return any_waited_for() || (persistent_attached() && engine::current->shared_requests().has_answers());
+    return any_waited_for() || (persistent_attached() && shared_persistent::any_answers());
 }
 
 // True if one of these may hold for this request. Takes no lock.
 bool may_be_shared(MPI_Request request) noexcept {
-    return engine::polled_set::may_know(request) && any_shared();
+    return engine::may_be_known(request) && any_shared();
 }
 
 // The index of the first request for which may_be_shared() is true, or `count`.
@@ -58,32 +60,27 @@ int first_that_may_be_shared(int count, const MPI_Request requests[]) noexcept {
 // Tests a persistent request. Every continuation on it and the user receive the status.
 int test_shared(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     busy_scope testing;
-    engine::polled_set &polled = engine::current->shared_requests();
-    return polled.exclusively([&] {
-        const MPI_Request handle = *request;
-        if (!polled.knows(handle)) {
-            return table.Test(request, flag, status);
+    shared_persistent shared;
+    const MPI_Request handle = *request;
+    if (!shared.knows(handle)) {
+        return table.Test(request, flag, status);
+    }
+    MPI_Status result = mpi::empty_status();
+    *flag = 0;
+    int code = table.Test(request, flag, &result);
+    if (*flag != 0 || code != MPI_SUCCESS) {
+        code = shared.completed_by_user(handle, code, result);
+        if (status != MPI_STATUS_IGNORE) {
+            *status = result;
         }
-        MPI_Status result = mpi::empty_status();
-        *flag = 0;
-        int code = table.Test(request, flag, &result);
-        if (*flag != 0 || code != MPI_SUCCESS) {
-            code = polled.completed_by_user(handle, code, result);
-            if (status != MPI_STATUS_IGNORE) {
-                *status = result;
-            }
-        }
-        return code;
-    });
+    }
+    return code;
 }
 
 void forget_answer(MPI_Request request) noexcept {
     if (may_be_shared(request)) {
         busy_scope forgetting;
-        engine::current->shared_requests().exclusively([&] {
-            engine::current->shared_requests().forget_answer(request);
-            return int{MPI_SUCCESS};
-        });
+        shared_persistent().forget_answer(request);
     }
 }
 
@@ -138,12 +135,7 @@ bool is_special(MPI_Request request) noexcept {
         return false;
     }
     busy_scope looking;
-    bool told = false;
-    engine::current->shared_requests().exclusively([&] {
-        told = engine::current->shared_requests().knows(request);
-        return int{MPI_SUCCESS};
-    });
-    return told;
+    return shared_persistent().knows(request);
 }
 
 bool is_plain(int count, const MPI_Request requests[]) noexcept {
@@ -170,28 +162,18 @@ bool any_special(int count, const MPI_Request requests[]) noexcept {
         return false;
     }
     busy_scope looking;
-    const engine::polled_set &polled = engine::current->shared_requests();
-    bool told = false;
-    engine::current->shared_requests().exclusively([&] {
-        told = std::any_of(requests + first, requests + count,
-                           [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); });
-        return int{MPI_SUCCESS};
-    });
-    return told;
+    const shared_persistent shared;
+    return std::any_of(requests + first, requests + count, [&](MPI_Request each) { return shared.knows(each); });
 }
 
 void hide_special(int count, MPI_Request requests[]) noexcept {
     const int first = first_that_may_be_shared(count, requests);
     if (first != count) {
         busy_scope looking;
-        const engine::polled_set &polled = engine::current->shared_requests();
-        engine::current->shared_requests().exclusively([&] {
-            std::replace_if(
-                requests + first, requests + count,
-                [&](MPI_Request each) { return polled.may_know(each) && polled.knows(each); },
-                MPI_Request{MPI_REQUEST_NULL});
-            return int{MPI_SUCCESS};
-        });
+        const shared_persistent shared;
+        std::replace_if(
+            requests + first, requests + count, [&](MPI_Request each) { return shared.knows(each); },
+            MPI_Request{MPI_REQUEST_NULL});
     }
     std::replace_if(requests, requests + count, is_cr_handle, MPI_Request{MPI_REQUEST_NULL});
 }
@@ -237,39 +219,37 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
         return table.Testall(count, requests, flag, statuses);
     }
     busy_scope testing;
-    engine::polled_set &polled = engine::current->shared_requests();
-    return polled.exclusively([&] {
-        const std::vector<MPI_Request> before(requests, requests + count);
-        std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
-                                         mpi::empty_status());
-        MPI_Status *const results = statuses == MPI_STATUSES_IGNORE ? unwanted.data() : statuses;
-        int done = 0;
-        const int code = table.Testall(count, requests, &done, results);
-        int error_class = MPI_SUCCESS;
-        table.Error_class(code, &error_class);
-        if (code != MPI_SUCCESS && error_class != MPI_ERR_IN_STATUS) {
-            return code; // MPI refused the arguments: nothing is complete
+    shared_persistent shared;
+    const std::vector<MPI_Request> before(requests, requests + count);
+    std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
+                                     mpi::empty_status());
+    MPI_Status *const results = statuses == MPI_STATUSES_IGNORE ? unwanted.data() : statuses;
+    int done = 0;
+    const int code = table.Testall(count, requests, &done, results);
+    int error_class = MPI_SUCCESS;
+    table.Error_class(code, &error_class);
+    if (code != MPI_SUCCESS && error_class != MPI_ERR_IN_STATUS) {
+        return code; // MPI refused the arguments: nothing is complete
+    }
+    *flag = done;
+    if (done == 0 && code == MPI_SUCCESS) {
+        return code;
+    }
+    std::vector<int> errors(static_cast<std::size_t>(count), MPI_SUCCESS);
+    int answered = code;
+    for (int i = 0; i < count; ++i) {
+        const MPI_Request request = before[static_cast<std::size_t>(i)];
+        int &error = errors[static_cast<std::size_t>(i)];
+        error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : results[i].MPI_ERROR;
+        if (error != MPI_ERR_PENDING) {
+            error = shared.completed_by_user(request, error, results[i]);
+            answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};
         }
-        *flag = done;
-        if (done == 0 && code == MPI_SUCCESS) {
-            return code;
-        }
-        std::vector<int> errors(static_cast<std::size_t>(count), MPI_SUCCESS);
-        int answered = code;
-        for (int i = 0; i < count; ++i) {
-            const MPI_Request request = before[static_cast<std::size_t>(i)];
-            int &error = errors[static_cast<std::size_t>(i)];
-            error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : results[i].MPI_ERROR;
-            if (error != MPI_ERR_PENDING) {
-                error = polled.completed_by_user(request, error, results[i]);
-                answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};
-            }
-        }
-        for (int i = 0; i < count && answered != MPI_SUCCESS; ++i) {
-            results[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
-        }
-        return answered;
-    });
+    }
+    for (int i = 0; i < count && answered != MPI_SUCCESS; ++i) {
+        results[i].MPI_ERROR = errors[static_cast<std::size_t>(i)];
+    }
+    return answered;
 }
 
 int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
@@ -277,15 +257,14 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
         return table.Request_get_status(request, flag, status);
     }
     busy_scope looking;
-    return engine::current->shared_requests().exclusively([&] {
-        MPI_Status unwanted = mpi::empty_status();
-        MPI_Status &result = status != MPI_STATUS_IGNORE ? *status : unwanted;
-        const int code = table.Request_get_status(request, flag, &result);
-        if (code == MPI_SUCCESS && *flag != 0) {
-            engine::current->shared_requests().copy_answer(request, result);
-        }
-        return code;
-    });
+    const shared_persistent shared;
+    MPI_Status unwanted = mpi::empty_status();
+    MPI_Status &result = status != MPI_STATUS_IGNORE ? *status : unwanted;
+    const int code = table.Request_get_status(request, flag, &result);
+    if (code == MPI_SUCCESS && *flag != 0) {
+        shared.copy_answer(request, result);
+    }
+    return code;
 }
 
 bool in_callback() noexcept {
@@ -326,15 +305,14 @@ int free(MPI_Request *request) noexcept {
         return table.Request_free(request);
     }
     busy_scope freeing;
-    return engine::current->shared_requests().exclusively([&] {
-        if (!engine::current->shared_requests().is_waited_for(*request)) {
-            engine::current->shared_requests().forget_answer(*request);
-            return table.Request_free(request);
-        }
-        engine::current->shared_requests().release_after(*request);
-        *request = MPI_REQUEST_NULL;
-        return int{MPI_SUCCESS};
-    });
+    shared_persistent shared;
+    if (!shared.is_waited_for(*request)) {
+        shared.forget_answer(*request);
+        return table.Request_free(request);
+    }
+    shared.release_after(*request);
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
 }
 
 bool may_start(MPI_Request cr) noexcept {
@@ -348,7 +326,8 @@ int cancel(MPI_Request *request) noexcept {
         return table.Cancel(request);
     }
     busy_scope cancelling;
-    return engine::current->shared_requests().exclusively([&] { return table.Cancel(request); });
+    const shared_persistent no_poll_meanwhile;
+    return table.Cancel(request);
 }
 
 } // namespace thence::interpose

@@ -4,6 +4,7 @@
 #include "continuation/library.hpp"
 #include "continuation/run.hpp"
 #include "engine/engine.hpp"
+#include "engine/shared_persistent.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
@@ -31,7 +32,7 @@ bool has_reason(std::uint64_t reason) noexcept {
 // run them.
 bool must_test() noexcept {
     if (this_thread.in_callback() ||
-        (has_reason(progress::persistent_attached) && engine::current->shared_requests().any_waited_for())) {
+        (has_reason(progress::persistent_attached) && engine::shared_persistent::any_waited_for())) {
         return true;
     }
     if (!has_reason(progress::no_hook_runs) || !progress::ready.load(std::memory_order_relaxed)) {

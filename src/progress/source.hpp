@@ -38,8 +38,8 @@ bool add_source(const source &added) noexcept;
 void remove_source(const source &removed) noexcept;
 
 bool any_outstanding() noexcept;
-// Polls each source once. True if run_sources() may have something to do.
-bool poll_sources(from where) noexcept;
+// Polls each source but `except` once. True if run_sources() may have something to do.
+bool poll_sources(from where, const source *except = nullptr) noexcept;
 // Runs at most `limit` of what is ready in all sources but `except`, in the order of their registration. Each source
 // may run at least one, so none waits until those before it have nothing to do.
 long run_sources(long limit, const source *except = nullptr) noexcept;

@@ -1,17 +1,92 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI's own progress hook: a function of ours that runs inside every MPI call that makes progress, also while another
-// thread blocks in MPI_Wait. It is registered when something becomes outstanding, and unregisters itself when nothing
-// is outstanding any more: each thread checks that at every `rest_after`th call that found nothing.
+// The table of sources, and MPI's own progress hook, which polls them. The hook is a function of ours that runs inside
+// every MPI call that makes progress, also while another thread blocks in MPI_Wait. It is registered when something
+// becomes outstanding, and unregisters itself when nothing is outstanding any more: each thread checks that at every
+// `rest_after`th call that found nothing.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
 #include "progress/source.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 namespace thence::progress {
 
 std::atomic<bool> ready{false};
+
+namespace {
+
+std::mutex table_mutex; // guards adding and removing
+// Filled from the front without gaps, so the first null ends the table. A thread that reads the table while a source is
+// removed may find that source once more, or miss another one. So remove_source() wakes hook and helper, one of which
+// may have gone to rest because it missed a source.
+std::atomic<const source *> table[most_sources + 1]{};
+
+template <class Visit> void for_each_source(Visit visit) noexcept {
+    for (int i = 0;; ++i) {
+        const source *s = table[i].load(std::memory_order_seq_cst);
+        if (s == nullptr || !visit(*s)) {
+            return;
+        }
+    }
+}
+
+} // namespace
+
+bool add_source(const source &added) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    for (int i = 0; i < most_sources; ++i) {
+        if (table[i].load(std::memory_order_relaxed) == nullptr) {
+            table[i].store(&added, std::memory_order_seq_cst);
+            return true;
+        }
+    }
+    return false;
+}
+
+void remove_source(const source &removed) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    bool found = false;
+    for (int i = 0; i < most_sources; ++i) {
+        found = found || table[i].load(std::memory_order_relaxed) == &removed;
+        if (found) {
+            table[i].store(table[i + 1].load(std::memory_order_relaxed), std::memory_order_seq_cst);
+        }
+    }
+    if (table[0].load(std::memory_order_relaxed) != nullptr) {
+        wake();
+    }
+}
+
+bool any_outstanding() noexcept {
+    bool some = false;
+    for_each_source([&](const source &s) {
+        some = s.outstanding();
+        return !some;
+    });
+    return some;
+}
+
+bool poll_sources(from where, const source *except) noexcept {
+    bool some = false;
+    for_each_source([&](const source &s) {
+        some = (&s != except && s.poll(where)) || some;
+        return true;
+    });
+    return some;
+}
+
+long run_sources(long limit, const source *except) noexcept {
+    long ran = 0;
+    for_each_source([&](const source &s) {
+        if (&s != except) {
+            ran += s.run(std::max(limit - ran, 1L));
+        }
+        return true;
+    });
+    return ran;
+}
 
 namespace {
 
@@ -26,14 +101,14 @@ constexpr unsigned rest_after = 1024;
 thread_local constinit unsigned idle_calls = 0;
 
 hook_kind hook_ = hook_kind::none;
-std::mutex mutex_;               // guards registering and unregistering
-std::atomic<bool> armed_{false}; // the hook is wanted; changes under mutex_
-bool async_running_ = false;     // MPICH holds our async thing; under mutex_
+std::mutex hook_mutex_;          // guards registering and unregistering
+std::atomic<bool> armed_{false}; // the hook is wanted; changes under hook_mutex_
+bool async_running_ = false;     // MPICH holds our async thing; under hook_mutex_
 
 // True if MPICH must drop our async thing; from then on hook_arm() starts a new one. MPICH calls this under a lock of
-// its own, for which hook_arm() may wait while it holds mutex_. So this function must not wait for mutex_.
+// its own, for which hook_arm() may wait while it holds hook_mutex_. So this function must not wait for hook_mutex_.
 bool async_leaves() noexcept {
-    std::unique_lock guard(mutex_, std::try_to_lock);
+    std::unique_lock guard(hook_mutex_, std::try_to_lock);
     if (!guard.owns_lock() || armed_.load(std::memory_order_relaxed)) {
         return false;
     }
@@ -97,7 +172,7 @@ bool hook_runs() noexcept {
 }
 
 void hook_arm() noexcept {
-    std::scoped_lock guard(mutex_);
+    std::scoped_lock guard(hook_mutex_);
     if (hook_ == hook_kind::none || armed_.load(std::memory_order_relaxed)) {
         return;
     }
@@ -112,7 +187,7 @@ void hook_arm() noexcept {
 }
 
 void hook_tear_down() noexcept {
-    std::scoped_lock guard(mutex_);
+    std::scoped_lock guard(hook_mutex_);
     if (armed_.exchange(false) && hook_ == hook_kind::opal) {
         mpi::table.opal_progress_unregister(&on_opal_progress);
     }
@@ -125,7 +200,7 @@ __attribute__((noinline)) void may_rest() noexcept {
     if (any_outstanding()) {
         return;
     }
-    std::unique_lock guard(mutex_, std::try_to_lock);
+    std::unique_lock guard(hook_mutex_, std::try_to_lock);
     if (!guard.owns_lock() || !armed_.load(std::memory_order_relaxed)) {
         return;
     }
