@@ -38,8 +38,8 @@ int attach(int count, MPI_Request requests[], user_callback callback, attach_opt
 
 // True if the arguments are right and name the common case: one operation of MPI's own, which is not persistent. An
 // engine that can read its state has found it pending. False, too, for a thread without a stock of continuations:
-// attach() then fills the stock. Each check is an `if` of its own: GCC 12 computes all comparisons that are joined by
-// && before it branches.
+// attach() then fills the stock. The checks have this order because GCC 12 evaluates comparisons that follow each other
+// without a load between them, or are joined by &&, all of them each time and without branches.
 [[gnu::always_inline]] inline bool can_attach_single(const MPI_Request *request, user_callback callback, MPI_Request cr,
                                                      const int *flag) noexcept {
     if (!continuation_request::is_live(cr)) [[unlikely]] {
@@ -48,13 +48,16 @@ int attach(int count, MPI_Request requests[], user_callback callback, attach_opt
     if (request == nullptr) [[unlikely]] {
         return false;
     }
+    if (is_cr_handle(*request)) [[unlikely]] {
+        return false;
+    }
     if (callback.function == nullptr) [[unlikely]] {
         return false;
     }
-    if (flag == nullptr) [[unlikely]] {
+    if (this_thread.stock.head == nullptr) [[unlikely]] {
         return false;
     }
-    if (is_cr_handle(*request) || this_thread.stock.head == nullptr) [[unlikely]] {
+    if (flag == nullptr) [[unlikely]] {
         return false;
     }
     if (object_of(cr)->pushes()) {
@@ -89,12 +92,12 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
 [[gnu::always_inline]] inline int attach_single(MPI_Request &request, user_callback callback, attach_options how,
                                                 MPI_Status *status, MPI_Request cr_handle, int *flag) noexcept {
     continuation_request &cr = *object_of(cr_handle);
-    continuation *c = this_thread.stock.head;
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
     const MPI_Request handle = request;
+    continuation *c = this_thread.stock.head;
     fill(*c, callback, how, status, cr);
     c->first.request = handle;
+    this_thread.stock.head = c->next;
+    --this_thread.stock.count;
     request = MPI_REQUEST_NULL;
     if (!cr.pushes()) {
         return attach_polled(*c, how, flag);

@@ -44,7 +44,7 @@ public:
     // What follows takes no lock, and is correct on a thread that may use the requests now.
 
     // True if operations wait for some persistent request.
-    static bool any_waited_for() noexcept { return current->polled_.keeps(); }
+    static bool any_waited_for() noexcept { return current->polled_.any_waited_for(); }
     // True if a poll has completed some persistent request, and its user has not asked yet.
     static bool any_answers() noexcept { return current->polled_.has_answers(); }
 
