@@ -73,11 +73,14 @@ def strip_stars(text):
 
 
 def paragraph(text):
-    """A paragraph, or a list with "- " before each item, on one line each; or a piece of code, indented by 4."""
+    """A paragraph, or a list with "- " before each item, on one line each; or a table, with | at the beginning of each
+    row; or a piece of code, indented by 4."""
     lines = text.strip("\n").splitlines()
     indent = min(len(line) - len(line.lstrip()) for line in lines)
     if indent >= 4:
         return "\n".join("    " + line[indent:].rstrip() for line in lines)
+    if all(line.lstrip().startswith("|") for line in lines):
+        return "\n".join(line.strip() for line in lines)
     return re.sub(r"\s*\n\s*(?!\s*- )", " ", re.sub(r"\n\s*- ", "\n- ", text)).strip()
 
 

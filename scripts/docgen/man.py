@@ -19,9 +19,12 @@ def inline(text):
 
 
 def block(text):
-    """Lines for a paragraph, a list after it, or a piece of code; see headers.paragraph()."""
+    """Lines for a paragraph, a list after it, a table or a piece of code; see headers.paragraph()."""
     if text.startswith("    "):
         return [".nf", *escape(text).splitlines(), ".fi"]
+    if text.startswith("|"):
+        rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in text.splitlines()[2:]]
+        return [line for head, *rest in rows for line in (".TP", inline(head), inline("; ".join(filter(None, rest))))]
     first, *items = re.split(r"(?:\n|^)- ", text)
     lines = [inline(first)] if first else []
     for item in items:

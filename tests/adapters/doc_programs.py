@@ -16,7 +16,7 @@ from pathlib import Path
 
 OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
 MARK = "// [adapter]\n"
-PAGES = ("runtimes.md", "pools.md", "which-interface.md")
+PAGES = ("runtimes.md", "senders.md", "pools.md", "which-interface.md")
 
 
 def arguments(words):

@@ -171,6 +171,8 @@ class Reader(unittest.TestCase):
         self.assertEqual(paragraphs(text), ["One two:\n- a b\n- c", "    int i;\n        j;"])
         self.assertEqual(block("One:\n- a\n- b"), ["One:", r".IP \(bu 2", "a", r".IP \(bu 2", "b"])
         self.assertEqual(block("    int i;"), [".nf", "    int i;", ".fi"])
+        self.assertEqual(paragraphs("  | a | b |\n  |---|---|\n  | c | d |\n"), ["| a | b |\n|---|---|\n| c | d |"])
+        self.assertEqual(block("| a | b |\n|---|---|\n| `c` | d |"), [".TP", r"\fBc\fR", "d"])
 
     def test_members_are_those_of_their_class_and_public(self):
         text = """/** @brief A. */
