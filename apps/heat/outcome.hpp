@@ -27,7 +27,7 @@ struct Comparison {
     double serial_time = -1; // of the serial run; negative if there was none
 };
 
-// Results of thence_cr_query; the counts are sums over all ranks.
+// Results of thence_query and thence_stats_query; the counts are sums over all ranks.
 struct ContinuationCounts {
     std::string engine, engine_why, hook;
     unsigned long long attached, immediate, polls;

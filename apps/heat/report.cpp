@@ -58,13 +58,10 @@ std::vector<RankTimes> gather_times(const Run &run) {
 }
 
 ContinuationCounts gather_continuations(const Run &run) {
-    MPI_Request cr = MPI_REQUEST_NULL;
-    thence_cr_info info{};
-    thence_stats_t stats{};
-    thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
-    thence_cr_query(cr, &info);
-    thence_free(&cr);
-    thence_stats(&stats);
+    thence_info info{};
+    thence_stats_info stats{};
+    thence_query(&info, sizeof info);
+    thence_stats_query(&stats, sizeof stats);
     const unsigned long long mine[3] = {stats.attached, stats.immediate, stats.polls};
     unsigned long long all[3] = {};
     MPI_Reduce(mine, all, 3, MPI_UNSIGNED_LONG_LONG, MPI_SUM, 0, run.comm);

@@ -97,7 +97,7 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
         int flag = 0;
         thence_cr_info info;
         int rc = thence_test(&self->cr, &flag, MPI_STATUS_IGNORE);
-        int rc_query = thence_cr_query(self->cr, &info);
+        int rc_query = thence_cr_query(self->cr, &info, sizeof info);
         int moved = rc_query == MPI_SUCCESS && info.registered != registered;
         registered = rc_query == MPI_SUCCESS ? info.registered : -1;
         idle = moved ? 0 : idle + 1;
@@ -143,7 +143,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     pthread_t thread;
     thence_omp_tester_ tester;
 
-    rc = thence_cr_query(cr, &info);
+    rc = thence_cr_query(cr, &info, sizeof info);
     if (rc == MPI_SUCCESS)
         rc = MPI_Query_thread(&level);
     if (rc != MPI_SUCCESS)

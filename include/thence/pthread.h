@@ -55,7 +55,7 @@ static inline int thence_pthread_block(int count, MPI_Request requests[], MPI_St
     thence_pthread_blocked_ self;
     thence_cr_info info;
     int flag = 0;
-    int rc = thence_cr_query(cr, &info);
+    int rc = thence_cr_query(cr, &info, sizeof info);
     if (rc != MPI_SUCCESS)
         return rc;
     if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))

@@ -287,7 +287,7 @@ public:
     explicit task_group(MPI_Request cr) : cr_(cr) {
         thence_cr_info info{};
         int level = 0;
-        check(thence_cr_query(cr, &info), "task group: the continuation request");
+        check(thence_cr_query(cr, &info, sizeof info), "task group: the continuation request");
         if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
             throw error("task group: create the continuation request without poll-only and needs-start", MPI_ERR_ARG);
         check(MPI_Query_thread(&level), "task group");

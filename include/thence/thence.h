@@ -25,6 +25,7 @@
  */
 
 #include <mpi.h>
+#include <stddef.h>
 
 #if defined(__GNUC__)
 #define THENCE_EXPORT __attribute__((visibility("default")))
@@ -79,7 +80,7 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 /* It would break these lines before the values. */
 /* clang-format off */
 /* Options of one continuation, for thence_attach(). */
-#define THENCE_PERSISTENT (1U << 0)    /**< all requests are persistent; needed only where thence_cr_query() says
+#define THENCE_PERSISTENT (1U << 0)    /**< all requests are persistent; needed only where thence_query() says
                                             `detects_persistent == 0`, and there only for requests that were created
                                             without libthence in the program */
 #define THENCE_INVOKE_FAILED (1U << 1) /**< run the callback with the error although the CR has
@@ -103,7 +104,7 @@ typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
  *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and
  *          the program is linked with libthence-core alone; a line on stderr says which; `MPI_ERR_OTHER` before
  *          `MPI_Init` and after `MPI_Finalize`.
- *  @note Threads: any. The first call selects the engine; `thence info` and thence_cr_query() say which. */
+ *  @note Threads: any. The first call selects the engine; `thence info` and thence_query() say which. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
 
 /** @brief Attach one continuation to `count` operations and register it with `cr`.
@@ -156,7 +157,7 @@ THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
 /** @brief Complete a request that is complete already, as what may have ended in the call that started it: a short
  *         send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's
- *         requests (`openmpi` and `mpich` of thence_cr_query()). Elsewhere, and before the library's first use, it is
+ *         requests (engines `openmpi` and `mpich` of thence_query()). Elsewhere, and before the library's first use, it is
  *         MPI_Test.
  *  @param[in,out] request a request that is neither attached nor persistent. `MPI_REQUEST_NULL` if `flag` is 1.
  *  @param[out] flag   1: it was complete, and is released. 0: it is pending; or it is a continuation request or, with
@@ -180,7 +181,7 @@ THENCE_EXPORT int thence_free(MPI_Request *cr);
 /** @brief Ask MPI to cancel every pending operation whose continuation is registered with `cr`.
  *  Each continuation still runs; `MPI_Test_cancelled` on its statuses says which operations were cancelled. Operations
  *  that MPI cannot cancel (collectives, RMA, ...) complete as usual. Persistent requests on an MPI that does not tell
- *  what they are (`detects_persistent` of thence_cr_query()) are cancelled if libthence saw them created as sends or
+ *  what they are (`detects_persistent` of thence_query()) are cancelled if libthence saw them created as sends or
  *  receives; others are left alone, and are the user's to cancel.
  *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). That MPI cannot cancel some
  *          of them is no error.
@@ -210,33 +211,61 @@ THENCE_EXPORT int thence_progress(void);
  *  @note Threads: any. */
 THENCE_EXPORT int thence_progress_some(long *count);
 
-/** What is in force for a continuation request, and what the library runs on. */
-typedef struct thence_cr_info {
-    unsigned flags;         /**< `THENCE_CR_` options in force */
-    int max_poll;           /**< most continuations per test, -1 for no limit */
-    long registered;        /**< continuations registered now */
-    int active;             /**< 1 while started (always 1 without `THENCE_CR_NEEDS_START` when any is registered) */
-    int detects_persistent; /**< 1 if the MPI tells which requests are persistent; else libthence notes those that are
-                                 created through it, see `THENCE_PERSISTENT` */
+/** @brief What the library runs on, the same for the whole process. Filled in by thence_query().
+ *
+ *  The three structs of the queries may get new members at their end. Their first member says how many bytes were set,
+ *  so that a program and a library of different versions fit: members beyond it are unchanged. */
+typedef struct thence_info {
+    size_t size;            /**< bytes that the call has set: those that both the program and the library know */
+    const char *version;    /**< of the library in the process, such as `0.1.0` */
+    const char *mpi;        /**< the MPI: the first line of what `MPI_Get_library_version` gives */
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
     const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
     const char *helper;     /**< helper thread: `running`, `not started`, or `not possible: ` and why */
     const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
                                  other values than the header that Thence was built with, and what to do */
-    int slow_ms;            /**< callbacks that take longer are told of (`THENCE_SLOW_CONTINUATION`); 0: none */
+    int thread_level;       /**< of MPI, as `MPI_Query_thread` gives it */
+    int interposed;         /**< 1 if libthence is linked, so that MPI's own calls take CRs; 0: libthence-core alone */
+    int detects_persistent; /**< 1 if the MPI tells which requests are persistent; else libthence notes those that are
+                                 created through it, see `THENCE_PERSISTENT` */
+    int any_thread;         /**< 1 if the library's own thread can run: `THENCE_CR_ANY_THREAD` is accepted */
+    int in_completion;      /**< 1 if `THENCE_CR_IN_COMPLETION` can be in force */
+    int slow_ms;            /**< callbacks that take longer are reported (`THENCE_SLOW_CONTINUATION`); 0: none */
+} thence_info;
+
+/** @brief Say what the library runs on.
+ *  @param[out] info filled in; its texts stay valid until `MPI_Finalize`.
+ *  @param size      `sizeof(thence_info)`; no byte beyond is written.
+ *  @return `MPI_ERR_ARG` (null `info`, or `size` is smaller than in the first version); `MPI_ERR_OTHER` before `MPI_Init`
+ *          and after `MPI_Finalize`.
+ *  @note Threads: any. If it is the first call of the library, it selects the engine. */
+THENCE_EXPORT int thence_query(thence_info *info, size_t size);
+
+/** @brief What is in force for a continuation request. Filled in by thence_cr_query(). */
+typedef struct thence_cr_info {
+    size_t size;     /**< bytes that the call has set, see thence_info */
+    long registered; /**< continuations registered now */
+    unsigned flags;  /**< `THENCE_CR_` options in force */
+    int max_poll;    /**< most continuations per test, -1 for no limit */
+    int active;      /**< 1 while started (always 1 without `THENCE_CR_NEEDS_START` when any is registered) */
+    int failed;      /**< failed continuations that thence_get_failed() would give */
 } thence_cr_info;
 
-/** @brief Say what is in force.
- *  @param cr the continuation request. @param[out] info filled in; its texts stay valid until `MPI_Finalize`.
- *  @return `MPI_ERR_ARG` (null `info`); `MPI_ERR_REQUEST` (no live CR). Threads: any. */
-THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info);
+/** @brief Say what is in force for a continuation request.
+ *  @param cr        the continuation request.
+ *  @param[out] info filled in.
+ *  @param size      `sizeof(thence_cr_info)`; no byte beyond is written.
+ *  @return `MPI_ERR_ARG` (null `info`, or `size` is smaller than in the first version); `MPI_ERR_REQUEST` (no live CR).
+ *  @note Threads: any. */
+THENCE_EXPORT int thence_cr_query(MPI_Request cr, thence_cr_info *info, size_t size);
 
-/** Counters since the first use of the library, summed over all threads. */
-typedef struct thence_stats_t {
+/** @brief Counters since the first use of the library, summed over all threads. Filled in by thence_stats_query(). */
+typedef struct thence_stats_info {
+    size_t size;                  /**< bytes that the call has set, see thence_info */
     unsigned long long attached;  /**< continuations attached, immediate completions not counted; at least `completed`
                                        plus `outstanding`, and never less than at an earlier call */
-    unsigned long long immediate; /**< thence_attach() calls that returned `flag == 1` */
+    unsigned long long immediate; /**< continuations that did not run since all was complete at once (`flag == 1`) */
     unsigned long long completed; /**< continuations whose callback has returned; those that a thread runs in a row are
                                        counted together, after the last */
     unsigned long long failed;    /**< continuations with a failed operation or a callback that returned an error */
@@ -244,15 +273,18 @@ typedef struct thence_stats_t {
     unsigned long long recovered; /**< completions that the native engine recovered by its scan */
     unsigned long long helper_wakeups; /**< times the helper thread woke up */
     unsigned long long outstanding;    /**< continuations registered now */
-} thence_stats_t;
+} thence_stats_info;
 
-/** @brief Read the counters, at any time: all are 0 before the first use of the library. Threads: any; counts of other
- *  threads may lag. @param[out] stats filled in. @return `MPI_ERR_ARG` (null `stats`). */
-THENCE_EXPORT int thence_stats(thence_stats_t *stats);
+/** @brief Read the counters, at any time: all are 0 before the first use of the library.
+ *  @param[out] info filled in.
+ *  @param size      `sizeof(thence_stats_info)`; no byte beyond is written.
+ *  @return `MPI_ERR_ARG` (null `info`, or `size` is smaller than in the first version).
+ *  @note Threads: any; counts of other threads may lag. */
+THENCE_EXPORT int thence_stats_query(thence_stats_info *info, size_t size);
 
 /** @brief What the MPI at run time takes for `MPI_ERRORS_RETURN`. That is `MPI_ERRORS_RETURN`, but in a build for the
  *  standard ABI where header and MPI come from before and after its correction of October 2025 (`abi` of
- *  thence_cr_query() tells): there the constant in the header means `MPI_ERRORS_ABORT`.
+ *  thence_query() tells): there the constant in the header means `MPI_ERRORS_ABORT`.
  *  @return a predefined error handler.
  *  @note Between MPI_Init and MPI_Finalize. Threads: any. */
 THENCE_EXPORT MPI_Errhandler thence_errors_return(void);

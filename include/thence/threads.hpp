@@ -129,7 +129,7 @@ inline void poll_until_done(blocked &self) {
 
 inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
     thence_cr_info info{};
-    check(thence_cr_query(cr, &info), "wait: the continuation request");
+    check(thence_cr_query(cr, &info, sizeof info), "wait: the continuation request");
     if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
         throw error("wait: create the continuation request without poll-only and needs-start, or use block()",
                     MPI_ERR_ARG);

@@ -46,7 +46,7 @@ constexpr std::array<error_row, count> rows = {{
     {reason::negative_capacity, MPI_ERR_ARG, "the capacity in count is negative"},
     {reason::null_data, MPI_ERR_ARG, "data is null although the capacity in count is not 0"},
     {reason::null_info, MPI_ERR_ARG, "info is null"},
-    {reason::null_stats, MPI_ERR_ARG, "stats is null"},
+    {reason::size_too_small, MPI_ERR_ARG, "size is smaller than the first version of the struct: pass its sizeof"},
 }};
 
 constexpr bool in_order() {

@@ -30,7 +30,7 @@ enum class reason {
     negative_capacity,
     null_data,
     null_info,
-    null_stats,
+    size_too_small,
     count_, // how many there are
 };
 

@@ -7,7 +7,6 @@
 #include "continuation/cancel.hpp"
 #include "continuation/info.hpp"
 #include "continuation/library.hpp"
-#include "continuation/observe.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "continuation/wait.hpp"
@@ -16,8 +15,6 @@
 #include "mpi/implementation.hpp"
 #include "progress/progress.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <climits>
 #include <cstdio>
 #include <optional>
@@ -281,51 +278,8 @@ int thence_progress_some(long *count) {
     return count == nullptr ? fail(call, reason::null_count) : make_progress(call, *count);
 }
 
-int thence_cr_query(MPI_Request cr, thence_cr_info *info) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_cr_query", &cr, code);
-    if (object == nullptr || info == nullptr) {
-        return object == nullptr ? code : fail("thence_cr_query", reason::null_info);
-    }
-    info->flags = object->flags();
-    info->max_poll = object->max_poll();
-    info->registered = object->registered();
-    info->active = object->active() && (object->has(THENCE_CR_NEEDS_START) || !object->idle()) ? 1 : 0;
-    info->detects_persistent = engine::current->detects_persistent() ? 1 : 0;
-    info->engine = engine::current->name();
-    info->engine_why = engine::current->why();
-    info->hook = progress::hook_name();
-    info->helper = progress::helper_state();
-    info->abi = mpi::abi();
-    info->slow_ms = continuation::observing != nullptr ? continuation::observing->slow_ms() : 0;
-    return MPI_SUCCESS;
-}
-
 MPI_Errhandler thence_errors_return(void) {
     return mpi::errors_return();
-}
-
-int thence_stats(thence_stats_t *stats) {
-    if (stats == nullptr) {
-        return fail("thence_stats", reason::null_stats);
-    }
-    using continuation::counters;
-    // A continuation counts as outstanding until its callback has returned, then as completed. `completed` is read
-    // first, so none is counted twice. A continuation that changes from one to the other meanwhile may be missed, so
-    // `attached` never decreases: the largest value so far is kept.
-    static std::atomic<unsigned long long> attached{0};
-    stats->immediate = continuation::total(&counters::immediate);
-    stats->completed = continuation::total(&counters::completed);
-    stats->failed = continuation::total(&counters::failed);
-    stats->polls = engine::current != nullptr ? engine::current->polls() : 0;
-    stats->recovered = engine::current != nullptr ? engine::current->recovered() : 0;
-    stats->helper_wakeups = progress::helper_wakeups();
-    stats->outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
-    unsigned long long before = attached.load();
-    do {
-        stats->attached = std::max(before, stats->completed + stats->outstanding);
-    } while (!attached.compare_exchange_weak(before, stats->attached));
-    return MPI_SUCCESS;
 }
 
 int thence_is_cr(MPI_Request request) {

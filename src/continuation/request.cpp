@@ -214,6 +214,11 @@ int continuation_request::take_failed(int capacity, void **data) {
     return n;
 }
 
+int continuation_request::failed() const noexcept {
+    std::scoped_lock guard(mutex_);
+    return static_cast<int>(failed_.size());
+}
+
 continuation_request::failure continuation_request::take_error() noexcept {
     std::scoped_lock guard(mutex_);
     return std::exchange(first_failure_, {});

@@ -112,6 +112,7 @@ public:
     // `handled`: the error is that of an operation, and MPI has called the error handler of its object.
     void add_failed(void *data, int error, bool handled);
     int take_failed(int capacity, void **data);
+    int failed() const noexcept; // how many take_failed() would give
     // The error of the oldest failed continuation since the last call of take_error().
     struct failure {
         int error = MPI_SUCCESS;
@@ -150,7 +151,7 @@ private:
     std::atomic<bool> has_waiters_{false};
     base::ready_queue<continuation> own_; // poll-only, or parked until started
 
-    std::mutex mutex_; // guards what follows
+    mutable std::mutex mutex_; // guards what follows
     std::vector<engine::operation *> waiters_;
     std::vector<void *> failed_;
     failure first_failure_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 
 namespace thence::mpi {
@@ -29,7 +30,22 @@ bool agree() noexcept {
 }
 #endif
 
+std::string first_line_of_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    table.Get_library_version(text.data(), &length);
+    std::string line(text.data());
+    line.resize(std::min(line.find('\n'), line.size())); // MPICH adds its whole build configuration
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    return line;
+}
+
 } // namespace
+
+const char *library() {
+    static const std::string line = first_line_of_version();
+    return line.c_str();
+}
 
 bool finalize_forbids_other_threads() noexcept {
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};

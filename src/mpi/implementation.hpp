@@ -7,6 +7,9 @@
 
 namespace thence::mpi {
 
+// What MPI says that it is: the first line of MPI_Get_library_version. Valid until the process ends.
+const char *library();
+
 // True for MPICH and MPIs that are derived from it. Their MPI_Finalize turns locking off before it deletes the
 // attributes of MPI_COMM_SELF. A thread of ours that is in MPI then leaves a lock taken, and MPI_Finalize aborts (with
 // a polling thread, in a third to a half of all runs on MPICH 4.0 and 5.0). So no thread of ours may be in MPI when

@@ -31,7 +31,7 @@ whole_state::whole_state(int workers, ::tbb::task_arena::priority priority, cons
     worker_host_.polls().create();
     mpi_host_.polls().create();
     arena = &worker_host_.arena();
-    slow_limit = detail::slow_limit(mpi_host_.polls().cr());
+    slow_limit = detail::slow_limit();
     const bool multiple = level_ == MPI_THREAD_MULTIPLE;
     worker_host_.attach(workers_, multiple ? &watchdog_ : nullptr, mpi_pool_alone() ? nullptr : &mpi_);
     mpi_host_.attach(mpi_, multiple ? &watchdog_ : nullptr, nullptr); // nobody waits in it

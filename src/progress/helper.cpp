@@ -193,6 +193,10 @@ const char *helper_state() noexcept {
     return running_.load() ? "running" : obstacle != nullptr ? obstacle : "not started";
 }
 
+bool helper_possible() noexcept {
+    return running_.load() || obstacle_.load() == nullptr;
+}
+
 bool helper_running() noexcept {
     return running_.load(std::memory_order_acquire);
 }

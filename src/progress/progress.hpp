@@ -28,6 +28,7 @@ void tear_down() noexcept;
 bool require_helper();
 // Returns `running`, `not started`, or `not possible: ` followed by the reason.
 const char *helper_state() noexcept;
+bool helper_possible() noexcept;
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
 

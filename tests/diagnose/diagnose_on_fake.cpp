@@ -210,7 +210,7 @@ TEST_P(observed, no_callback_runs_in_mpis_completion_path) {
     {
         cr promised(THENCE_CR_IN_COMPLETION | THENCE_CR_ENQUEUE_COMPLETE);
         thence_cr_info info{};
-        EXPECT_EQ(thence_cr_query(promised, &info), MPI_SUCCESS);
+        EXPECT_EQ(thence_cr_query(promised, &info, sizeof info), MPI_SUCCESS);
         EXPECT_EQ(info.flags & THENCE_CR_IN_COMPLETION, 0U);
         bool in_completion = false;
         n.inside = [&] { in_completion = in_completion || thence::continuation::this_thread.in_completion(); };

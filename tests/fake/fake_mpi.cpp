@@ -200,9 +200,8 @@ TEST_F(fake_mpi, otherwise_the_wait_sync_is_counted_down_and_an_error_sets_it_to
 class library_on_fake : public on_fake {};
 
 TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
-    cr c;
-    thence_cr_info info{};
-    ASSERT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+    thence_info info{};
+    ASSERT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
     EXPECT_STREQ(info.engine, GetParam().engine);
     const features &offers = GetParam().offers;
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"

@@ -120,9 +120,9 @@ bool eventually(const std::function<bool()> &done) {
     return true;
 }
 
-thence_stats_t stats() {
-    thence_stats_t s{};
-    EXPECT_EQ(thence_stats(&s), MPI_SUCCESS);
+thence_stats_info stats() {
+    thence_stats_info s{};
+    EXPECT_EQ(thence_stats_query(&s, sizeof s), MPI_SUCCESS);
     return s;
 }
 

@@ -84,7 +84,7 @@ public:
     }
     long registered() const {
         thence_cr_info info{};
-        EXPECT_EQ(thence_cr_query(handle, &info), MPI_SUCCESS);
+        EXPECT_EQ(thence_cr_query(handle, &info, sizeof info), MPI_SUCCESS);
         return info.registered;
     }
 
@@ -113,7 +113,7 @@ void let_run();
 // The same until `done`, for at most some seconds.
 bool eventually(const std::function<bool()> &done);
 
-thence_stats_t stats();
+thence_stats_info stats();
 
 // The codes that met an error handler since the last look.
 inline std::vector<int> reported() {

@@ -119,8 +119,9 @@ TEST_F(core, any_thread_is_kept_or_refused) {
 #else
     EXPECT_EQ(MPI_ERR_UNSUPPORTED_OPERATION, class_of(code));
     EXPECT_EQ(MPI_REQUEST_NULL, any);
-    thence_cr_info info{};
-    EXPECT_EQ(MPI_SUCCESS, thence_cr_query(cr, &info));
+    thence_info info{};
+    EXPECT_EQ(MPI_SUCCESS, thence_query(&info, sizeof info));
+    EXPECT_EQ(0, info.any_thread);
     EXPECT_NE(std::string::npos, std::string(info.helper).find("-lthence")) << info.helper;
 #endif
 }

@@ -140,9 +140,17 @@ TEST_F(error_texts, calls_on_one_cr) {
     count = 1;
     expect(MPI_ERR_ARG, "thence_get_failed: data is null although the capacity in count is not 0",
            thence_get_failed(cr, &count, nullptr));
-    expect(MPI_ERR_ARG, "thence_cr_query: info is null", thence_cr_query(cr, nullptr));
+    thence_cr_info info{};
+    const std::string small = ": size is smaller than the first version of the struct: pass its sizeof";
+    expect(MPI_ERR_ARG, "thence_cr_query: info is null", thence_cr_query(cr, nullptr, sizeof info));
+    expect(MPI_ERR_ARG, "thence_cr_query" + small, thence_cr_query(cr, &info, 0));
     expect(MPI_ERR_ARG, "thence_progress_some: count is null", thence_progress_some(nullptr));
-    expect(MPI_ERR_ARG, "thence_stats: stats is null", thence_stats(nullptr));
+    thence_info facts{};
+    expect(MPI_ERR_ARG, "thence_query: info is null", thence_query(nullptr, sizeof facts));
+    expect(MPI_ERR_ARG, "thence_query" + small, thence_query(&facts, sizeof facts - 1));
+    thence_stats_info stats{};
+    expect(MPI_ERR_ARG, "thence_stats_query: info is null", thence_stats_query(nullptr, sizeof stats));
+    expect(MPI_ERR_ARG, "thence_stats_query" + small, thence_stats_query(&stats, sizeof stats - 1));
     MPI_Request startable = MPI_REQUEST_NULL;
     thence_cr_create(THENCE_CR_NEEDS_START, -1, MPI_INFO_NULL, &startable);
     thence_start(&startable);
@@ -188,10 +196,10 @@ TEST_F(error_texts, interposed_calls) {
 }
 
 TEST_F(error_texts, exceptions_carry_them) {
-    const thence::error thrown("doing something", thence_stats(nullptr));
+    const thence::error thrown("doing something", thence_progress_some(nullptr));
     EXPECT_EQ(MPI_ERR_ARG, thrown.error_class());
     if (mpi_keeps_texts()) {
-        EXPECT_STREQ("doing something: thence_stats: stats is null", thrown.what());
+        EXPECT_STREQ("doing something: thence_progress_some: count is null", thrown.what());
     }
 }
 

@@ -158,10 +158,10 @@ TEST_F(error, returned_by_a_callback_leaves_the_cr_usable) {
 }
 
 TEST_F(error, failed_is_counted) {
-    thence_stats_t before{}, after{};
-    thence_stats(&before);
+    thence_stats_info before{}, after{};
+    thence_stats_query(&before, sizeof before);
     truncate(small, true);
-    thence_stats(&after);
+    thence_stats_query(&after, sizeof after);
     EXPECT_EQ(rank == 0 ? 1U : 0U, after.failed - before.failed);
 }
 
@@ -253,7 +253,7 @@ TEST_F(error, info_values_are_in_force) {
     ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, info, &made));
     MPI_Info_free(&info);
     thence_cr_info got{};
-    thence_cr_query(made, &got);
+    thence_cr_query(made, &got, sizeof got);
     EXPECT_EQ(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE, got.flags);
     EXPECT_EQ(4, got.max_poll);
     outcome seen;

@@ -61,8 +61,8 @@ int main(int argc, char **argv) {
     thence_attach(1, &complete, &never, nullptr, 0, MPI_STATUS_IGNORE, done, &flag);
     MPI_Send(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
 
-    thence_cr_info info{};
-    thence_cr_query(cr, &info);
+    thence_info info{};
+    thence_query(&info, sizeof info);
 
     char path[] = "/tmp/thence_stderr_XXXXXX";
     const int file = mkstemp(path);

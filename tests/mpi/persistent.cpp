@@ -101,8 +101,8 @@ TEST_F(persistent, started_when_its_message_is_there_already) {
 }
 
 TEST_F(persistent, is_not_for_take_complete) {
-    thence_cr_info info{};
-    thence_cr_query(cr, &info);
+    thence_info info{};
+    thence_query(&info, sizeof info);
     init(small);
     start(1);
     outcome seen;
@@ -124,8 +124,8 @@ TEST_F(persistent, is_not_for_take_complete) {
 }
 
 TEST_F(persistent, recognized_without_the_flag) {
-    thence_cr_info info{};
-    thence_cr_query(cr, &info);
+    thence_info info{};
+    thence_query(&info, sizeof info);
     if (info.detects_persistent == 0) {
         GTEST_SKIP() << "this engine says that it does not";
     }

@@ -31,8 +31,8 @@ TEST_F(poll_setting, is_once_per_look_unless_the_user_has_set_it) {
 #if !defined(MPICH_VERSION) || defined(I_MPI_VERSION)
     GTEST_SKIP() << "this MPI has no such setting that we know";
 #endif
-    thence_cr_info info{};
-    ASSERT_EQ(MPI_SUCCESS, thence_cr_query(cr, &info));
+    thence_info info{};
+    ASSERT_EQ(MPI_SUCCESS, thence_query(&info, sizeof info));
     ASSERT_STREQ("testsome", info.engine);
     const char *chosen = std::getenv("MPIR_CVAR_REQUEST_POLL_FREQ");
     EXPECT_EQ(chosen != nullptr ? std::atoi(chosen) : 128, in_force());

@@ -26,11 +26,8 @@ inline bool constants_agree() {
     return true;
 #else
     static const bool result = [] {
-        MPI_Request cr = MPI_REQUEST_NULL;
-        thence_cr_info info{};
-        thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
-        thence_cr_query(cr, &info);
-        thence_free(&cr);
+        thence_info info{};
+        thence_query(&info, sizeof info);
         return std::strchr(info.abi, ',') == nullptr;
     }();
     return result;
@@ -105,7 +102,7 @@ protected:
 
     static long registered(MPI_Request request) {
         thence_cr_info info{};
-        EXPECT_EQ(MPI_SUCCESS, thence_cr_query(request, &info));
+        EXPECT_EQ(MPI_SUCCESS, thence_cr_query(request, &info, sizeof info));
         return info.registered;
     }
     // Waits on the CR by what works with and without interposition.

@@ -74,8 +74,8 @@ TEST_F(level, the_info_key_any_is_a_hint) {
     MPI_Query_thread(&provided);
     if (provided < MPI_THREAD_MULTIPLE) {
         EXPECT_EQ(std::this_thread::get_id(), ran_on) << "no other thread may call MPI";
-        thence_stats_t stats{};
-        thence_stats(&stats);
+        thence_stats_info stats{};
+        thence_stats_query(&stats, sizeof stats);
         EXPECT_EQ(0U, stats.helper_wakeups);
     }
     MPI_Request_free(&any);

@@ -149,7 +149,7 @@ TEST_P(arguments, calls_on_a_cr_refuse_what_is_none) {
         refused(thence_free(bad), MPI_ERR_REQUEST, "free");
         refused(thence_cancel(bad), MPI_ERR_REQUEST, "cancel");
         refused(thence_get_failed(*bad, &count, nullptr), MPI_ERR_REQUEST, "get_failed");
-        refused(thence_cr_query(*bad, &info), MPI_ERR_REQUEST, "query");
+        refused(thence_cr_query(*bad, &info, sizeof info), MPI_ERR_REQUEST, "query");
         EXPECT_EQ(flag, 77);
         EXPECT_EQ(info.max_poll, 77);
         EXPECT_EQ(thence_is_cr(*bad), 0);
@@ -209,8 +209,9 @@ TEST_P(arguments, calls_on_a_cr_refuse_null_pointers) {
     refused(thence_get_failed(c, nullptr, nullptr), MPI_ERR_ARG, "get_failed, count");
     refused(thence_get_failed(c, &count, nullptr), MPI_ERR_ARG, "get_failed, data");
     refused(thence_get_failed(c, &negative, nullptr), MPI_ERR_ARG, "get_failed, negative count");
-    refused(thence_cr_query(c, nullptr), MPI_ERR_ARG, "query");
-    refused(thence_stats(nullptr), MPI_ERR_ARG, "stats");
+    refused(thence_cr_query(c, nullptr, sizeof(thence_cr_info)), MPI_ERR_ARG, "cr_query");
+    refused(thence_query(nullptr, sizeof(thence_info)), MPI_ERR_ARG, "query");
+    refused(thence_stats_query(nullptr, sizeof(thence_stats_info)), MPI_ERR_ARG, "stats_query");
     refused(thence_progress_some(nullptr), MPI_ERR_ARG, "progress");
     EXPECT_EQ(flag, 77);
     EXPECT_EQ(count, 1);
@@ -268,7 +269,7 @@ TEST_P(arguments, info_wins_over_flags) {
     const auto in_force = [](std::map<std::string, std::string> keys, unsigned flags, int max_poll) {
         cr c(flags, max_poll, world.info(std::move(keys)));
         thence_cr_info info{};
-        EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+        EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
         return info;
     };
     EXPECT_EQ(in_force({}, THENCE_CR_POLL_ONLY, 5).flags, THENCE_CR_POLL_ONLY);

@@ -34,7 +34,7 @@ protected:
 TEST_P(continuation_requests, a_new_one_is_inactive_and_complete) {
     cr c;
     thence_cr_info info{};
-    EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+    EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
     EXPECT_EQ(info.active, 0);
     EXPECT_EQ(info.registered, 0);
     EXPECT_EQ(thence_is_cr(c), 1);
@@ -73,7 +73,7 @@ TEST_P(continuation_requests, it_is_active_while_any_is_registered) {
     thence_cr_info info{};
     const ticket a = pending(n, c);
     const ticket b = pending(n, c);
-    thence_cr_query(c, &info);
+    thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 1);
     EXPECT_EQ(info.registered, 2);
     world.complete(b);
@@ -82,7 +82,7 @@ TEST_P(continuation_requests, it_is_active_while_any_is_registered) {
     EXPECT_EQ(c.registered(), 1);
     world.complete(a);
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    thence_cr_query(c, &info);
+    thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 0);
     EXPECT_EQ(info.registered, 0);
 }
@@ -275,7 +275,7 @@ TEST_P(continuation_requests, needs_start_runs_nothing_before_start) {
     EXPECT_EQ(c.registered(), 1);
     EXPECT_EQ(thence_start(&c), MPI_SUCCESS);
     thence_cr_info info{};
-    thence_cr_query(c, &info);
+    thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 1);
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(n.runs, 1);

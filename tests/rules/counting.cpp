@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What thence_stats() and thence_cr_query() say.
+// What thence_query(), thence_cr_query() and thence_stats_query() say.
 #include "library.hpp"
+
+#include "progress/interposed.hpp"
 
 #include <chrono>
 
@@ -10,7 +12,7 @@ using namespace thence::fake;
 
 class counting : public on_fake {
 protected:
-    thence_stats_t before_ = stats();
+    thence_stats_info before_ = stats();
 };
 
 TEST_P(counting, stats_add_up) {
@@ -27,7 +29,7 @@ TEST_P(counting, stats_add_up) {
         world.complete(r);
         EXPECT_EQ(attach(r, n, c), 1);
     }
-    thence_stats_t s = stats();
+    thence_stats_info s = stats();
     EXPECT_EQ(s.attached - before_.attached, 10U);
     EXPECT_EQ(s.immediate - before_.immediate, 3U);
     EXPECT_EQ(s.completed - before_.completed, 0U);
@@ -72,7 +74,7 @@ TEST_P(counting, every_way_of_attaching_is_counted) {
     world.complete(t[1]);
     EXPECT_TRUE(eventually([&] { return n.runs == 4; }));
     EXPECT_EQ(thence_wait(&always, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    const thence_stats_t s = stats();
+    const thence_stats_info s = stats();
     EXPECT_EQ(s.attached - before_.attached, 4U);
     EXPECT_EQ(s.completed - before_.completed, 4U);
     EXPECT_EQ(s.outstanding, before_.outstanding);
@@ -93,7 +95,7 @@ TEST_P(counting, threads_that_ended_still_count) {
         }).join();
     }
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    const thence_stats_t s = stats();
+    const thence_stats_info s = stats();
     EXPECT_EQ(s.attached - before_.attached, 4U);
     EXPECT_EQ(s.immediate - before_.immediate, 4U);
     EXPECT_EQ(s.completed - before_.completed, 4U);
@@ -150,16 +152,48 @@ TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
     EXPECT_EQ(flag, 0) << "a continuation request";
 }
 
-TEST_P(counting, query_says_what_is_in_force) {
-    cr c(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE, 9);
+TEST_P(counting, query_of_a_cr_says_what_is_in_force_for_it) {
+    cr c(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_REPORT_FAILED, 9);
     thence_cr_info info{};
-    EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
-    EXPECT_EQ(info.flags, THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE);
+    EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
+    EXPECT_EQ(info.size, sizeof info);
+    EXPECT_EQ(info.flags, THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_REPORT_FAILED);
     EXPECT_EQ(info.max_poll, 9);
     EXPECT_EQ(info.registered, 0);
-    EXPECT_EQ(info.detects_persistent, std::string(GetParam().engine) == "openmpi" ? 1 : 0);
+    EXPECT_EQ(info.active, 0);
+    EXPECT_EQ(info.failed, 0);
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    note n;
+    attach(r, n, c);
+    EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
+    EXPECT_EQ(info.registered, 1);
+    EXPECT_EQ(info.active, 1);
+    world.complete(t, {.error = MPI_ERR_OTHER});
+    EXPECT_NE(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
+    EXPECT_EQ(info.registered, 0);
+    EXPECT_EQ(info.failed, 1) << "it is kept for thence_get_failed()";
+    reported();
+}
+
+TEST_P(counting, query_of_the_process_says_what_the_library_runs_on) {
+    thence_info info{};
+    EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
+    EXPECT_EQ(info.size, sizeof info);
+    EXPECT_STREQ(info.version, "0.1.0");
+    EXPECT_STREQ(info.mpi, "fake MPI");
     EXPECT_STREQ(info.engine, GetParam().engine);
     EXPECT_NE(std::string(info.engine_why), "");
+    EXPECT_EQ(info.thread_level, MPI_THREAD_MULTIPLE);
+    EXPECT_EQ(info.interposed, thence::progress::interposed ? 1 : 0);
+    EXPECT_EQ(info.detects_persistent, std::string(GetParam().engine) == "openmpi" ? 1 : 0);
+    EXPECT_EQ(info.any_thread, std::string(info.helper).find("not possible") == 0 ? 0 : 1);
+    cr promised(THENCE_CR_IN_COMPLETION);
+    thence_cr_info of_cr{};
+    EXPECT_EQ(thence_cr_query(promised, &of_cr, sizeof of_cr), MPI_SUCCESS);
+    EXPECT_EQ(info.in_completion != 0, (of_cr.flags & THENCE_CR_IN_COMPLETION) != 0);
+    EXPECT_EQ(info.slow_ms, 0);
 }
 
 // What is counted moves from outstanding to completed while somebody looks.
@@ -185,10 +219,10 @@ TEST_P(counting, attached_never_goes_back_and_is_never_too_high) {
             EXPECT_EQ(thence_wait(&d, MPI_STATUS_IGNORE), MPI_SUCCESS);
         }
     });
-    thence_stats_t last = before_;
+    thence_stats_info last = before_;
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(300);
     while (std::chrono::steady_clock::now() < end && !HasFailure()) {
-        const thence_stats_t now = stats();
+        const thence_stats_info now = stats();
         const unsigned long long most = begun.load();
         EXPECT_GE(now.attached, last.attached);
         EXPECT_GE(now.completed, last.completed);
@@ -198,7 +232,7 @@ TEST_P(counting, attached_never_goes_back_and_is_never_too_high) {
     }
     stop = true;
     worker.join();
-    const thence_stats_t s = stats();
+    const thence_stats_info s = stats();
     EXPECT_EQ(s.attached - before_.attached, begun.load());
     EXPECT_EQ(s.completed - before_.completed, begun.load());
 }

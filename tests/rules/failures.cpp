@@ -371,7 +371,7 @@ TEST_P(forum, zero_and_undefined_mean_that_max_poll_is_no_limit) {
             world.complete(t);
         }
         thence_cr_info info{};
-        thence_cr_query(c, &info);
+        thence_cr_query(c, &info, sizeof info);
         EXPECT_EQ(info.max_poll, -1);
         int flag = 0;
         MPI_Test(&c, &flag, MPI_STATUS_IGNORE);

@@ -154,9 +154,12 @@ TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_thread
         cr c(0, -1, by_setting ? MPI_INFO_NULL : world.info({{"mpi_continue_thread", "any"}}));
         unsetenv("THENCE_PROGRESS");
         thence_cr_info in_force{};
-        EXPECT_EQ(thence_cr_query(c, &in_force), MPI_SUCCESS);
+        EXPECT_EQ(thence_cr_query(c, &in_force, sizeof in_force), MPI_SUCCESS);
         EXPECT_EQ(in_force.flags, 0U);
-        EXPECT_EQ(std::string(in_force.helper).rfind("not possible: ", 0), 0U);
+        thence_info facts{};
+        EXPECT_EQ(thence_query(&facts, sizeof facts), MPI_SUCCESS);
+        EXPECT_EQ(facts.any_thread, 0);
+        EXPECT_EQ(std::string(facts.helper).rfind("not possible: ", 0), 0U);
         note n;
         MPI_Request r = world.start();
         const ticket t = world.ticket_of(r);

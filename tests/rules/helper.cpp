@@ -317,7 +317,7 @@ TEST_F(single_threaded_mpi, any_thread_is_refused) {
 TEST_F(single_threaded_mpi, the_info_key_any_is_a_hint) {
     cr c(0, -1, world.info({{"mpi_continue_thread", "any"}}));
     thence_cr_info in_force{};
-    EXPECT_EQ(thence_cr_query(c, &in_force), MPI_SUCCESS);
+    EXPECT_EQ(thence_cr_query(c, &in_force, sizeof in_force), MPI_SUCCESS);
     EXPECT_EQ(in_force.flags, 0U);
     note n;
     MPI_Request r = world.start();

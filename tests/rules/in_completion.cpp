@@ -15,7 +15,7 @@ constexpr unsigned flag = THENCE_CR_IN_COMPLETION;
 
 unsigned in_force(MPI_Request c) {
     thence_cr_info info{};
-    EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+    EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
     return info.flags;
 }
 

@@ -30,8 +30,8 @@ TEST_P(refused_layout, leads_to_testsome_with_the_reason) {
     unsetenv("THENCE_PROGRESS");
     {
         cr c;
-        thence_cr_info info{};
-        EXPECT_EQ(thence_cr_query(c, &info), MPI_SUCCESS);
+        thence_info info{};
+        EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
         EXPECT_STREQ(info.engine, "testsome");
         EXPECT_NE(std::string(info.engine_why).find(GetParam().reason), std::string::npos) << info.engine_why;
         note n;

@@ -62,10 +62,10 @@ TEST_P(polling, request_get_status_runs_it_as_a_test_does_and_does_not_report_it
     EXPECT_EQ(status.MPI_SOURCE, MPI_ANY_SOURCE);
     EXPECT_EQ(n.runs, 1);
     thence_cr_info info{};
-    thence_cr_query(c, &info);
+    thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 1) << "only a test or a wait makes it inactive";
     EXPECT_TRUE(c.test());
-    thence_cr_query(c, &info);
+    thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 0);
 }
 

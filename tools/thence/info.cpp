@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_cr_query.
+// `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_query.
 #include "json.hpp"
 #include "subcommands.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -46,56 +45,34 @@ const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to
                             {"THENCE_TRACE", "no timeline"},
                             {"THENCE_TRACE_LIMIT", "250000 continuations in a timeline"}};
 
-// Some MPIs tell their whole build configuration; the first line says which MPI it is.
-std::string first_line(std::string text) {
-    text = text.substr(0, text.find('\n'));
-    std::replace(text.begin(), text.end(), '\t', ' ');
-    return text;
-}
-
 struct facts {
-    std::string version;      // of Thence
-    std::string mpi;          // which MPI: the first line of `mpi_version`
     std::string mpi_version;  // all that MPI says of itself
     std::string mpi_standard; // of the MPI standard
     const char *level_asked;
-    const char *level;
-    thence_cr_info library;
+    thence_info library;
 };
 
-std::string dotted(int major, int minor) {
-    return std::to_string(major) + "." + std::to_string(minor);
-}
-
-facts gather(int asked, int provided) {
+facts gather(int asked) {
     char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
     int length = 0;
     MPI_Get_library_version(text, &length);
     int major = 0;
     int minor = 0;
     MPI_Get_version(&major, &minor);
-    return {dotted(THENCE_VERSION_MAJOR, THENCE_VERSION_MINOR) + "." + std::to_string(THENCE_VERSION_PATCH),
-            first_line(text),
-            text,
-            dotted(major, minor),
-            name_of(asked),
-            name_of(provided),
-            {}};
-}
-
-bool in_completion(const facts &all) {
-    return (all.library.flags & THENCE_CR_IN_COMPLETION) != 0;
+    facts all{text, std::to_string(major) + "." + std::to_string(minor), name_of(asked), {}};
+    thence_query(&all.library, sizeof all.library);
+    return all;
 }
 
 void print_json(const facts &all) {
     json_writer json(std::cout);
     json.open();
-    json.member("version", all.version);
+    json.member("version", all.library.version);
     json.open("mpi");
-    json.member("library", all.mpi);
+    json.member("library", all.library.mpi);
     json.member("library_version_string", all.mpi_version);
     json.member("standard", all.mpi_standard);
-    json.member("thread_level", all.level);
+    json.member("thread_level", name_of(all.library.thread_level));
     json.member("thread_level_asked", all.level_asked);
     json.close();
     json.member("engine", all.library.engine);
@@ -103,7 +80,9 @@ void print_json(const facts &all) {
     json.member("hook", all.library.hook);
     json.member("helper", all.library.helper);
     json.member("abi", all.library.abi);
-    json.member("in_completion", in_completion(all));
+    json.member("interposed", all.library.interposed != 0);
+    json.member("any_thread", all.library.any_thread != 0);
+    json.member("in_completion", all.library.in_completion != 0);
     json.member("detects_persistent", all.library.detects_persistent != 0);
     json.open("settings");
     for (const setting &each : settings) {
@@ -118,15 +97,15 @@ void print_row(const std::string &name, const std::string &value) {
 }
 
 void print_text(const facts &all) {
-    print_row("Thence", all.version);
-    print_row("MPI", all.mpi + " (MPI " + all.mpi_standard + ")");
-    print_row("thread level", std::string(all.level) + " (asked for: " + all.level_asked + ")");
+    print_row("Thence", all.library.version);
+    print_row("MPI", std::string(all.library.mpi) + " (MPI " + all.mpi_standard + ")");
+    print_row("thread level", std::string(name_of(all.library.thread_level)) + " (asked for: " + all.level_asked + ")");
     print_row("engine", std::string(all.library.engine) + ": " + all.library.engine_why);
     print_row("progress hook", all.library.hook);
     print_row("helper thread", all.library.helper);
     print_row("binary interface", all.library.abi);
     print_row("callbacks in completion",
-              in_completion(all)
+              all.library.in_completion != 0
                   ? "yes, with THENCE_CR_IN_COMPLETION"
                   : "no: they need Open MPI with its ob1 layer, the native engine and MPI_THREAD_MULTIPLE");
     print_row("persistent requests", all.library.detects_persistent != 0
@@ -152,16 +131,12 @@ int info(const info_options &chosen) {
     }
     int provided = MPI_THREAD_SINGLE;
     MPI_Init_thread(nullptr, nullptr, asked, &provided);
-    facts all = gather(asked, provided);
-    MPI_Request cr = MPI_REQUEST_NULL;
-    thence_cr_create(THENCE_CR_IN_COMPLETION, -1, MPI_INFO_NULL, &cr);
-    thence_cr_query(cr, &all.library);
+    const facts all = gather(asked);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     if (rank == 0) {
         (chosen.json ? print_json : print_text)(all);
     }
-    thence_free(&cr);
     MPI_Finalize();
     return done;
 }

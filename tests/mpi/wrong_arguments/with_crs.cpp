@@ -25,7 +25,7 @@ protected:
     static bool has_started(MPI_Request handle) {
         if (thence_is_cr(handle) != 0) {
             thence_cr_info info{};
-            thence_cr_query(handle, &info);
+            thence_cr_query(handle, &info, sizeof info);
             return info.active != 0;
         }
         int flag = 0;

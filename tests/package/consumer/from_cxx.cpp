@@ -4,8 +4,8 @@
 
 int main(int argc, char **argv) {
     MPI_Init(&argc, &argv);
-    thence_stats_t stats{};
-    const int error = thence_stats(&stats);
+    thence_stats_info stats{};
+    const int error = thence_stats_query(&stats, sizeof stats);
     MPI_Finalize();
     return error == MPI_SUCCESS && stats.attached == 0 ? 0 : 1;
 }

@@ -20,9 +20,9 @@
 namespace thence::detail {
 
 /** Nanoseconds; zero: nobody wants to know. */
-inline timer_time slow_limit(MPI_Request cr) {
-    thence_cr_info info{};
-    check(thence_cr_query(cr, &info), "ask for the limit of slow continuations");
+inline timer_time slow_limit() {
+    thence_info info{};
+    check(thence_query(&info, sizeof info), "ask for the limit of slow continuations");
     return static_cast<timer_time>(info.slow_ms) * 1000000;
 }
 

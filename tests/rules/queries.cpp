@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The structs of the queries carry their size: programs and libraries of different versions fit.
+#include "library.hpp"
+
+#include "c_api/sized.hpp"
+
+#include <cstring>
+
+namespace {
+
+using namespace thence::fake;
+
+constexpr unsigned char untouched = 0xa5;
+
+// A struct of the C API in memory of a program: with room after it, as if a newer header had added members there.
+template <class Info> class in_program {
+public:
+    in_program() { std::memset(bytes_, untouched, sizeof bytes_); }
+    Info *info() { return reinterpret_cast<Info *>(bytes_); }
+    // True if no byte from `first` on was written.
+    bool unchanged_from(std::size_t first) const {
+        for (std::size_t i = first; i < sizeof bytes_; ++i) {
+            if (bytes_[i] != untouched) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    static constexpr std::size_t size = sizeof(Info);
+    static constexpr std::size_t larger = sizeof(Info) + 24;
+
+private:
+    alignas(Info) unsigned char bytes_[larger];
+};
+
+class queries : public on_fake {
+protected:
+    // `query(info, size)` is one of the calls.
+    template <class Info, class Query> void holds_for(const char *call, Query &&query) {
+        in_program<Info> same;
+        EXPECT_EQ(query(same.info(), same.size), MPI_SUCCESS) << call;
+        EXPECT_EQ(same.info()->size, same.size) << call;
+        EXPECT_TRUE(same.unchanged_from(same.size)) << call;
+        in_program<Info> newer;
+        EXPECT_EQ(query(newer.info(), newer.larger), MPI_SUCCESS) << call;
+        EXPECT_EQ(newer.info()->size, newer.size) << call << " says what it knows";
+        EXPECT_TRUE(newer.unchanged_from(newer.size)) << call << " writes no more";
+        for (const std::size_t wrong : {std::size_t{0}, sizeof(std::size_t), same.size - 1}) {
+            in_program<Info> refused;
+            EXPECT_EQ(query(refused.info(), wrong), MPI_ERR_ARG) << call << ", size " << wrong;
+            EXPECT_EQ(reported(), codes{MPI_ERR_ARG});
+            EXPECT_TRUE(refused.unchanged_from(0)) << call << ", size " << wrong;
+        }
+    }
+};
+
+TEST_P(queries, write_no_byte_beyond_the_size_that_the_program_passes) {
+    cr c;
+    holds_for<thence_info>("thence_query", &thence_query);
+    holds_for<thence_cr_info>("thence_cr_query",
+                              [&](thence_cr_info *to, std::size_t n) { return thence_cr_query(c, to, n); });
+    holds_for<thence_stats_info>("thence_stats_query", &thence_stats_query);
+}
+
+THENCE_RULES(queries);
+
+// What a later version of this library does for a program that was compiled with an earlier header.
+TEST(a_struct_that_has_grown, is_cut_to_the_size_that_an_older_program_passes) {
+    struct first_version {
+        std::size_t size;
+        long number;
+        int answer;
+        int other;
+    };
+    struct later_version : first_version {
+        const char *added;
+        long more;
+    };
+    in_program<first_version> program;
+    const later_version facts{{0, -5, 42, 43}, "text", 6};
+    thence::c_api::copy_sized(facts, program.info(), program.size);
+    EXPECT_EQ(program.info()->size, sizeof(first_version));
+    EXPECT_EQ(program.info()->number, -5);
+    EXPECT_EQ(program.info()->answer, 42);
+    EXPECT_EQ(program.info()->other, 43);
+    EXPECT_TRUE(program.unchanged_from(program.size));
+}
+
+} // namespace
