@@ -35,6 +35,31 @@ def faults_of_sources(root):
                 yield f"{where}: {target.name} has no heading with that anchor"
 
 
+FILE = re.compile(r"`((?:src|include|tests|scripts|cmake|examples|bench|tools|apps|packaging|docs)/[\w./-]*)`")
+STEP = re.compile(r"`([\w/-]+[./][\w./-]+)`|`(\w+)\(\)`")
+
+
+def faults_of_names(root):
+    """Yields files of the repository that a page names and that do not exist. In the tables of steps of architecture.md:
+    functions that are not in the file before them."""
+    root = Path(root).resolve()
+    for path in markdown_files(root):
+        text, name = path.read_text(), path.relative_to(root).as_posix()
+        yield from (f"{name}: there is no {file}" for file in dict.fromkeys(FILE.findall(text)) if not (root / file).exists())
+        if path.name != "architecture.md":
+            continue
+        for place in re.findall(r"^\| \d+ \| ([^|]+) \|", text, re.MULTILINE):
+            file = None
+            for is_file, function in STEP.findall(place):
+                if is_file:
+                    file = root / is_file if "/" in is_file or file is None else file.parent / is_file
+                    if not file.is_file():
+                        yield f"{name}: a step is in {is_file}, which does not exist"
+                        break
+                elif file and not re.search(rf"\b{function}\s*\(", file.read_text()):
+                    yield f"{name}: a step calls {function}(), which is not in {file.relative_to(root)}"
+
+
 class Links(HTMLParser):
     def __init__(self):
         super().__init__()

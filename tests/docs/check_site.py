@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_site.py ROOT
 
-Makes the site in a folder of its own and checks every link, in the Markdown files and in the HTML.
+Makes the site in a folder of its own and checks every link, in the Markdown files and in the HTML, and the files and
+functions that the Markdown files name.
 """
 
 import sys
@@ -17,7 +18,7 @@ from docgen.site import Site  # noqa: E402
 
 
 def main():
-    faults = list(links.faults_of_sources(ROOT))
+    faults = [*links.faults_of_sources(ROOT), *links.faults_of_names(ROOT)]
     with tempfile.TemporaryDirectory() as folder:
         site = Site(ROOT, parse_headers(ROOT / "include"), "0")
         count = site.write(folder)

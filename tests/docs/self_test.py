@@ -88,6 +88,20 @@ class Checks(unittest.TestCase):
     def test_a_source_that_links_out_of_the_repository(self):
         self.sources({"docs/b.md": "[x](../../etc)\n"}, "does not exist in the repository")
 
+    def names(self, changes, words):
+        good = {"docs/architecture.md": "| 1 | `src/a.cpp`, `go()`, `b.cpp`, `stop()` | it goes |\n", "src/a.cpp": "void go() {}",
+                "src/b.cpp": "void stop() {}"}
+        self.expect(links.faults_of_names, good, changes, words)
+
+    def test_a_file_that_is_named_and_does_not_exist(self):
+        self.names({"README.md": "see `src/none/`"}, "README.md: there is no src/none/")
+
+    def test_a_step_in_a_file_that_does_not_exist(self):
+        self.names({"docs/architecture.md": "| 1 | `src/a.cpp` and `c.cpp` | x |\n"}, "in c.cpp, which does not exist")
+
+    def test_a_step_whose_function_is_not_in_its_file(self):
+        self.names({"src/b.cpp": "void halt() {}"}, "calls stop(), which is not in src/b.cpp")
+
     def test_a_source_without_its_picture(self):
         self.sources({"docs/b.md": "![x](none.svg)\n"}, "link to none.svg, which does not exist")
 
