@@ -214,6 +214,7 @@ void helper_wake() noexcept {
 
 void helper_tear_down() noexcept {
     std::scoped_lock guard(mutex_);
+    obstacle_ = "not possible: MPI_Finalize has been called";
     if (!running_.load(std::memory_order_relaxed)) {
         return;
     }

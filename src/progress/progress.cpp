@@ -104,6 +104,7 @@ hook_kind hook_ = hook_kind::none;
 std::mutex hook_mutex_;          // guards registering and unregistering
 std::atomic<bool> armed_{false}; // the hook is wanted; changes under hook_mutex_
 bool async_running_ = false;     // MPICH holds our async thing; under hook_mutex_
+bool closed_ = false;            // MPI_Finalize has begun: the hook is not registered again; under hook_mutex_
 
 // True if MPICH must drop our async thing; from then on hook_arm() starts a new one. MPICH calls this under a lock of
 // its own, for which hook_arm() may wait while it holds hook_mutex_. So this function must not wait for hook_mutex_.
@@ -144,6 +145,8 @@ int on_async_progress(void *) {
 } // namespace
 
 void hook_set_up(bool interposed) {
+    const std::scoped_lock guard(hook_mutex_);
+    closed_ = false;
     hook_ = hook_kind::none;
     if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
         hook_ = hook_kind::opal;
@@ -173,7 +176,7 @@ bool hook_runs() noexcept {
 
 void hook_arm() noexcept {
     std::scoped_lock guard(hook_mutex_);
-    if (hook_ == hook_kind::none || armed_.load(std::memory_order_relaxed)) {
+    if (hook_ == hook_kind::none || closed_ || armed_.load(std::memory_order_relaxed)) {
         return;
     }
     armed_.store(true, std::memory_order_seq_cst);
@@ -186,8 +189,11 @@ void hook_arm() noexcept {
     }
 }
 
+// From here on MPICH's MPI_Finalize would wait for ever for a hook that is registered, and Open MPI would call it after
+// its end. Another source may still call engage().
 void hook_tear_down() noexcept {
     std::scoped_lock guard(hook_mutex_);
+    closed_ = true;
     if (armed_.exchange(false) && hook_ == hook_kind::opal) {
         mpi::table.opal_progress_unregister(&on_opal_progress);
     }

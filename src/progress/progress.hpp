@@ -21,7 +21,8 @@ namespace thence::progress {
 // that does not end. So without interposition that hook is not used. There is no helper thread then either, since it
 // would be inside MPI when MPI ends.
 void set_up(bool interposed);
-// Removes hook and helper. Called at MPI_Finalize, and by tests.
+// Removes hook and helper. Until the next set_up() neither starts again, whatever becomes outstanding: MPI is in
+// MPI_Finalize or past it. Called there, and by tests.
 void tear_down() noexcept;
 
 // Starts the helper thread if it is not running. False if it cannot run: helper_state() says why.

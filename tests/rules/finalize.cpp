@@ -4,6 +4,9 @@
 #include "library.hpp"
 
 #include "continuation/library.hpp"
+#include "progress/interposed.hpp"
+#include "progress/progress.hpp"
+#include "progress/source.hpp"
 
 #include <cstdlib>
 
@@ -123,6 +126,34 @@ TEST_P(finalizing, finalize_runs_nothing_that_only_a_test_may_run) {
 
 TEST_P(finalizing, finalize_ends_the_helper_thread) {
     EXPECT_EXIT(with_helper(GetParam()), ::testing::ExitedWithCode(0), "");
+}
+
+// A source whose work never ends. MPI_Finalize of MPICH waits for every hook that is registered.
+[[noreturn]] void another_source_has_work(const variant &v) {
+    static const thence::progress::source endless{"a test's", []() noexcept { return true; },
+                                                  [](thence::progress::from) noexcept { return false; },
+                                                  [](long) noexcept { return 0L; }};
+    thence::progress::interposed = true; // MPICH's hook is used only then
+    library l(v);
+    require(thence::progress::add_source(endless), "the source is registered");
+    thence::progress::engage();
+    require((world.hooks() != 0) == v.has_hook(), "the hook is registered");
+    require(thence::progress::require_helper(), "the helper runs");
+    thence::continuation::finalizing(); // as the interposed MPI_Finalize
+    const auto stays_away = [] {
+        thence::progress::engage();
+        thence::progress::wake();
+        require(!thence::progress::require_helper(), "the helper does not start again");
+    };
+    stays_away();
+    world.finalize();
+    stays_away();
+    require(world.hooks() == 0, "the hook is not registered again");
+    std::_Exit(0);
+}
+
+TEST_P(finalizing, finalize_is_not_delayed_by_a_source_that_has_work_left) {
+    EXPECT_EXIT(another_source_has_work(GetParam()), ::testing::ExitedWithCode(0), "^$");
 }
 
 THENCE_RULES(finalizing);
