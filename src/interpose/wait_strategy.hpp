@@ -16,8 +16,8 @@ struct wait_strategy {
     bool (*applies)() noexcept;
     // Blocks until `request`, which is MPI's own and not persistent, is complete. As MPI_Wait.
     int (*complete)(MPI_Request *request, MPI_Status *status) noexcept;
-    // Called between two tests of a call that has more than one request to wait for, or none. `turns`: the number of
-    // tests so far.
+    // Called between two tests of a call that waits for several requests, for a continuation request, for a persistent
+    // request that has continuations, or for a message (a probe). `turns`: the number of tests so far.
     void (*pause)(unsigned turns) noexcept;
 };
 

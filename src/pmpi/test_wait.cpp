@@ -244,15 +244,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     return code;
 }
 
-// `*request` is not a CR.
-__attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (request == nullptr || refused_status(status)) {
-        return PMPI_Wait(request, status);
-    }
-    const wait_strategy *how = strategy();
-    if (!is_special(*request)) {
-        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status);
-    }
+int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *status) {
     turn next(how);
     for (;;) {
         int flag = untouched;
@@ -262,6 +254,20 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         }
         next();
     }
+}
+
+__attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
+    if (request == nullptr || (!is_cr_handle(*request) && refused_status(status))) {
+        return PMPI_Wait(request, status);
+    }
+    const wait_strategy *how = strategy();
+    if (is_cr_handle(*request)) { // thence_wait() tests in a loop, too, with fewer calls
+        return how == nullptr || how == &testing ? thence_wait(request, status) : wait_by_testing(how, request, status);
+    }
+    if (!is_special(*request)) {
+        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status);
+    }
+    return wait_by_testing(how, request, status);
 }
 
 } // namespace
@@ -281,9 +287,6 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
-    }
-    if (request != nullptr && is_cr_handle(*request)) {
-        return thence_wait(request, status);
     }
     return slow_wait(request, status);
 }

@@ -60,6 +60,17 @@ TEST_P(waiting, for_one_request_is_left_to_the_strategy_that_applies) {
     EXPECT_EQ(added.completed, 1);
 }
 
+TEST_P(waiting, for_one_continuation_request_pauses_as_the_strategy_says) {
+    added.applies = true;
+    cr c;
+    note n;
+    MPI_Request attached = pending();
+    ASSERT_EQ(attach(attached, n, c), 0);
+    EXPECT_EQ(MPI_Wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+    EXPECT_GE(added.pauses, 1);
+}
+
 TEST_P(waiting, for_several_pauses_as_the_strategy_says) {
     added.applies = true;
     cr c;
