@@ -224,14 +224,14 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
     std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
                                      mpi::empty_status());
     MPI_Status *const results = statuses == MPI_STATUSES_IGNORE ? unwanted.data() : statuses;
-    int done = 0;
+    int done = untouched;
     const int code = table.Testall(count, requests, &done, results);
     int error_class = MPI_SUCCESS;
     table.Error_class(code, &error_class);
-    if (code != MPI_SUCCESS && error_class != MPI_ERR_IN_STATUS) {
+    if (error_class != MPI_ERR_IN_STATUS && (code != MPI_SUCCESS || done == untouched)) {
         return code; // MPI refused the arguments: nothing is complete
     }
-    *flag = done;
+    *flag = std::max(done, 0);
     if (done == 0 && code == MPI_SUCCESS) {
         return code;
     }

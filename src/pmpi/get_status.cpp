@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Request_get_status and, if the MPI has them (MPI 4.1), its any, some and all forms. They report the state of a
-// request without changing it. If an entry is special, these forms check each entry separately.
+// request without changing it. If some entries are special, MPI's own function looks at all others first, so that it
+// refuses what it must; then each special entry is looked at.
 #include "interpose/requests.hpp"
 #include "pmpi/arguments.hpp"
+#include "pmpi/completion.hpp"
 
 #include <thence/thence.h>
 
 #include <tuple>
+#include <vector>
 
 using namespace thence::interpose;
 using namespace thence::pmpi;
@@ -19,22 +22,9 @@ namespace {
 template <class... Parameters> std::tuple_element_t<1, std::tuple<Parameters...>> second_of(int (*)(Parameters...));
 using request_array = decltype(second_of(&PMPI_Request_get_status_any));
 
-enum class standing { ignored, pending, complete };
-
-// Sets `status` if the request is not pending.
-standing look_at(MPI_Request request, MPI_Status *status, int &code) {
-    int flag = 0;
-    if (is_special(request)) {
-        if (is_ignored(request)) {
-            set_empty(status);
-            return standing::ignored;
-        }
-        code = MPI_Request_get_status(request, &flag, status);
-        return flag != 0 ? standing::complete : standing::pending;
-    }
-    int index = MPI_UNDEFINED;
-    code = PMPI_Request_get_status_any(1, &request, &index, &flag, status);
-    return flag == 0 ? standing::pending : index == MPI_UNDEFINED ? standing::ignored : standing::complete;
+// True for an entry that without_special() has hidden, and that is not ignored.
+bool must_look(MPI_Request own, MPI_Request request) {
+    return own == MPI_REQUEST_NULL && !is_ignored(request);
 }
 
 } // namespace
@@ -75,23 +65,28 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
     if (refused) {
         return THENCE_REFUSE_NULL(MPI_Request_get_status_any, "index, flag or status");
     }
-    bool live = false;
-    for (int i = 0; i < count; ++i) {
-        int code = MPI_SUCCESS;
-        const standing found = look_at(requests[i], status, code);
-        if (code != MPI_SUCCESS || found == standing::complete) {
-            *index = i;
-            *flag = 1;
-            return code;
-        }
-        live = live || found == standing::pending;
+    std::vector<MPI_Request> own = without_special(count, requests);
+    int at = MPI_UNDEFINED;
+    int done = untouched;
+    int code = PMPI_Request_get_status_any(count, own.data(), &at, &done, status);
+    if (done == untouched) {
+        return code; // MPI refused the arguments
     }
-    *index = MPI_UNDEFINED;
-    *flag = live ? 0 : 1;
+    bool live = done == 0;
+    for (int i = 0; i < count && at == MPI_UNDEFINED && code == MPI_SUCCESS; ++i) {
+        if (must_look(own[i], requests[i])) {
+            live = true;
+            done = 0;
+            code = MPI_Request_get_status(requests[i], &done, status);
+            at = done != 0 ? i : MPI_UNDEFINED;
+        }
+    }
+    *index = at;
+    *flag = at != MPI_UNDEFINED || !live ? 1 : 0;
     if (!live) {
         set_empty(status);
     }
-    return MPI_SUCCESS;
+    return code;
 }
 
 THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests, int *found, int indices[],
@@ -106,21 +101,26 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
     if (refused) {
         return THENCE_REFUSE_NULL(MPI_Request_get_status_some, "outcount, indices or statuses");
     }
-    bool live = false;
-    *found = 0;
-    for (int i = 0; i < count; ++i) {
-        int code = MPI_SUCCESS;
-        const standing each = look_at(requests[i], slot(statuses, *found), code);
-        if (code != MPI_SUCCESS) {
-            return code;
-        }
-        live = live || each != standing::ignored;
-        if (each == standing::complete) {
-            indices[(*found)++] = i;
+    std::vector<MPI_Request> own = without_special(count, requests);
+    int number = untouched;
+    int code = PMPI_Request_get_status_some(count, own.data(), &number, indices, statuses);
+    if (number == untouched) {
+        return code; // MPI refused the arguments
+    }
+    bool live = number != MPI_UNDEFINED;
+    number = live ? number : 0;
+    for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
+        if (must_look(own[i], requests[i])) {
+            live = true;
+            int done = 0;
+            code = MPI_Request_get_status(requests[i], &done, slot(statuses, number));
+            if (done != 0) {
+                indices[number++] = i;
+            }
         }
     }
-    *found = live ? *found : MPI_UNDEFINED;
-    return MPI_SUCCESS;
+    *found = live ? number : MPI_UNDEFINED;
+    return code;
 }
 
 THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
@@ -134,17 +134,19 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     if (refused) {
         return THENCE_REFUSE_NULL(MPI_Request_get_status_all, "flag or statuses");
     }
-    *flag = 1;
-    for (int i = 0; i < count && *flag != 0; ++i) {
-        int code = MPI_SUCCESS;
-        if (look_at(requests[i], slot(statuses, i), code) == standing::pending) {
-            *flag = 0;
-        }
-        if (code != MPI_SUCCESS) {
-            return code;
+    std::vector<MPI_Request> own = without_special(count, requests);
+    int done = untouched;
+    int code = PMPI_Request_get_status_all(count, own.data(), &done, statuses);
+    if (done == untouched) {
+        return code; // MPI refused the arguments
+    }
+    for (int i = 0; i < count && done != 0 && code == MPI_SUCCESS; ++i) {
+        if (must_look(own[i], requests[i])) {
+            code = MPI_Request_get_status(requests[i], &done, slot(statuses, i));
         }
     }
-    return MPI_SUCCESS;
+    *flag = done;
+    return code;
 }
 
 #endif

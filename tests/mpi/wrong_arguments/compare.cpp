@@ -76,14 +76,15 @@ struct outcome {
     int complete[world::some];
     int persistent_complete[2];
     int pending_complete;
+    int active_complete;
     int message_is_there;
 };
 
 // The same number for the same request in every child.
 int name_of(MPI_Request request, const world &w) {
     int name = 0;
-    for (MPI_Request known :
-         {MPI_Request{MPI_REQUEST_NULL}, w.persistent[0], w.persistent[1], w.pending, w.complete[0], w.complete[1]}) {
+    for (MPI_Request known : {MPI_Request{MPI_REQUEST_NULL}, w.persistent[0], w.persistent[1], w.pending, w.complete[0],
+                              w.complete[1], w.active}) {
         if (request == known) {
             return name;
         }
@@ -126,6 +127,7 @@ void look_around(const world &w, outcome &to) {
     to.persistent_complete[0] = is_complete(w.persistent[0]);
     to.persistent_complete[1] = is_complete(w.persistent[1]);
     to.pending_complete = is_complete(w.pending);
+    to.active_complete = is_complete(w.active);
     PMPI_Iprobe(0, world::message_tag, w.comm, &to.message_is_there, MPI_STATUS_IGNORE);
 }
 
@@ -240,7 +242,8 @@ std::string text(const outcome &of) {
     list("created", of.created, 4);
     list("then complete", of.complete, world::some);
     list("persistent complete", of.persistent_complete, 2);
-    out << " pending complete " << of.pending_complete << " message " << of.message_is_there;
+    out << " pending complete " << of.pending_complete << " active complete " << of.active_complete << " message "
+        << of.message_is_there;
     return out.str();
 }
 

@@ -182,12 +182,39 @@ void add_arrays(table &to, world &w) {
 #endif
 }
 
+// A request that MPI never made, beside a persistent one that has continuations in some states of the library.
+#define BESIDE_ACTIVE(name, ...)                                                                                       \
+    CALL_AFTER(SET(w.active, garbage()), name, "after an active one, request that MPI never made", 2, w.requests,      \
+               __VA_ARGS__);                                                                                           \
+    CALL_AFTER(SET(garbage(), w.active), name, "before an active one, request that MPI never made", 2, w.requests,     \
+               __VA_ARGS__);                                                                                           \
+    CALL_AFTER(SET(w.complete[0], w.active, garbage()), name,                                                          \
+               "after one complete, one active, one that MPI never made", 3, w.requests, __VA_ARGS__)
+
+void add_mixed(table &to, world &w) {
+    if (garbage() == MPI_REQUEST_NULL) {
+        return; // nothing is wrong then, and a call that waits for the active one blocks
+    }
+    BESIDE_ACTIVE(Testany, &w.index, &w.flag, w.statuses);
+    BESIDE_ACTIVE(Waitany, &w.index, w.statuses);
+    BESIDE_ACTIVE(Testsome, &w.number, w.indices, w.statuses);
+    BESIDE_ACTIVE(Waitsome, &w.number, w.indices, w.statuses);
+    BESIDE_ACTIVE(Testall, &w.flag, w.statuses);
+    BESIDE_ACTIVE(Waitall, w.statuses);
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+    BESIDE_ACTIVE(Request_get_status_any, &w.index, &w.flag, w.statuses);
+    BESIDE_ACTIVE(Request_get_status_some, &w.number, w.indices, w.statuses);
+    BESIDE_ACTIVE(Request_get_status_all, &w.flag, w.statuses);
+#endif
+}
+
 } // namespace
 
 void add_requests(table &to, world &w) {
     add_single(to, w);
     add_starting(to, w);
     add_arrays(to, w);
+    add_mixed(to, w);
 }
 
 } // namespace wrong_arguments

@@ -20,6 +20,7 @@ struct world {
     static constexpr int some = 4;
     static constexpr int message_tag = 11; // one message with it has been sent to this rank
     static constexpr int pending_tag = 3;  // a receive waits for one with it
+    static constexpr int active_tag = 7;   // the same for the persistent one
 
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm ring = MPI_COMM_NULL; // with a Cartesian topology
@@ -30,7 +31,8 @@ struct world {
 #endif
     MPI_Request persistent[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // a receive and a send, not started
     MPI_Request pending = MPI_REQUEST_NULL;                           // a receive
-    MPI_Request complete[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};   // receives: the status of a send is undefined
+    MPI_Request active = MPI_REQUEST_NULL; // a persistent receive that is pending; a test may attach a continuation
+    MPI_Request complete[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // receives: the status of a send is undefined
     MPI_Request sends[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // to itself
     MPI_Message message = MPI_MESSAGE_NULL; // a message that a probe has matched
 
@@ -44,7 +46,7 @@ struct world {
     int sent[5] = {}; // a buffer for each message that is under way, and for each request
     int in[16] = {};
     int out[16] = {};
-    int received[4] = {};
+    int received[5] = {};
     MPI_Comm new_comm = MPI_COMM_NULL;
     MPI_Win new_win = MPI_WIN_NULL;
     MPI_Message new_message = MPI_MESSAGE_NULL;

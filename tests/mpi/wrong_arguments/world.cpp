@@ -35,10 +35,15 @@ world::world() {
     MPI_Irecv(&received[1], 1, MPI_INT, 0, pending_tag, comm, &pending);
     MPI_Recv_init(&received[2], 1, MPI_INT, 0, 4, comm, &persistent[0]);
     MPI_Send_init(&sent[3], 1, MPI_INT, 0, 5, comm, &persistent[1]);
+    MPI_Recv_init(&received[4], 1, MPI_INT, 0, active_tag, comm, &active);
+    MPI_Start(&active);
     reset_outputs();
 }
 
 world::~world() {
+    MPI_Send(&sent[0], 1, MPI_INT, 0, active_tag, comm);
+    MPI_Wait(&active, MPI_STATUS_IGNORE);
+    MPI_Request_free(&active);
     MPI_Mrecv(out, 1, MPI_INT, &message, MPI_STATUS_IGNORE);
     MPI_Recv(out, 1, MPI_INT, 0, message_tag, comm, MPI_STATUS_IGNORE);
     MPI_Waitall(4, sends, MPI_STATUSES_IGNORE);

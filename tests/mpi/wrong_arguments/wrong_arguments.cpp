@@ -62,25 +62,22 @@ protected:
         MPI_Request pending = MPI_REQUEST_NULL;
         MPI_Irecv(&values[0], 1, MPI_INT, 0, 1, comm, &pending);
         one.attach(pending, cr);
-        MPI_Recv_init(&values[1], 1, MPI_INT, 0, 2, comm, &persistent);
-        MPI_Start(&persistent);
-        another.attach(persistent, cr, THENCE_PERSISTENT);
+        another.attach(w.active, cr, THENCE_PERSISTENT);
         ASSERT_EQ(0, one.ended() + another.ended());
     }
     void TearDown() override {
         EXPECT_EQ(0, one.ended() + another.ended());
         MPI_Send(&values[2], 1, MPI_INT, 0, 1, comm);
-        MPI_Send(&values[2], 1, MPI_INT, 0, 2, comm);
+        MPI_Send(&values[2], 1, MPI_INT, 0, world::active_tag, w.comm);
         EXPECT_EQ(MPI_SUCCESS, thence_wait(&cr, MPI_STATUS_IGNORE));
         EXPECT_EQ(2, one.ended() + another.ended());
-        MPI_Wait(&persistent, MPI_STATUS_IGNORE);
-        MPI_Request_free(&persistent);
+        MPI_Wait(&w.active, MPI_STATUS_IGNORE);
+        MPI_Start(&w.active);
         thence_free(&cr);
         MPI_Comm_free(&comm);
     }
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Request cr = MPI_REQUEST_NULL;
-    MPI_Request persistent = MPI_REQUEST_NULL;
     outcome one;
     outcome another;
     int values[3] = {};

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Testall and MPI_Waitall.
+#include "interpose/requests.hpp"
+#include "interpose/wait_strategy.hpp"
+#include "pmpi/arguments.hpp"
+#include "pmpi/completion.hpp"
+
+#include <thence/thence.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+using namespace thence::interpose;
+using namespace thence::pmpi;
+
+namespace {
+
+// An array for a call with `n` requests. It lies on the stack if they are few.
+template <class T> class scratch {
+public:
+    explicit scratch(int n) : large_(n > few ? new T[static_cast<std::size_t>(n)] : nullptr) {}
+    T *data() { return large_ != nullptr ? large_.get() : small_; }
+    T &operator[](int i) { return data()[i]; }
+
+private:
+    static constexpr int few = 64;
+    T small_[few];
+    std::unique_ptr<T[]> large_;
+};
+
+// Completes those of MPI's own requests that are complete. `done[i]` becomes true for these. It uses MPI_Testsome,
+// since MPI_Testall of MPICH calls the query function of a generalized request twice. Returns false if MPI refused the
+// arguments, with `code`.
+bool take_complete(int count, MPI_Request requests[], MPI_Status statuses[], scratch<bool> &done, int &code) {
+    scratch<MPI_Request> own(count);
+    scratch<int> indices(count);
+    scratch<MPI_Status> found_statuses(count);
+    std::copy(requests, requests + count, own.data());
+    hide_special(count, own.data());
+    std::fill_n(done.data(), count, false);
+    const bool wanted = statuses != MPI_STATUSES_IGNORE;
+    int found = untouched;
+    code =
+        PMPI_Testsome(count, own.data(), &found, indices.data(), wanted ? found_statuses.data() : MPI_STATUSES_IGNORE);
+    if (found == untouched || (code != MPI_SUCCESS && found <= 0)) {
+        return false;
+    }
+    for (int i = 0; i < found; ++i) { // MPI_UNDEFINED is negative
+        const int index = indices[i];
+        done[index] = true;
+        requests[index] = own[index];
+        if (wanted) {
+            statuses[index] = found_statuses[i];
+            statuses[index].MPI_ERROR = code == MPI_SUCCESS ? int{MPI_SUCCESS} : found_statuses[i].MPI_ERROR;
+        }
+    }
+    return true;
+}
+
+// Completes what is complete, then each other entry in turn. Returns MPI_ERR_IN_STATUS if any failed. For requests that
+// are complete already it costs as much as MPI_Waitall.
+int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statuses[]) {
+    scratch<bool> done(count);
+    int taken = MPI_SUCCESS;
+    if (!take_complete(count, requests, statuses, done, taken)) {
+        return taken;
+    }
+    int result = taken == MPI_SUCCESS ? MPI_SUCCESS : MPI_ERR_IN_STATUS;
+    for (int i = 0; i < count; ++i) {
+        if (done[i]) {
+            continue;
+        }
+        MPI_Status *status = slot(statuses, i);
+        int flag = untouched;
+        int code = MPI_SUCCESS;
+        for (;;) {
+            code = test_one(&requests[i], &flag, status);
+            if (flag != 0 || code != MPI_SUCCESS) {
+                break;
+            }
+            next();
+        }
+        set_error(status, code);
+        result = code == MPI_SUCCESS ? result : MPI_ERR_IN_STATUS;
+    }
+    return result;
+}
+
+} // namespace
+
+extern "C" {
+
+THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
+    if (is_plain(count, requests)) [[likely]] {
+        return PMPI_Testall(count, requests, flag, statuses);
+    }
+    if (flag == nullptr || refused_status(statuses)) {
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Testall, "flag or statuses")
+                                       : PMPI_Testall(count, requests, flag, statuses);
+    }
+    if (!any_cr(count, requests)) {
+        const int code = test_all(count, requests, flag, statuses);
+        catch_up();
+        return code;
+    }
+    std::vector<MPI_Request> own(requests, requests + count);
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            continue;
+        }
+        if (thence_is_cr(requests[i]) == 0) {
+            return thence_test(&requests[i], flag, MPI_STATUS_IGNORE); // which reports the error
+        }
+        if (!cr_is_ready(requests[i])) {
+            *flag = 0;
+            return MPI_SUCCESS;
+        }
+        own[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
+    }
+    int done = untouched;
+    int code = test_all(count, own.data(), &done, statuses);
+    if (done == untouched) {
+        return code; // MPI refused the arguments
+    }
+    *flag = done;
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            requests[i] = own[static_cast<std::size_t>(i)];
+        } else if (done != 0) {
+            MPI_Status *status = slot(statuses, i);
+            const int error = report_cr_complete(requests[i], status);
+            set_error(status, error);
+            code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
+        }
+    }
+    return code;
+}
+
+THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
+        return PMPI_Waitall(count, requests, statuses);
+    }
+    if (refused_status(statuses)) {
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitall, "statuses")
+                                       : PMPI_Waitall(count, requests, statuses);
+    }
+    turn next;
+    return wait_for_all(next, count, requests, statuses);
+}
+
+} // extern "C"

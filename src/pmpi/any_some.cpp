@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Testany, MPI_Waitany, MPI_Testsome and MPI_Waitsome.
+#include "interpose/requests.hpp"
+#include "interpose/wait_strategy.hpp"
+#include "pmpi/arguments.hpp"
+#include "pmpi/completion.hpp"
+
+#include <thence/thence.h>
+
+#include <vector>
+
+using namespace thence::interpose;
+using namespace thence::pmpi;
+
+namespace {
+
+// True for an entry that without_special() has hidden, and that is not ignored.
+bool must_test(MPI_Request own, MPI_Request request) {
+    return own == MPI_REQUEST_NULL && !is_ignored(request);
+}
+
+struct any_result {
+    bool refused = false; // by MPI, with `code`
+    bool live = false;    // some entry was neither null nor inactive
+    bool found = false;   // entry `index` is complete, or failed with `code`
+    int index = MPI_UNDEFINED;
+    int code = MPI_SUCCESS;
+};
+
+any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
+    std::vector<MPI_Request> own = without_special(count, requests);
+    any_result result;
+    int flag = untouched;
+    result.code = PMPI_Testany(count, own.data(), &result.index, &flag, status);
+    if (result.index >= 0 && result.index < count && (flag != 0 || result.code != MPI_SUCCESS)) {
+        result.live = true;
+        result.found = true;
+        requests[result.index] = own[result.index];
+        return result;
+    }
+    result.index = MPI_UNDEFINED;
+    result.refused = flag == untouched || result.code != MPI_SUCCESS;
+    result.live = flag == 0;
+    for (int i = 0; i < count && !result.refused && !result.found; ++i) {
+        if (!must_test(own[i], requests[i])) {
+            continue;
+        }
+        result.live = true;
+        flag = 0;
+        result.code = test_one(&requests[i], &flag, status);
+        if (flag != 0 || result.code != MPI_SUCCESS) {
+            result.found = true;
+            result.index = i;
+        }
+    }
+    return result;
+}
+
+struct some_result {
+    bool refused = false; // by MPI, with `code`
+    bool live = false;
+    int found = untouched;
+    int code = MPI_SUCCESS;
+};
+
+some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Status statuses[]) {
+    std::vector<MPI_Request> own = without_special(count, requests);
+    some_result result;
+    result.code = PMPI_Testsome(count, own.data(), &result.found, indices, statuses);
+    if (result.found == untouched || (result.code != MPI_SUCCESS && result.found <= 0)) {
+        result.refused = true;
+        return result;
+    }
+    result.live = result.found != MPI_UNDEFINED;
+    result.found = result.live ? result.found : 0;
+    for (int i = 0; i < result.found; ++i) {
+        requests[indices[i]] = own[indices[i]];
+        if (result.code == MPI_SUCCESS) { // MPI need not set it, but a special entry may fail
+            set_error(slot(statuses, i), MPI_SUCCESS);
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        if (!must_test(own[i], requests[i])) {
+            continue;
+        }
+        result.live = true;
+        int flag = 0;
+        MPI_Status *status = slot(statuses, result.found);
+        const int code = test_one(&requests[i], &flag, status);
+        if (flag != 0 || code != MPI_SUCCESS) {
+            set_error(status, code);
+            indices[result.found++] = i;
+            result.code = code == MPI_SUCCESS ? result.code : MPI_ERR_IN_STATUS;
+        }
+    }
+    return result;
+}
+
+// As MPI_Testany and MPI_Testsome, for any mix of requests.
+int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    const bool refused = index == nullptr || flag == nullptr || refused_status(status);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Testany(count, requests, index, flag, status);
+    }
+    if (refused) {
+        return THENCE_REFUSE_NULL(MPI_Testany, "index, flag or status");
+    }
+    const any_result result = find_any(count, requests, status);
+    if (result.refused) {
+        return result.code;
+    }
+    *index = result.index;
+    *flag = result.found || !result.live ? 1 : 0;
+    if (!result.live) {
+        set_empty(status);
+    }
+    return result.code;
+}
+
+int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
+    if (mpi_does(count, requests, refused)) {
+        return PMPI_Testsome(count, requests, found, indices, statuses);
+    }
+    if (refused) {
+        return THENCE_REFUSE_NULL(MPI_Testsome, "outcount, indices or statuses");
+    }
+    const some_result result = find_some(count, requests, indices, statuses);
+    if (result.refused) {
+        return result.code;
+    }
+    *found = result.live ? result.found : MPI_UNDEFINED;
+    return result.code;
+}
+
+} // namespace
+
+extern "C" {
+
+THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+    if (is_plain(count, requests)) [[likely]] {
+        return PMPI_Testany(count, requests, index, flag, status);
+    }
+    const int code = test_any(count, requests, index, flag, status);
+    catch_up_after(count, requests);
+    return code;
+}
+
+THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
+        return PMPI_Waitany(count, requests, index, status);
+    }
+    if (index == nullptr || refused_status(status)) {
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitany, "index or status")
+                                       : PMPI_Waitany(count, requests, index, status);
+    }
+    turn next;
+    for (;;) {
+        int flag = untouched;
+        const int code = test_any(count, requests, index, &flag, status);
+        if (code == MPI_SUCCESS && flag == 1 && *index == MPI_UNDEFINED) {
+            set_empty(status); // which MPICH's Testany does not
+        }
+        if (flag != 0 || code != MPI_SUCCESS) {
+            return code;
+        }
+        next();
+    }
+}
+
+THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    if (is_plain(count, requests)) [[likely]] {
+        return PMPI_Testsome(count, requests, found, indices, statuses);
+    }
+    const int code = test_some(count, requests, found, indices, statuses);
+    catch_up_after(count, requests);
+    return code;
+}
+
+THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+    if (is_plain_to_wait(count, requests)) [[likely]] {
+        return PMPI_Waitsome(count, requests, found, indices, statuses);
+    }
+    if (found == nullptr || indices == nullptr || refused_status(statuses)) {
+        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitsome, "outcount, indices or statuses")
+                                       : PMPI_Waitsome(count, requests, found, indices, statuses);
+    }
+    turn next;
+    for (;;) {
+        int some = untouched;
+        const int code = test_some(count, requests, &some, indices, statuses);
+        if (some != 0) { // MPI_UNDEFINED too
+            *found = some != untouched ? some : *found;
+            return code;
+        }
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+        next();
+    }
+}
+
+} // extern "C"

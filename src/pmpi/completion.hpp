@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the completion calls on one request and on arrays share.
+#pragma once
+
+#include "interpose/requests.hpp"
+#include "interpose/wait_strategy.hpp"
+
+#include <thence/thence.h>
+
+#include <mpi.h>
+
+#include <vector>
+
+namespace thence::pmpi {
+
+inline void set_error(MPI_Status *status, int code) {
+    if (status != MPI_STATUS_IGNORE) {
+        status->MPI_ERROR = code;
+    }
+}
+
+inline int test_one(MPI_Request *request, int *flag, MPI_Status *status) {
+    return interpose::is_cr_handle(*request) ? thence_test(request, flag, status)
+                                             : interpose::test(request, flag, status);
+}
+
+// Called between two tests of a blocking call. If the first test finds all complete, the destructor calls catch_up():
+// without a hook, a program whose calls never block would otherwise run no callbacks.
+class turn {
+public:
+    explicit turn(const interpose::wait_strategy *how = interpose::strategy())
+        : how_(how != nullptr ? *how : interpose::testing) {}
+    ~turn() {
+        if (turns_ == 0) {
+            interpose::catch_up();
+        }
+    }
+    turn(const turn &) = delete;
+    turn &operator=(const turn &) = delete;
+    void operator()() { how_.pause(++turns_); }
+
+private:
+    const interpose::wait_strategy &how_; // never null, since MPI itself cannot wait for these requests
+    unsigned turns_ = 0;
+};
+
+// The same after a call that only tests. But a test of a continuation request has already run callbacks, and its
+// max_poll bounds their number.
+inline void catch_up_after(int count, const MPI_Request requests[]) {
+    if (!interpose::any_cr(count, requests)) {
+        interpose::catch_up();
+    }
+}
+
+// A copy of the array in which special entries are null. Calls on arrays give it to MPI's own function, which decides
+// about inactive requests and errors. If MPI refuses an entry, the call ends there and has changed nothing. Else the
+// special entries follow, one by one.
+inline std::vector<MPI_Request> without_special(int count, const MPI_Request requests[]) {
+    std::vector<MPI_Request> own(requests, requests + count);
+    interpose::hide_special(count, own.data());
+    return own;
+}
+
+} // namespace thence::pmpi
