@@ -34,11 +34,10 @@ def layers_of(root):
 
 
 def table(text, heading, prefix):
-    """[(room, what it does, library or "")] of the table in the section `heading` whose first cells begin with `prefix`."""
+    """[(room, what it does, third column)] of the table in the section `heading` whose first cells begin with `prefix`."""
     section = text.split(f"\n## {heading}\n")[1].split("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line.startswith(f"| `{prefix}")]
-    return [(row[0].strip("`").removeprefix(prefix), row[1].replace("`", ""), row[2].strip("`") if len(row) > 2 else "")
-            for row in rows]
+    return [(row[0].strip("`").removeprefix(prefix), row[1].replace("`", ""), row[2].replace("`", "")) for row in rows]
 
 
 def existing_rooms(root, layers):
@@ -135,8 +134,11 @@ def pictures(root):
         order = {room: n for n, (room, _, _) in enumerate(texts)}
         of = {room: rest for room, *rest in texts}
         for row in rows:
-            drawing.row([(prefix + room, *of.get(room, ("", "")), "box" if prefix else "public")
-                         for room in sorted(row, key=lambda room: order.get(room, 0))])
+            beside = sorted(row, key=lambda room: order.get(room, 0))
+            if prefix:
+                drawing.row([(prefix + room, *of.get(room, ("", "")), "box") for room in beside])
+            else: # the names of the headers are too long for the boxes
+                drawing.row([(room, of.get(room, ("", ""))[0], "", "public") for room in beside])
         drawn[f"docs/images/{name}.svg"] = drawing.svg()
     return drawn, found
 
