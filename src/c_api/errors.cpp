@@ -47,6 +47,30 @@ constexpr std::array<error_row, count> rows = {{
     {reason::null_data, MPI_ERR_ARG, "data is null although the capacity in count is not 0"},
     {reason::null_info, MPI_ERR_ARG, "info is null"},
     {reason::size_too_small, MPI_ERR_ARG, "size is smaller than the first version of the struct: pass its sizeof"},
+    {reason::null_events, MPI_ERR_ARG, "events is null"},
+    {reason::null_completed, MPI_ERR_ARG, "completed is null"},
+    {reason::no_events, MPI_ERR_ARG,
+     "no event is outstanding, or there would be more than 2^64 - 1: the owner's function has been called already, or the"
+     " counter was never initialized"},
+    {reason::too_few_events, MPI_ERR_ARG, "fewer events are outstanding than are to be lowered"},
+    {reason::only_persistent, MPI_ERR_ARG, "flags has bits other than THENCE_PERSISTENT"},
+    {reason::null_runtime, MPI_ERR_ARG, "runtime is null"},
+    {reason::runtime_without_current, MPI_ERR_ARG, "the table has no name, or no function current"},
+    {reason::runtime_with_half, MPI_ERR_ARG,
+     "the table has one of block and unblock, or one of raise_events and lower_events, without the other"},
+    {reason::too_many_runtimes, MPI_ERR_NO_MEM, "8 task runtimes are added already"},
+    {reason::runtime_added_already, MPI_ERR_ARG, "the task runtime is added already"},
+    {reason::runtime_not_added, MPI_ERR_ARG, "the task runtime is not added"},
+    {reason::negative_index, MPI_ERR_ARG, "index is negative"},
+    {reason::null_task, MPI_ERR_ARG, "task is null, or has no runtime or handle"},
+    {reason::no_task, MPI_ERR_UNSUPPORTED_OPERATION, "called outside of the tasks of every runtime that is added"},
+    {reason::runtime_without_events, MPI_ERR_UNSUPPORTED_OPERATION, "this task runtime has no events"},
+    {reason::runtime_without_blocking, MPI_ERR_UNSUPPORTED_OPERATION, "this task runtime cannot block a task"},
+    {reason::events_refused, MPI_ERR_OTHER, "the task runtime did not raise the events of the task"},
+    {reason::blocks_in_callback, MPI_ERR_PENDING,
+     "called inside a callback, where no other continuation can run on this thread"},
+    {reason::cr_not_run, MPI_ERR_ARG,
+     "the continuation request is poll-only or needs a start, so a blocked task would wait for a test or start of it"},
 }};
 
 constexpr bool in_order() {
@@ -66,9 +90,14 @@ const error_row &row(reason why) noexcept {
 }
 
 int fail(const char *call, reason why) noexcept {
+    return fail(call, nullptr, why);
+}
+
+int fail(const char *call, const char *subject, reason why) noexcept {
     const error_row &what = row(why);
     try {
-        return mpi::report(what.error_class, std::string(call) + ": " + what.text);
+        const std::string named = subject != nullptr ? std::string(subject) + ": " : std::string();
+        return mpi::report(what.error_class, std::string(call) + ": " + named + what.text);
     } catch (const std::exception &) { // no memory
         return mpi::report(what.error_class);
     }

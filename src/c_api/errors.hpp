@@ -31,6 +31,25 @@ enum class reason {
     null_data,
     null_info,
     size_too_small,
+    null_events,
+    null_completed,
+    no_events,
+    too_few_events,
+    only_persistent,
+    null_runtime,
+    runtime_without_current,
+    runtime_with_half,
+    too_many_runtimes,
+    runtime_added_already,
+    runtime_not_added,
+    negative_index,
+    null_task,
+    no_task,
+    runtime_without_events,
+    runtime_without_blocking,
+    events_refused,
+    blocks_in_callback,
+    cr_not_run,
     count_, // how many there are
 };
 
@@ -43,5 +62,7 @@ const error_row &row(reason why) noexcept;
 
 // Reports the error through the error handler of MPI_COMM_WORLD and returns its code. `call`: the public function.
 int fail(const char *call, reason why) noexcept;
+// The same, and the text names `subject` before the reason.
+int fail(const char *call, const char *subject, reason why) noexcept;
 
 } // namespace thence::c_api

@@ -33,6 +33,8 @@ HEADER_ROOMS = {
     "thence.h": "c",
     "mpix_continue.h": "c",
     "mpix_continue_forum.h": "c",
+    "events.h": "c",
+    "task_runtime.h": "c",
     "error.hpp": "adapter",
     "adapter.hpp": "adapter",
     "exec.hpp": "exec",

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef THENCE_TASK_RUNTIME_H
+#define THENCE_TASK_RUNTIME_H
+
+/** @file task_runtime.h
+ *  @brief The table of what a task runtime can do, and what Thence does with it: an MPI call in a task blocks the task,
+ *         or delays its end, and never the worker that runs it. C11 and C++.
+ *
+ *  A runtime fills a `thence_task_runtime` and adds it. Any part may be missing. A call that needs a missing part
+ *  returns `MPI_ERR_UNSUPPORTED_OPERATION`, and its text names the runtime and the part. Several runtimes may be in one
+ *  process: *the current task* is that of the runtime that was added last and is running a task on this thread.
+ *
+ *  Errors: as thence.h says.
+ *
+ *  Source: Sala et al. 2021, "Combining one-sided communications with task-based programming models", sections 2 and 5;
+ *  Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <thence/thence.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @brief What a task runtime can do. A function pointer that is null is a part that is missing. Functions return 0, or
+ *         an error number of the runtime's own. `task` is a handle of the runtime, never null. */
+typedef struct thence_task_runtime {
+    size_t size;      /**< `sizeof(thence_task_runtime)` of the program that fills the table. */
+    const char *name; /**< For texts; not null. */
+
+    /** The task that the calling thread runs now, or null. Must be there. May be called on any thread, often. */
+    void *(*current)(void);
+
+    /** Blocks the current task `task` until unblock() is called for it. The worker runs other tasks meanwhile. The task
+     *  may go on on another thread. */
+    int (*block)(void *task);
+    /** Lets a task go on. Each block() pairs with one unblock(), on any thread, which may come first: block() then
+     *  returns at once. */
+    int (*unblock)(void *task);
+
+    /** Raises the number of events of the current task by `n`. The task is not complete, and what depends on it does
+     *  not start, before its body has ended and all events are lowered. */
+    int (*raise_events)(void *task, uint64_t n);
+    /** Lowers it by `n`, on any thread. What was written before is visible to what depends on the task. `error`:
+     *  `MPI_SUCCESS`, or the error of an operation, which the runtime may report to the task's owner. */
+    int (*lower_events)(void *task, uint64_t n, int error);
+
+    /** Starts a task without dependences that runs `body(argument)`. `completed(completed_argument)` is called when it
+     *  is complete, unless it is null. `label` names it in reports; null: none. */
+    int (*spawn)(void (*body)(void *argument), void *argument, void (*completed)(void *argument),
+                 void *completed_argument, const char *label);
+    /** Blocks the current task for about `nanoseconds`; the worker runs other tasks meanwhile. Sets `*slept` to the
+     *  nanoseconds that it really took, unless it is null. */
+    int (*sleep_for)(uint64_t nanoseconds, uint64_t *slept);
+    /** The number of workers, at least 1. */
+    int (*workers)(void);
+} thence_task_runtime;
+
+/** @brief A task of some runtime. */
+typedef struct thence_task {
+    const thence_task_runtime *runtime; /**< Null: no task. */
+    void *handle;                       /**< The runtime's own. */
+} thence_task;
+
+/** @brief Add a runtime.
+ *  @param runtime a table that stays valid and unchanged until it is removed.
+ *  @return `MPI_ERR_ARG` (null table, name or `current`; a size below that of version 0.1; block() without unblock() or
+ *          the reverse; raise_events() without lower_events() or the reverse; the table is added already);
+ *          `MPI_ERR_NO_MEM` (8 are added).
+ *  @note Threads: any. May be called before MPI_Init. */
+THENCE_EXPORT int thence_task_runtime_add(const thence_task_runtime *runtime);
+
+/** @brief Remove a runtime. None of its tasks may be blocked here or wait for events of operations.
+ *  @param runtime the table that was added.
+ *  @return `MPI_ERR_ARG` (it is not added).
+ *  @note Threads: any, but no thread may be in a call of this header with one of its tasks. */
+THENCE_EXPORT int thence_task_runtime_remove(const thence_task_runtime *runtime);
+
+/** @brief The runtimes that are added, in the order in which they are asked for the current task.
+ *  @param index     0 for the first.
+ *  @param[out] runtime the table, or null if there are no more than `index`.
+ *  @return `MPI_ERR_ARG` (negative `index`, null `runtime`).
+ *  @note Threads: any. */
+THENCE_EXPORT int thence_task_runtime_get(int index, const thence_task_runtime **runtime);
+
+/** @brief The table of plain threads: a thread is a task that can be blocked. Everything else is missing, since nothing
+ *         depends on the end of a thread. Every thread has a current task once it is added, so add it first: tables that
+ *         are added later are asked before.
+ *  @return the table; the same each time. It is not added yet.
+ *  @note Threads: any. */
+THENCE_EXPORT const thence_task_runtime *thence_task_runtime_threads(void);
+
+/** @brief The table of the runtime that exports ALPI 1.0 or later in this process (nOS-V, Nanos6, `libthence-alpi`).
+ *         Its functions are looked up by name, so nothing is linked.
+ *  @param[out] runtime the table, the same each time; null: there is none. It is not added yet.
+ *  @param[out] why     a text: name and version of the runtime, or why there is no table. May be null.
+ *  @return `MPI_ERR_ARG` (null `runtime`).
+ *  @note Threads: any.
+ *  @note Source: ALPI 1.2. */
+THENCE_EXPORT int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why);
+
+/** @brief The current task.
+ *  @param[out] task its runtime and handle; both null outside of tasks.
+ *  @return `MPI_ERR_ARG` (null `task`).
+ *  @note Threads: any. */
+THENCE_EXPORT int thence_task_current(thence_task *task);
+
+/** @brief Delay the end of a task until `count` operations are complete: raises the events of the task by one now, and
+ *         lowers them by one when all operations are complete. What depends on the task then starts.
+ *  @param count    number of requests, at least 0.
+ *  @param requests array of `count` active requests, as for thence_attach().
+ *  @param flags    0 or `THENCE_PERSISTENT`.
+ *  @param statuses array of `count` statuses, which are set before the event is lowered, or `MPI_STATUSES_IGNORE`. It
+ *                  stays valid until then: it must not be on the task's stack.
+ *  @param task     the task, as thence_task_current() gave it.
+ *  @param cr       the continuation request to register with.
+ *  @return as thence_attach(); `MPI_ERR_ARG` also for a null task; `MPI_ERR_UNSUPPORTED_OPERATION` if the runtime has no
+ *          events: nothing has changed. If all operations were complete already, the events are as before, and the error
+ *          of a failed one is returned.
+ *  @note Threads: where the runtime lets a task raise its events: in the task, and in its `onready` action.
+ *  @note Cost: that of thence_attach() and of the runtime's two functions, no allocation.
+ *  @note Source: Sala et al. 2021, section 2: `TAMPI_Iwaitall`. */
+THENCE_EXPORT int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                     const thence_task *task, MPI_Request cr);
+
+/** @brief Block the current task until `count` operations are complete. The worker runs other tasks meanwhile.
+ *  @param count    number of requests, at least 0.
+ *  @param requests array of `count` active requests, as for thence_attach().
+ *  @param flags    0 or `THENCE_PERSISTENT`.
+ *  @param statuses array of `count` statuses, or `MPI_STATUSES_IGNORE`.
+ *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`: a worker that sleeps
+ *                  makes no progress. Not poll-only, and not one that needs a start.
+ *  @return as thence_attach(), and once it has blocked, the error of the first failed operation;
+ *          `MPI_ERR_UNSUPPORTED_OPERATION` outside of tasks, and if the runtime cannot block: nothing has changed.
+ *  @note Threads: any task. Not in a callback.
+ *  @note Source: Sala et al. 2021, section 2; Schuchart et al. 2021, listing 3. */
+THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                   MPI_Request cr);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

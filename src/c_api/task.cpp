@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events and tasks in the C API: thence/events.h and thence/task_runtime.h. Each call that takes operations attaches to
+// them as thence_attach() does, with a callback of its own.
+#include <thence/events.h>
+#include <thence/task_runtime.h>
+
+#include "c_api/checks.hpp"
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
+#include "task/events.hpp"
+#include "task/runtime.hpp"
+
+#include <atomic>
+#include <optional>
+#include <thread>
+
+using namespace thence;
+using c_api::fail;
+using c_api::reason;
+
+namespace {
+
+// Attaches a callback that also runs if an operation fails. `call`: the public function, for errors.
+int attach(const char *call, int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+           thence_callback *callback, void *data, MPI_Request cr, const void *where, int &complete) noexcept {
+    if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
+        return fail(call, reason::only_persistent);
+    }
+    return c_api::attach(call, count, requests, {reinterpret_cast<continuation::any_function>(callback), data},
+                         {flags | THENCE_INVOKE_FAILED, continuation::signature::own, where}, statuses, cr, &complete);
+}
+
+int lower_counter(int error, MPI_Status *, void *events) noexcept {
+    task::lower(*static_cast<thence_events *>(events), 1, error);
+    return MPI_SUCCESS;
+}
+
+std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
+    if (runtime == nullptr) {
+        return reason::null_runtime;
+    }
+    if (runtime->size < sizeof(thence_task_runtime)) {
+        return reason::size_too_small;
+    }
+    if (runtime->name == nullptr || runtime->current == nullptr) {
+        return reason::runtime_without_current;
+    }
+    if ((runtime->block == nullptr) != (runtime->unblock == nullptr) ||
+        (runtime->raise_events == nullptr) != (runtime->lower_events == nullptr)) {
+        return reason::runtime_with_half;
+    }
+    return std::nullopt;
+}
+
+// A task that waits for operations, on its own stack.
+struct blocked_task {
+    thence_task task;
+    int error = MPI_SUCCESS;
+    std::atomic<bool> done{false};
+
+    // The task may go on, and `self` be gone, as soon as `done` is set or unblock() has begun.
+    static int unblock(int error, MPI_Status *, void *data) noexcept {
+        auto *self = static_cast<blocked_task *>(data);
+        const thence_task task = self->task;
+        self->error = error;
+        self->done.store(true, std::memory_order_release);
+        task.runtime->unblock(task.handle);
+        return MPI_SUCCESS;
+    }
+    // An unblock() of before may let the task go on too early. If the runtime refuses to block it, the worker makes
+    // progress instead.
+    void block() noexcept {
+        while (!done.load(std::memory_order_acquire)) {
+            if (task.runtime->block(task.handle) != 0) {
+                continuation::make_progress();
+                std::this_thread::yield();
+            }
+        }
+    }
+};
+
+} // namespace
+
+extern "C" {
+
+int thence_events_init(thence_events *events, thence_events_function *completed, void *owner) {
+    if (events == nullptr || completed == nullptr) {
+        return fail("thence_events_init", events == nullptr ? reason::null_events : reason::null_completed);
+    }
+    *events = {1, completed, owner, MPI_SUCCESS};
+    return MPI_SUCCESS;
+}
+
+int thence_events_raise(thence_events *events, uint64_t n) {
+    if (events == nullptr) {
+        return fail("thence_events_raise", reason::null_events);
+    }
+    return task::raise(*events, n) ? MPI_SUCCESS : fail("thence_events_raise", reason::no_events);
+}
+
+int thence_events_lower(thence_events *events, uint64_t n, int error) {
+    if (events == nullptr) {
+        return fail("thence_events_lower", reason::null_events);
+    }
+    return task::lower(*events, n, error) ? MPI_SUCCESS : fail("thence_events_lower", reason::too_few_events);
+}
+
+int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, thence_events *events,
+                        MPI_Request cr) {
+    constexpr const char *call = "thence_attach_event";
+    if (events == nullptr) {
+        return fail(call, reason::null_events);
+    }
+    if (!task::raise(*events, 1)) {
+        return fail(call, reason::no_events);
+    }
+    int complete = 0;
+    const int code = attach(call, count, requests, flags, statuses, &lower_counter, events, cr,
+                            __builtin_return_address(0), complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        task::lower(*events, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    }
+    return code;
+}
+
+int thence_task_runtime_add(const thence_task_runtime *runtime) {
+    constexpr const char *call = "thence_task_runtime_add";
+    if (const std::optional<reason> why = wrong(runtime)) {
+        return fail(call, *why);
+    }
+    switch (task::add(*runtime)) {
+    case task::add_result::added:
+        return MPI_SUCCESS;
+    case task::add_result::full:
+        return fail(call, reason::too_many_runtimes);
+    default:
+        return fail(call, reason::runtime_added_already);
+    }
+}
+
+int thence_task_runtime_remove(const thence_task_runtime *runtime) {
+    return runtime != nullptr && task::remove(*runtime) ? MPI_SUCCESS
+                                                        : fail("thence_task_runtime_remove", reason::runtime_not_added);
+}
+
+int thence_task_runtime_get(int index, const thence_task_runtime **runtime) {
+    if (index < 0 || runtime == nullptr) {
+        return fail("thence_task_runtime_get", index < 0 ? reason::negative_index : reason::null_runtime);
+    }
+    *runtime = task::asked(index);
+    return MPI_SUCCESS;
+}
+
+const thence_task_runtime *thence_task_runtime_threads(void) {
+    return &task::threads;
+}
+
+int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {
+    if (runtime == nullptr) {
+        return fail("thence_task_runtime_alpi", reason::null_runtime);
+    }
+    const char *text = nullptr;
+    *runtime = task::alpi(text);
+    if (why != nullptr) {
+        *why = text;
+    }
+    return MPI_SUCCESS;
+}
+
+int thence_task_current(thence_task *task) {
+    if (task == nullptr) {
+        return fail("thence_task_current", reason::null_task);
+    }
+    *task = task::current();
+    return MPI_SUCCESS;
+}
+
+int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, const thence_task *task,
+                       MPI_Request cr) {
+    constexpr const char *call = "thence_task_attach";
+    if (task == nullptr || task->runtime == nullptr || task->handle == nullptr) {
+        return fail(call, reason::null_task);
+    }
+    const int slot = task::slot_of(task->runtime);
+    if (slot < 0) {
+        return fail(call, reason::runtime_not_added);
+    }
+    if (task->runtime->raise_events == nullptr) {
+        return fail(call, task->runtime->name, reason::runtime_without_events);
+    }
+    if (task->runtime->raise_events(task->handle, 1) != 0) {
+        return fail(call, task->runtime->name, reason::events_refused);
+    }
+    int complete = 0;
+    const int code = attach(call, count, requests, flags, statuses, task::lowering(slot), task->handle, cr,
+                            __builtin_return_address(0), complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        task->runtime->lower_events(task->handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    }
+    return code;
+}
+
+int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {
+    constexpr const char *call = "thence_task_wait";
+    blocked_task self{task::current()};
+    const thence_task_runtime *runtime = self.task.runtime;
+    if (runtime == nullptr) {
+        return fail(call, reason::no_task);
+    }
+    if (runtime->block == nullptr) {
+        return fail(call, runtime->name, reason::runtime_without_blocking);
+    }
+    if (continuation::this_thread.in_callback()) {
+        return fail(call, reason::blocks_in_callback);
+    }
+    if (const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+        object != nullptr && object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
+        return fail(call, reason::cr_not_run);
+    }
+    int complete = 0;
+    const int code = attach(call, count, requests, flags, statuses, &blocked_task::unblock, &self, cr,
+                            __builtin_return_address(0), complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        return code;
+    }
+    self.block();
+    return self.error;
+}
+
+} // extern "C"
