@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A small runtime that exports ALPI 1.2, for tests: every task is a thread. A definition names the kind: alpi_complete,
+// alpi_version_2 (another major version), alpi_no_events (its functions for events are missing).
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <semaphore>
+#include <thread>
+
+namespace {
+
+struct task {
+    void (*body)(void *);
+    void *argument;
+    void (*completed)(void *);
+    void *completed_argument;
+    std::atomic<std::uint64_t> events{1}; // that of the body
+    std::counting_semaphore<> unblocked{0};
+};
+thread_local task *self = nullptr;
+
+enum error { success, version, not_initialized, parameter, out_of_memory, outside_task };
+
+void lower(task &of, std::uint64_t n) {
+    if (of.events.fetch_sub(n) == n) {
+        of.completed(of.completed_argument);
+        delete &of;
+    }
+}
+
+#if defined(alpi_version_2)
+constexpr int major_version = 2;
+#else
+constexpr int major_version = 1;
+#endif
+
+} // namespace
+
+extern "C" {
+
+const char *alpi_error_string(int error) {
+    return error == success ? "success" : "an error of the tests' runtime";
+}
+int alpi_version_check(int major, int minor) {
+    return major == major_version && minor <= 2 ? success : version;
+}
+int alpi_version_get(int *major, int *minor) {
+    *major = major_version;
+    *minor = 2;
+    return success;
+}
+int alpi_info_get(int query, char *buffer, std::size_t size, int *length) {
+    const int n = std::snprintf(buffer, size, "%s", query == 0 ? "threads of the tests" : "Thence");
+    if (length != nullptr) {
+        *length = n;
+    }
+    return success;
+}
+int alpi_task_self(void **current) {
+    *current = self;
+    return success;
+}
+int alpi_task_block(void *of) {
+    if (self == nullptr) {
+        return outside_task;
+    }
+    if (of != self) {
+        return parameter;
+    }
+    self->unblocked.acquire();
+    return success;
+}
+int alpi_task_unblock(void *of) {
+    static_cast<task *>(of)->unblocked.release();
+    return success;
+}
+int alpi_task_waitfor_ns(std::uint64_t target, std::uint64_t *actual) {
+    std::this_thread::sleep_for(std::chrono::nanoseconds(target));
+    if (actual != nullptr) {
+        *actual = target;
+    }
+    return success;
+}
+#if !defined(alpi_no_events)
+int alpi_task_events_increase(void *of, std::uint64_t n) {
+    if (of != self) { // only the running task
+        return parameter;
+    }
+    self->events.fetch_add(n);
+    return success;
+}
+int alpi_task_events_decrease(void *of, std::uint64_t n) {
+    lower(*static_cast<task *>(of), n);
+    return success;
+}
+#endif
+int alpi_task_spawn(void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
+                    const char *, const void *) {
+    if (completed == nullptr) {
+        return parameter;
+    }
+    auto *made = new task{body, argument, completed, completed_argument};
+    std::thread([made] {
+        self = made;
+        made->body(made->argument);
+        self = nullptr;
+        lower(*made, 1);
+    }).detach();
+    return success;
+}
+int alpi_cpu_count(std::uint64_t *count) {
+    *count = 3;
+    return success;
+}
+
+} // extern "C"
