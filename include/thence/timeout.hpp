@@ -8,25 +8,29 @@
 /** @file timeout.hpp
  *  @brief A sender with a deadline: `co_await (comm.recv(reply, 0) | thence::timeout(100ms))`.
  *
- *  `timeout(sender, duration)` starts the sender, and asks it to stop when the duration is over, counted from the
- *  start. Whatever the sender then does decides: a receive that has matched its message completes with it; one that MPI
- *  could cancel fails with thence::timed_out. What cannot be stopped, as a send of the typed layer, completes when it
- *  does. A stop request from outside is passed on, and one that comes first makes it stopped. A duration of zero or
- *  less stops it from the start. A group of which a part could be cancelled fails with thence::partly_stopped.
+ *  `timeout(sender, duration)` starts the sender, and requests stop of it when the duration after the start is over.
+ *  What the sender does then decides how it completes: a receive that has matched its message completes with the
+ *  message; a receive that MPI could cancel fails with thence::timed_out. A sender that cannot be stopped, such as a
+ *  send of thence/mpi.hpp, completes when its operation is complete. A stop request of the receiver is passed on; if it
+ *  comes before the deadline, the sender completes as stopped. A duration of zero or less requests stop before the
+ *  start. A group of which only some operations could be cancelled fails with thence::partly_stopped.
  *
- *  A value does not tell whether it came in time. `timeout(duration, late)` does, with a `bool &late` that it writes
- *  before it completes: whether the duration was over first, so that the sender was asked to stop.
+ *  A value does not say whether it came in time. `timeout(duration, late)` does: it sets `bool &late` before it
+ *  completes, to whether the duration was over first, so that stop was requested.
  *
  *  Completion signatures: those of the sender, with values and errors by value; set_error_t(std::exception_ptr), which
  *  holds a thence::timed_out if it was stopped because of the deadline.
  *
- *  Whoever makes progress looks at the clock: see timers.hpp. The completion after a deadline runs there too. */
+ *  Threads that make progress run the timers, see timers.hpp. The completion after a deadline runs on such a thread. */
 
 // Invariants.
-//  - parties_ counts the sender, until it has completed, and those that ask it to stop just now. The last of them
-//    completes the receiver. So nothing goes while somebody asks, and the stop source is not destroyed from within.
-//  - The first who asks leaves its name in asked_, before it asks: that decides what stopped means.
-//  - Timer and stop callback are gone before the sender leaves parties_: nobody joins any more.
+//  - pending_ counts 1 for the sender until it has completed, and 1 for each thread that is in request_stop(). The last
+//    of them completes the receiver. So the operation is not destroyed while a thread requests stop, and the stop
+//    source not inside its own request_stop().
+//  - The first that requests stop stores who it is in stopped_by_ before the request. That decides whether a stopped
+//    sender completes as stopped or as timed out.
+//  - Timer and stop callback are removed before the sender is subtracted from pending_. So pending_ does not grow after
+//    that.
 
 #include <chrono>
 #include <exception>
@@ -39,7 +43,7 @@
 
 namespace thence {
 
-/** @brief The operation was stopped because its time was over. */
+/** @brief The error of thence::timeout(): the sender was stopped because its time was over. */
 class timed_out : public std::exception {
 public:
     const char *what() const noexcept override { return "thence::timeout: the time of the operation is over"; }
@@ -47,7 +51,7 @@ public:
 
 namespace detail {
 
-/** The environment of the sender: a stop token of its own, and else that of the receiver. */
+/** The environment of the sender: that of the receiver with another stop token. */
 template <class Env> struct timeout_env {
     ex::inplace_stop_token token;
     [[no_unique_address]] Env outer;
@@ -89,25 +93,25 @@ template <class S, class R> class timeout_operation final : timer {
         timeout_operation *self;
 
         template <class... Vs> void set_value(Vs &&...values) &&noexcept {
-            self->ended(ex::set_value_t(), static_cast<Vs &&>(values)...);
+            self->completed(ex::set_value_t(), static_cast<Vs &&>(values)...);
         }
         template <class E> void set_error(E &&error) &&noexcept {
-            self->ended(ex::set_error_t(), static_cast<E &&>(error));
+            self->completed(ex::set_error_t(), static_cast<E &&>(error));
         }
-        void set_stopped() &&noexcept { self->ended(ex::set_stopped_t()); }
+        void set_stopped() &&noexcept { self->completed(ex::set_stopped_t()); }
         timeout_env<outer_env> get_env() const noexcept {
             return {self->source_.get_token(), ex::get_env(self->receiver_)};
         }
     };
-    using asker = unsigned char; // no enumeration: Clang has no atomic builtins for those
-    static constexpr asker nobody = 0, deadline = 1, receiver = 2;
+    using requester = unsigned char; // not an enumeration, for which Clang has no atomic builtins
+    static constexpr requester none = 0, deadline = 1, receiver = 2;
 
     struct on_stop {
         timeout_operation *self;
         void operator()() noexcept {
-            timeout_operation *const operation = self; // this may go while it runs
-            operation->parties_.fetch_add(1, order::relaxed);
-            operation->ask(timeout_operation::receiver);
+            timeout_operation *const operation = self; // *this may be destroyed during the call
+            operation->pending_.fetch_add(1, order::relaxed);
+            operation->stop(timeout_operation::receiver);
         }
     };
     template <class Token> struct listening {
@@ -129,8 +133,8 @@ public:
 
     void start() &noexcept {
         if (after_ <= 0) {
-            parties_.store(2, order::relaxed);
-            ask(deadline);
+            pending_.store(2, order::relaxed);
+            stop(deadline);
         } else if (after_ != never) {
             libthence_senders::set_timer(*this, now() + after_);
         }
@@ -139,23 +143,23 @@ public:
     }
 
 private:
-    // Of the timer.
-    void begin() noexcept override { parties_.fetch_add(1, order::relaxed); }
-    void run() noexcept override { ask(deadline); }
+    // The functions of the timer.
+    void begin() noexcept override { pending_.fetch_add(1, order::relaxed); }
+    void run() noexcept override { stop(deadline); }
 
-    /** By one who is counted in parties_. */
-    void ask(asker who) noexcept {
-        asker before = nobody;
-        asked_.compare_exchange(before, who);
+    /** Requests stop. The caller is counted in pending_. */
+    void stop(requester by) noexcept {
+        requester before = none;
+        stopped_by_.compare_exchange(before, by);
         source_.request_stop();
-        if (parties_.fetch_sub(1, order::acq_rel) == 1)
+        if (pending_.fetch_sub(1, order::acq_rel) == 1)
             complete_with_kept();
     }
-    template <class Tag, class... As> void ended(Tag tag, As &&...as) noexcept {
+    template <class Tag, class... As> void completed(Tag tag, As &&...as) noexcept {
         if (after_ > 0 && after_ != never)
             libthence_senders::cancel_timer(*this);
         listening_.end();
-        if (parties_.load(order::acquire) == 1) {
+        if (pending_.load(order::acquire) == 1) {
             complete(tag, static_cast<As &&>(as)...);
             return;
         }
@@ -170,7 +174,7 @@ private:
                                                                                         std::current_exception());
             }
         }
-        if (parties_.fetch_sub(1, order::acq_rel) == 1)
+        if (pending_.fetch_sub(1, order::acq_rel) == 1)
             complete_with_kept();
     }
     void complete_with_kept() noexcept {
@@ -185,9 +189,9 @@ private:
     }
     template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
         if (late_ != nullptr)
-            *late_ = asked_.load(order::acquire) == deadline;
+            *late_ = stopped_by_.load(order::acquire) == deadline;
         if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
-            if (asked_.load(order::acquire) == deadline) {
+            if (stopped_by_.load(order::acquire) == deadline) {
                 ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
                 return;
             }
@@ -198,7 +202,7 @@ private:
             complete_copied(tag, static_cast<As &&>(as)...);
         }
     }
-    /** What is an rvalue already is passed on; the rest is copied. */
+    /** A && for an rvalue of type A, which is passed on; else the type of the copy. */
     template <class A>
     using by_value_of = std::conditional_t<std::is_same_v<A &&, std::decay_t<A> &&>, A &&, std::decay_t<A>>;
     template <class Tag, class... As> void complete_copied(Tag tag, As &&...as) noexcept {
@@ -215,8 +219,8 @@ private:
     [[no_unique_address]] R receiver_;
     timer_time after_;
     bool *late_;
-    atomic<unsigned> parties_{1};
-    atomic<asker> asked_{nobody};
+    atomic<unsigned> pending_{1};
+    atomic<requester> stopped_by_{none};
     ex::inplace_stop_source source_;
     [[no_unique_address]] listening<outer_token> listening_;
     typename completions::kept kept_;
@@ -230,8 +234,9 @@ template <class S> struct timeout_sender {
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env> static consteval auto get_completion_signatures() {
-        using part = std::conditional_t<std::is_rvalue_reference_v<Self &&>, S, const S &>;
-        return typename timeout_completions<ex::completion_signatures_of_t<part, timeout_env<Env>...>>::type();
+        using predecessor_type = std::conditional_t<std::is_rvalue_reference_v<Self &&>, S, const S &>;
+        return
+            typename timeout_completions<ex::completion_signatures_of_t<predecessor_type, timeout_env<Env>...>>::type();
     }
     template <ex::receiver R> auto connect(R r) && {
         return timeout_operation<S, R>(static_cast<S &&>(predecessor), after, late, static_cast<R &&>(r));
@@ -253,7 +258,7 @@ struct timeout_closure : ex::sender_adaptor_closure<timeout_closure> {
     }
 };
 
-/** What no clock reaches is no deadline. */
+/** @return nanoseconds; `never` for a duration beyond the range of the clock. */
 template <class Rep, class Period> timer_time timer_duration(std::chrono::duration<Rep, Period> given) noexcept {
     const double seconds = std::chrono::duration<double>(given).count();
     if (!(seconds < 1e9))
@@ -263,8 +268,9 @@ template <class Rep, class Period> timer_time timer_duration(std::chrono::durati
 
 } // namespace detail
 
-/** @brief See the top of this file. `timeout(sender, duration)` and `sender | timeout(duration)`, each also with a
- *         `bool &late` at its end, which lives until the sender is complete. */
+/** @brief The type of thence::timeout: `timeout(sender, duration)` and `sender | timeout(duration)`, each optionally
+ *         with a `bool &late` as its last argument, which must exist until the sender is complete. See the top of this
+ *         file. */
 struct timeout_t {
     template <class Rep, class Period> auto operator()(std::chrono::duration<Rep, Period> after) const {
         return detail::timeout_closure(detail::timer_duration(after), nullptr);

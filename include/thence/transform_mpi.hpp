@@ -9,41 +9,41 @@
  *  @brief Every nonblocking MPI operation as a sender: `just(buf, n, MPI_DOUBLE, to, tag, comm) |
  *         transform_mpi(MPI_Isend)`.
  *
- *  `transform_mpi(f, options...)` is an adaptor. When the sender before it sends its values, it keeps them, calls
- *  `f(values..., MPI_Request *)` with them as lvalues, and completes when MPI has completed the request. `f` may be a
- *  function of MPI, or anything callable that starts an operation of any kind: point-to-point, collective, RMA, I/O.
- *  With `thence::requests<N>` in place of `MPI_Request *` it starts N of them, and the sender completes once, after
- *  all.
+ *  `transform_mpi(f, options...)` is a sender adaptor. When its predecessor sends values, it keeps them, calls
+ *  `f(values..., MPI_Request *)` with the values as lvalues, and completes when MPI has completed the request. `f` may
+ *  be a function of MPI, or any callable that starts an operation of any kind: point-to-point, collective, RMA, I/O. If
+ *  it takes `thence::requests<N>` in place of `MPI_Request *`, it starts a group of N operations, and the sender
+ *  completes once, after all of them.
  *
  *  Completion signatures:
- *  - set_value_t(Values...): the predecessor's values, which live until then, so buffers moved in are safe;
- *    with the option thence::with_status also `MPI_Status`, or `std::array<MPI_Status, N>` for a group;
+ *  - set_value_t(Values...): the values of the predecessor. They exist until then, so a buffer may be moved in. With
+ *    the option thence::with_status also `MPI_Status`, or `std::array<MPI_Status, N>` for a group;
  *  - set_error_t(std::exception_ptr): a thence::mpi_error, from the call or from the completion; what `f` throws; for a
  *    group a thence::partly_stopped;
- *  - set_stopped_t() if the receiver's stop token can be asked to stop;
- *  - errors and stopped of the predecessor as they are.
+ *  - set_stopped_t() if stop_possible() may be true for the stop token of the receiver;
+ *  - the errors and the stopped signal of the predecessor, unchanged.
  *
  *  Errors: an operation that is started before MPI_Init or after MPI_Finalize completes with a thence::mpi_inactive.
- *  MPI must return its own errors: set `MPI_ERRORS_RETURN` on the communicator. When `f` fails, the operation completes
- *  with that error, once; of a group, after what it has started is cancelled or complete, which the statuses of the
- *  error tell.
+ *  MPI must return its own errors: set `MPI_ERRORS_RETURN` on the communicator. If `f` fails, the operation completes
+ *  once, with that error. If `f` has started some operations of a group before it failed, they are cancelled first, and
+ *  the group completes when all of them are complete. The statuses of the error say which were cancelled.
  *
- *  Stopping: before the call, nothing is started. Later, MPI is asked to cancel the operation. It is stopped only if
- *  MPI was asked and then says that it was cancelled (receives can be): nothing has happened. Else it completes as if
- *  nobody had asked; whether somebody did, the stop token says (`ex::read_env(ex::get_stop_token)`), or
- *  thence::timeout(). A group is stopped if all that it has started was cancelled. If a part of it was, it fails with a
- *  thence::partly_stopped, whose statuses tell which, so that a message that came is not lost. The option
- *  thence::uncancellable leaves the operation alone, which is right for sends, whose cancelling MPI has deprecated, and
- *  for files: of these Open MPI does not tell, so that one that was complete when it was asked may count as stopped.
- *  Only a receiver whose stop token can be asked to stop pays for this. Before you stop operations in a program with
- *  several threads, see thence_cancel().
+ *  Stopping: if stop is requested before the start, `f` is not called. If it is requested later, MPI is asked to cancel
+ *  the operation. The sender completes as stopped only if MPI then says that the operation was cancelled (receives can
+ *  be): no message was received or sent. Else it completes as without the stop request. Whether stop was requested, the
+ *  stop token says (`ex::read_env(ex::get_stop_token)`), or thence::timeout(). A group is stopped if all operations
+ *  that it has started were cancelled. If only some were cancelled, it completes with a thence::partly_stopped, whose
+ *  statuses say which, so a message that has arrived is not lost. With the option thence::uncancellable a stop request
+ *  has no effect. Use it for sends, since MPI has deprecated to cancel them, and for files: Open MPI does not set the
+ *  cancelled flag of their statuses, so a complete operation may count as stopped. Only receivers whose stop token can
+ *  request stop pay for this. Before you stop operations in a program with several threads, see thence_cancel().
  *
- *  Threads: the completion runs where the continuation does: on a thread that makes progress, inside MPI or
- *  thence_progress(), or in start() if the operation is complete at once. To go on elsewhere, add
- *  `continues_on(scheduler)`. There no other continuation runs until it returns, so it must not wait for one;
- *  thence::sync_wait() refuses to.
+ *  Threads: the completion runs on a thread that makes progress, inside MPI or thence_progress(), or in start() if the
+ *  operation is complete at once. No other continuation runs on that thread until the completion returns. So it must
+ *  not wait for another operation, and thence::sync_wait() throws there. Add `continues_on(scheduler)` to run the work
+ *  that follows elsewhere.
  *
- *  Memory: nothing is allocated, except for errors, and for the first operations that can be stopped.
+ *  Memory: nothing is allocated, except for errors and for the first operations that can be stopped.
  *
  *  Source: Biddiscombe et al. 2025, sections 2.1 and 2.3. */
 
@@ -66,10 +66,10 @@ inline constexpr uncancellable_t uncancellable{};
 /** @brief Option of transform_mpi(): the requests are persistent ones of the caller and stay usable. */
 struct persistent_t {};
 inline constexpr persistent_t persistent{};
-/** @brief Option of transform_mpi(): what follows may run inside MPI's own completion, and promises to bear it: of MPI
- *         it only starts nonblocking point-to-point operations; see THENCE_CR_IN_COMPLETION. Where large messages go on
- *         from rank to rank that is faster. Not for operations of pools, nor for those that can be asked to stop, which
- *         complete as without it. */
+/** @brief Option of transform_mpi(): the work that follows may run in MPI's completion path, see
+ *         THENCE_CR_IN_COMPLETION. The program promises that the only functions of MPI which this work calls are those
+ *         that start nonblocking point-to-point operations. It is faster if large messages are forwarded from rank to
+ *         rank. It has no effect on operations that can be stopped. Operations of pools do not take it. */
 struct in_completion_t {};
 inline constexpr in_completion_t in_completion{};
 
@@ -77,7 +77,7 @@ namespace detail {
 
 template <class T, class... Ts> inline constexpr bool any_of_type = (std::is_same_v<T, Ts> || ...);
 
-/** As with_status_t; sends a T, which is constructed from the status. */
+/** As with_status_t, but sends a T that is constructed from the status. */
 template <class T> struct status_as { using sent = T; };
 
 template <class... Given> struct sent_of { using type = void; };
@@ -99,7 +99,7 @@ concept mpi_option = any_of_type<T, uncancellable_t, persistent_t, in_completion
 };
 template <class... Given> using delivery_from = inline_delivery<any_of_type<in_completion_t, Given...>>;
 
-/** Whether it completes with stopped by itself. */
+/** Whether the operation itself may complete with set_stopped_t(). */
 template <class Options, class... Env> inline constexpr bool may_be_stopped = Options::cancellable &&may_stop<Env...>;
 
 template <class Options, std::size_t N>
@@ -108,20 +108,20 @@ using status_value = std::conditional_t<N == 1, typename Options::sent, std::arr
 template <class Values, class F> struct for_values;
 template <class... Vs, class F> struct for_values<std::tuple<Vs...>, F> : callable_for<F, Vs...> {};
 
-/** Room for values that need no destructor: no flag says whether they are there. */
-template <class T> union values_room {
-    values_room() noexcept {} // NOLINT(modernize-use-equals-default): a defaulted one would be deleted
+/** Storage for values that need no destructor, so no flag says whether they exist. */
+template <class T> union value_storage {
+    value_storage() noexcept {} // NOLINT(modernize-use-equals-default): a defaulted one would be deleted
     template <class... As> void emplace(As &&...as) noexcept(std::is_nothrow_constructible_v<T, As...>) {
         ::new (static_cast<void *>(&value)) T(static_cast<As &&>(as)...);
     }
     T &operator*() noexcept { return value; }
     T value;
 };
-/** The values between their arrival and the end of the operation. */
+/** The values of the predecessor, until the operation completes. */
 template <class T>
-using kept_values = std::conditional_t<std::is_trivially_destructible_v<T>, values_room<T>, std::optional<T>>;
+using kept_values = std::conditional_t<std::is_trivially_destructible_v<T>, value_storage<T>, std::optional<T>>;
 
-/** Whether the values are in the sender itself: then it need not be started to get them. */
+/** Whether the predecessor is just(): its values are in the sender, so it need not be connected and started. */
 template <class S> inline constexpr bool has_values = false;
 #if defined(THENCE_EXECUTION_IS_THENCE)
 template <class... Vs> inline constexpr bool has_values<exec::detail::just_sender<exec::set_value_t, Vs...>> = true;
@@ -129,7 +129,7 @@ template <class... Vs> inline constexpr bool has_values<exec::detail::just_sende
 
 template <class S, class F, class R, class Options, class Delivery> class transform_operation;
 
-/** The base of the operation, its parameters found from its own. */
+/** Computes the base class of the operation. */
 template <class S, class F, class R, class Options, class Delivery> struct transform_base {
     using environment = ex::env_of_t<R>;
     using values = typename values_before<ex::completion_signatures_of_t<S, environment>>::type;
@@ -139,12 +139,13 @@ template <class S, class F, class R, class Options, class Delivery> struct trans
                                Options::cancellable && may_stop<environment>>;
 };
 
-template <class Operation, class R> struct before_receiver {
+/** The receiver of the predecessor. */
+template <class Operation, class R> struct predecessor_receiver {
     using receiver_concept = ex::receiver_t;
     Operation *operation;
 
     template <class... Vs> void set_value(Vs &&...values) &&noexcept {
-        operation->go_on(static_cast<Vs &&>(values)...);
+        operation->take_values(static_cast<Vs &&>(values)...);
     }
     template <class E> void set_error(E &&error) &&noexcept {
         ex::set_error(static_cast<R &&>(operation->receiver_), static_cast<E &&>(error));
@@ -158,11 +159,11 @@ class transform_operation : transform_base<S, F, R, Options, Delivery>::type {
     using found = transform_base<S, F, R, Options, Delivery>;
     using base = typename found::type;
     using values_type = typename found::values;
-    using before = before_receiver<transform_operation, R>;
-    using delivery_part = typename Delivery::template operation_part<transform_operation>;
+    using before = predecessor_receiver<transform_operation, R>;
+    using delivery_state = typename Delivery::template per_operation<transform_operation>;
     friend base;
     friend before;
-    friend delivery_part;
+    friend delivery_state;
 
 public:
     using operation_state_concept = ex::operation_state_t;
@@ -174,20 +175,22 @@ public:
     void start() &noexcept { before_.start(*this); }
 
 private:
+    /** The predecessor, connected and started. */
     struct connected {
         connected(S &&s, transform_operation &self) : operation(ex::connect(static_cast<S &&>(s), before{&self})) {}
         void start(transform_operation &) noexcept { ex::start(operation); }
         ex::connect_result_t<S, before> operation;
     };
+    /** A predecessor whose values are moved out of the sender. */
     struct taken {
         taken(S &&s, transform_operation &self) { self.values_.emplace(static_cast<S &&>(s).values); }
-        static void start(transform_operation &self) noexcept { self.go_on_with_values(); }
+        static void start(transform_operation &self) noexcept { self.begin_delivery(); }
     };
     friend connected;
     friend taken;
 
-    void go_on_with_values() noexcept { delivery_.begin(*this); }
-    template <class... Vs> void go_on(Vs &&...values) noexcept {
+    void begin_delivery() noexcept { delivery_.begin(*this); }
+    template <class... Vs> void take_values(Vs &&...values) noexcept {
         if constexpr (std::is_nothrow_constructible_v<values_type, Vs...>) {
             values_.emplace(static_cast<Vs &&>(values)...);
         } else {
@@ -198,7 +201,7 @@ private:
                 return;
             }
         }
-        go_on_with_values();
+        begin_delivery();
     }
     int call(MPI_Request *requests) {
         return std::apply([&](auto &...values) { return call_for_requests<found::count>(fn_, requests, values...); },
@@ -213,7 +216,7 @@ private:
     }
     template <completion_site> void stopped() noexcept { delivery_.stopped(*this); }
 
-    // For the delivery.
+    // The delivery uses these.
     using requests_type = std::array<MPI_Request, found::count>;
     bool can_be_stopped() const noexcept {
         if constexpr (Options::cancellable && may_stop<typename found::environment>)
@@ -243,9 +246,9 @@ private:
             ex::set_stopped(static_cast<R &&>(receiver_));
     }
 
-    // First what the end of the operation needs, together.
+    // Fields that the completion needs come first, so they are in few cache lines.
     [[no_unique_address]] R receiver_;
-    [[no_unique_address]] delivery_part delivery_;
+    [[no_unique_address]] delivery_state delivery_;
     [[no_unique_address]] F fn_;
     kept_values<values_type> values_;
     [[no_unique_address]] std::conditional_t<has_values<std::remove_cvref_t<S>>, taken, connected> before_;
@@ -258,8 +261,8 @@ template <class S, class F, class Options, class Delivery> struct transform_send
     [[no_unique_address]] S predecessor;
 
     template <class Self, class... Env> static consteval auto get_completion_signatures() {
-        using part = std::conditional_t<std::is_rvalue_reference_v<Self &&>, S, const S &>;
-        using before = ex::completion_signatures_of_t<part, Env...>;
+        using predecessor_type = std::conditional_t<std::is_rvalue_reference_v<Self &&>, S, const S &>;
+        using before = ex::completion_signatures_of_t<predecessor_type, Env...>;
         using values = typename values_before<before>::type;
         using status = status_value<Options, for_values<values, F>::count>;
         using sent = typename std::conditional_t<Options::status, value_signature<values, status>,
@@ -276,7 +279,7 @@ template <class S, class F, class Options, class Delivery> struct transform_send
         return transform_operation<const S &, F, R, Options, Delivery>(predecessor, fn, delivery, static_cast<R &&>(r));
     }
 #if defined(THENCE_EXECUTION_IS_THENCE)
-    /** See exec/task.hpp: the operand of a task's co_await stays where it is. */
+    /** Makes the operand of a task's co_await the operation, without connect(). See exec/task.hpp. */
     template <class Promise>
     requires(has_values<S> &&std::is_same_v<Delivery, default_delivery>) auto await_in_place(
         Promise &promise) &&noexcept {
@@ -303,7 +306,8 @@ struct transform_closure : ex::sender_adaptor_closure<transform_closure<F, Optio
 
 } // namespace detail
 
-/** @brief See the top of this file. `transform_mpi(f, options...)` and `transform_mpi(sender, f, options...)`. */
+/** @brief The type of thence::transform_mpi: `transform_mpi(f, options...)` and `transform_mpi(sender, f, options...)`.
+ *         See the top of this file. */
 struct transform_mpi_t {
     template <class F, detail::mpi_option... Given>
     requires(!ex::sender<std::decay_t<F>>) auto operator()(F &&fn, Given...) const {
@@ -319,21 +323,22 @@ struct transform_mpi_t {
 };
 inline constexpr transform_mpi_t transform_mpi{};
 
-/** @brief Starts a persistent or partitioned request and completes when it has. The sender can be connected and started
- *         again whenever it is complete; the request stays the caller's, who frees it.
- *  @param request an inactive persistent request; it and its buffers live until the completion.
+/** @brief A sender that starts a persistent or partitioned request and completes when the request is complete. It can
+ *         be connected and started again after that. The request stays the caller's, who frees it.
+ *  @param request an inactive persistent request. It and its buffers must exist until the completion.
+ *  @param options those of transform_mpi().
  *
  *  Completion signatures: set_value_t(), or set_value_t(MPI_Status) with thence::with_status;
- *  set_error_t(std::exception_ptr); set_stopped_t(), as of transform_mpi(). One that its owner cancels with MPI_Cancel
- *  completes with values, and its status tells.
+ *  set_error_t(std::exception_ptr); set_stopped_t(), as of transform_mpi(). If the caller cancels the request with
+ *  MPI_Cancel, it completes with values, and the status says that it was cancelled.
  *
- *  The partitions of a send are set ready (`MPI_Pready`) after the start, by whoever has filled them. */
+ *  The program marks the partitions of a send as ready (`MPI_Pready`) after the start. */
 template <detail::mpi_option... Given> auto start_mpi(MPI_Request &request, Given... options) {
     return transform_mpi(
         ex::just(),
         [persistent_request = &request](MPI_Request *started) {
             const int code = MPI_Start(persistent_request);
-            *started = *persistent_request; // a handle is a name: the library keeps this one, the caller the other
+            *started = *persistent_request; // a copy of the handle: the library uses it, the caller keeps its own
             return code;
         },
         persistent, options...);

@@ -7,30 +7,30 @@
 
 namespace thence::detail {
 
-pool_progress::~pool_progress() {
+pool_poller::~pool_poller() {
     if (cr_ != MPI_REQUEST_NULL && mpi_inactive_reason() == nullptr) // MPI_Finalize frees what is left
         thence_free(&cr_);
 }
 
-bool pool_progress::progress() noexcept {
+bool pool_poller::poll() noexcept {
     int flag = 0;
     long ran = 0;
     bool timers_ran = false;
     {
-        const completing_scope inside; // what a deadline completes must not wait here, as in a callback
+        const completing_scope inside; // the work that follows a deadline must not wait here, as in a callback
         timers_ran = libthence_senders::run_timers();
     }
-    if (on_cr_.load(std::memory_order_relaxed) == 0)
+    if (registered_.load(std::memory_order_relaxed) == 0)
         thence_progress_some(&ran);
     else
         thence_test(&cr_, &flag, MPI_STATUS_IGNORE);
     return timers_ran || ran > 0;
 }
 
-void pool_host::attach(work_queue &queue, watchdog *watch, const work_queue *beside) noexcept {
+void pool_host::attach(work_queue &queue, watchdog *watch, const work_queue *other) noexcept {
     queue_ = &queue;
     watchdog_ = watch;
-    beside_ = beside;
+    other_queue_ = other;
 }
 
 void pool_host::began() noexcept {
@@ -42,10 +42,10 @@ bool arena_host::call() {
     if (!has_workers_)
         return false;
     try {
-        arena_.enqueue([queue = queue_] { queue->drain_called(); });
+        arena_.enqueue([queue = queue_] { queue->run_as_worker(); });
         return true;
     } catch (...) {
-        return false; // no memory: whoever looks on calls again
+        return false; // no memory: another runner, or the watchdog, calls again
     }
 }
 
@@ -79,16 +79,16 @@ bool thread_host::call() {
 void thread_host::run() {
     ::tbb::task_arena alone(1, 1);
     for (unsigned served = 0;;) {
-        wait_for_more_than(served);
+        wait_for_call(served);
         if (stop_.load(std::memory_order_relaxed))
             return;
         ++served;
-        alone.execute([this] { queue_->drain_called(); });
+        alone.execute([this] { queue_->run_as_worker(); });
     }
 }
 
-void thread_host::wait_for_more_than(unsigned served) noexcept {
-    for (int looks = 0; looks < lingering_looks; ++looks) {
+void thread_host::wait_for_call(unsigned served) noexcept {
+    for (int yields = 0; yields < yields_before_sleep; ++yields) {
         if (called_.load(std::memory_order_acquire) != served)
             return;
         std::this_thread::yield();

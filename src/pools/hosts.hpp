@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that work for the two queues of `thence::pools`: the workers of an arena of oneTBB, and one thread of our
-// own, in an arena of its own so that no task of the workers gets there.
+// The hosts of the two queues of `thence::pools`. The threads of the queue `workers` are those of an arena of oneTBB.
+// The queue `mpi` has one thread of our own. It runs in an arena of its own, so it takes no tasks of the workers.
 #pragma once
 
 #include "pools/watchdog.hpp"
@@ -15,38 +15,39 @@
 
 namespace thence::detail {
 
-// Progress of a pool, and the poll-only continuation request of its operations with the method mpix.
-class pool_progress {
+// Makes progress for a pool. Owns the poll-only continuation request of the pool's operations with the method mpix.
+class pool_poller {
 public:
-    pool_progress() = default;
-    pool_progress(const pool_progress &) = delete;
-    pool_progress &operator=(const pool_progress &) = delete;
-    ~pool_progress();
+    pool_poller() = default;
+    pool_poller(const pool_poller &) = delete;
+    pool_poller &operator=(const pool_poller &) = delete;
+    ~pool_poller();
     void create() { check(thence_cr_create(THENCE_CR_POLL_ONLY, -1, MPI_INFO_NULL, &cr_), "create the pools"); }
     MPI_Request cr() const noexcept { return cr_; }
-    void registered() noexcept { on_cr_.fetch_add(1, std::memory_order_relaxed); }
-    void completed() noexcept { on_cr_.fetch_sub(1, std::memory_order_relaxed); }
-    // By the one that polls, who alone runs timers too, since these cancel, which is best done by who is not inside
-    // MPI at that moment. A continuation request is tested by one thread at a time. Errors of MPI itself reach the
-    // operations; there is nobody else to tell.
-    // @return whether continuations or timers ran; what a test of the continuation request ran is not told.
-    bool progress() noexcept;
+    // Counts an operation that is registered with cr(), from before it is attached until it is complete.
+    void registered() noexcept { registered_.fetch_add(1, std::memory_order_relaxed); }
+    void completed() noexcept { registered_.fetch_sub(1, std::memory_order_relaxed); }
+    // Polls once, after running timers. Only one thread may call it at a time, since it may test a continuation
+    // request. The polling thread runs the timers since they may cancel operations: a thread that is not inside MPI
+    // does that best (see thence_cancel()). It ignores errors of MPI, which operations report themselves.
+    // @return true if continuations or timers ran. Those that a test of the continuation request ran do not count.
+    bool poll() noexcept;
 
 private:
     MPI_Request cr_ = MPI_REQUEST_NULL;
-    std::atomic<long> on_cr_{0};
+    std::atomic<long> registered_{0};
 };
 
-// What both kinds of threads do: progress, deadlines, and telling who looks after them.
-class pool_host : public drainer_host {
+// What both hosts have in common: they poll, and wake the watchdog.
+class pool_host : public runner_host {
 public:
-    // `watch`: null if no other thread may make progress. `beside`: while that queue has operations, somebody
-    // else polls; null if a thread that waits must leave it to others in any case.
-    void attach(work_queue &queue, watchdog *watch, const work_queue *beside) noexcept;
-    pool_progress &polls() noexcept { return progress_; }
+    // `watch`: null if no other thread may make progress. `other`: the other queue of the pools; while it has
+    // operations, a thread polls for it. Null if threads that wait in this queue must not poll for other operations.
+    void attach(work_queue &queue, watchdog *watch, const work_queue *other) noexcept;
+    pool_poller &poller() noexcept { return poller_; }
 
-    bool progress() noexcept final { return progress_.progress(); }
-    bool polls_for_waiting() noexcept final { return beside_ != nullptr && beside_->operations() == 0; }
+    bool progress() noexcept final { return poller_.poll(); }
+    bool polls_for_waiting() noexcept final { return other_queue_ != nullptr && other_queue_->operations() == 0; }
     void began() noexcept final;
 
 protected:
@@ -54,8 +55,8 @@ protected:
 
 private:
     watchdog *watchdog_ = nullptr;
-    const work_queue *beside_ = nullptr;
-    pool_progress progress_;
+    const work_queue *other_queue_ = nullptr;
+    pool_poller poller_;
 };
 
 // Workers of an arena.
@@ -69,7 +70,8 @@ public:
     bool has_workers() const noexcept { return has_workers_; }
 
     bool call() override;
-    // Resumed tasks come after all others, also in nested waits, where oneTBB takes no enqueued ones.
+    // Suspends this task and resumes it. oneTBB takes a resumed task when the thread has no other, also in nested
+    // waits, where it takes no enqueued tasks.
     void yield() noexcept override;
 
 private:
@@ -77,7 +79,7 @@ private:
     bool has_workers_;
 };
 
-// One thread, made when it is first called. It stays awake for a moment when it has nothing to do.
+// One thread, created by the first call(). When it has nothing to do, it yields for a while before it sleeps.
 class thread_host final : public pool_host {
 public:
     ~thread_host() override;
@@ -86,15 +88,15 @@ public:
     void yield() noexcept override {}
 
 private:
-    static constexpr int lingering_looks = 100;
+    static constexpr int yields_before_sleep = 100;
 
     void run();
-    void wait_for_more_than(unsigned served) noexcept;
+    void wait_for_call(unsigned served) noexcept;
 
     std::atomic<bool> started_{false};
     std::atomic<bool> stop_{false};
     std::atomic<bool> asleep_{false};
-    std::atomic<unsigned> called_{0}; // calls so far; the thread answers each once
+    std::atomic<unsigned> called_{0}; // the number of calls; the thread runs as a worker once for each
     std::thread thread_;
 };
 

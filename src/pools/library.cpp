@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the headers of pools call.
+// The functions that the headers of pools call. See thence/pools/detail/library.hpp.
 #include "pools/state.hpp"
 
 #include <thence/senders/detail/continuation_requests.hpp>
@@ -8,46 +8,46 @@ namespace thence::libthence_pools {
 
 using detail::pool_queue;
 using detail::pool_task;
+using detail::pools_implementation;
 using detail::pools_state;
 using detail::urgency;
-using detail::whole_state;
 
 pools_state *make(int workers, ::tbb::task_arena::priority priority, const completion_mode &usual) {
-    return new whole_state(workers, priority, usual);
+    return new pools_implementation(workers, priority, usual);
 }
 void destroy(pools_state *pools) noexcept {
-    delete static_cast<whole_state *>(pools);
+    delete static_cast<pools_implementation *>(pools);
 }
 
 bool accepts(const pools_state &pools, const completion_mode &how) noexcept {
-    return whole_state::of(pools).accepts(how);
+    return pools_implementation::of(pools).accepts(how);
 }
 const char *refusal(const pools_state &pools, const completion_mode &how) noexcept {
-    return whole_state::of(pools).refusal(how);
+    return pools_implementation::of(pools).refusal(how);
 }
 
 void push(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
-    detail::work_queue &queue = whole_state::of(pools).queue(where);
+    detail::work_queue &queue = pools_implementation::of(pools).queue(where);
     if (!queue.push_to_poller(task, how)) {
         queue.push(task, how);
     }
 }
 void push_suspending(pools_state &pools, pool_task &task) noexcept {
-    whole_state::of(pools).queue(pool_queue::workers).push_suspending(task);
+    pools_implementation::of(pools).queue(pool_queue::workers).push_suspending(task);
 }
-void push_again(pools_state &pools, pool_queue where, pool_task &task) noexcept {
-    whole_state::of(pools).queue(where).push_again(task);
+void push_polling_task(pools_state &pools, pool_queue where, pool_task &task) noexcept {
+    pools_implementation::of(pools).queue(where).push_polling_task(task);
 }
 void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) noexcept) noexcept {
-    detail::work_queue &workers = whole_state::of(pools).queue(pool_queue::workers);
-    if (workers.go_on_here([&] { task.run(&task); })) {
+    detail::work_queue &workers = pools_implementation::of(pools).queue(pool_queue::workers);
+    if (workers.run_nested([&] { task.run(&task); })) {
         return;
     }
     if (detail::completing == 0) {
         pools.arena->execute([&] { task.run(&task); });
     } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {
         task.run = in_arena;
-        if (!whole_state::of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
+        if (!pools_implementation::of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
             task.run = run;
             workers.push(task, urgency::high);
         }
@@ -55,55 +55,55 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
 }
 
 void begin_operation(pools_state &pools, pool_queue where) noexcept {
-    whole_state::of(pools).queue(where).begin_operation();
+    pools_implementation::of(pools).queue(where).begin_operation();
 }
 void end_operation(pools_state &pools, pool_queue where) noexcept {
-    whole_state::of(pools).queue(where).end_operation();
+    pools_implementation::of(pools).queue(where).end_operation();
 }
 MPI_Request poll_only_request(pools_state &pools, pool_queue where) noexcept {
-    detail::pool_progress &progress = whole_state::of(pools).progress(where);
-    progress.registered();
-    return progress.cr();
+    detail::pool_poller &poller = pools_implementation::of(pools).poller(where);
+    poller.registered();
+    return poller.cr();
 }
 void poll_only_completed(pools_state &pools, pool_queue where) noexcept {
-    whole_state::of(pools).progress(where).completed();
+    pools_implementation::of(pools).poller(where).completed();
 }
 
-bool begin_part(pools_state &pools, pool_queue where) noexcept {
-    return whole_state::of(pools).queue(where).begin_part();
+bool begin_nested(pools_state &pools, pool_queue where) noexcept {
+    return pools_implementation::of(pools).queue(where).begin_nested();
 }
-void end_part() noexcept {
-    detail::work_queue::end_part();
+void end_nested() noexcept {
+    detail::work_queue::end_nested();
 }
-bool is_here(const pools_state &pools, pool_queue where) noexcept {
-    return whole_state::of(pools).queue(where).is_here();
+bool is_runner(const pools_state &pools, pool_queue where) noexcept {
+    return pools_implementation::of(pools).queue(where).is_runner();
 }
 
 void suspending(pools_state &pools) noexcept {
-    whole_state::of(pools).queue(pool_queue::workers).call_another();
-    detail::work_queue::leave_thread();
+    pools_implementation::of(pools).queue(pool_queue::workers).ensure_searching_worker();
+    detail::work_queue::clear_thread_state();
 }
 void resuming(pools_state &pools) noexcept {
-    whole_state::of(pools).queue(pool_queue::workers).resuming();
+    pools_implementation::of(pools).queue(pool_queue::workers).resuming();
 }
 void resumed(pools_state &pools) noexcept {
-    whole_state::of(pools).queue(pool_queue::workers).resumed();
+    pools_implementation::of(pools).queue(pool_queue::workers).resumed();
 }
 
-// Where only the thread of the MPI pool may make progress, the wait counts as an operation of that; when it is over,
-// this thread may call MPI again if nothing else is outstanding.
-void work_until(pools_state &pools, void *condition, bool (*holds)(void *), bool round_first) noexcept {
-    whole_state &state = whole_state::of(pools);
+// If only the thread of the MPI pool may make progress, the wait counts as an operation of that pool. After the wait
+// the caller may call MPI, if nothing else is outstanding. So the last poll must have ended.
+void work_until(pools_state &pools, void *condition, bool (*holds)(void *), bool at_least_one_round) noexcept {
+    pools_implementation &state = pools_implementation::of(pools);
     detail::work_queue &workers = state.queue(pool_queue::workers);
     detail::work_queue &mpi = state.queue(pool_queue::mpi);
     const bool counts = state.mpi_pool_alone();
     if (counts) {
         mpi.begin_operation();
     }
-    workers.drain_until({condition, holds}, round_first);
+    workers.run_until({condition, holds}, at_least_one_round);
     if (counts) {
         mpi.end_operation();
-        mpi.let_poll_end();
+        mpi.wait_for_poll_end();
     }
 }
 

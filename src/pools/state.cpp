@@ -21,35 +21,36 @@ int checked(int workers) {
 
 } // namespace
 
-whole_state::whole_state(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual)
+pools_implementation::pools_implementation(int workers, ::tbb::task_arena::priority priority,
+                                           const thence::completion_mode &usual)
     : pools_state(usual), worker_host_(checked(workers), priority), workers_(worker_host_, workers == 0),
       mpi_(mpi_host_), watchdog_(workers_, mpi_) {
     thence::check(MPI_Query_thread(&level_), "ask for the thread level");
     if (!accepts(usual)) {
         throw std::invalid_argument(refusal(usual));
     }
-    worker_host_.polls().create();
-    mpi_host_.polls().create();
+    worker_host_.poller().create();
+    mpi_host_.poller().create();
     arena = &worker_host_.arena();
     slow_limit = detail::slow_limit();
     const bool multiple = level_ == MPI_THREAD_MULTIPLE;
     worker_host_.attach(workers_, multiple ? &watchdog_ : nullptr, mpi_pool_alone() ? nullptr : &mpi_);
-    mpi_host_.attach(mpi_, multiple ? &watchdog_ : nullptr, nullptr); // nobody waits in it
+    mpi_host_.attach(mpi_, multiple ? &watchdog_ : nullptr, nullptr); // no thread waits in it
     if (multiple) {
         watchdog_.start();
     }
 }
 
-whole_state::~whole_state() {
+pools_implementation::~pools_implementation() {
     if (workers_.busy() || mpi_.busy()) {
         std::fputs("thence: pools are destroyed with operations outstanding or tasks waiting, which would never "
-                   "complete. Keep the pools until all of them have (sync_wait, or a counting scope)\n",
+                   "complete. Keep the pools until all of them are complete (sync_wait, or a counting scope)\n",
                    stderr);
         std::terminate();
     }
 }
 
-bool whole_state::accepts(const thence::completion_mode &how) const noexcept {
+bool pools_implementation::accepts(const thence::completion_mode &how) const noexcept {
     if (lacks_workers_for(how)) {
         return false;
     }
@@ -63,7 +64,7 @@ bool whole_state::accepts(const thence::completion_mode &how) const noexcept {
                         : !worker_host_.has_workers();
 }
 
-const char *whole_state::refusal(const thence::completion_mode &how) const noexcept {
+const char *pools_implementation::refusal(const thence::completion_mode &how) const noexcept {
     if (lacks_workers_for(how)) {
         return "thence: suspend-resume needs a task of a worker to suspend, and these pools have none; make them "
                "with workers >= 1, or choose another completion method";

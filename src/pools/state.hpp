@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What `thence::pools` consists of: two queues, the threads that work for them, and the watchdog.
+// The implementation of `thence::pools`: two queues, their hosts, and the watchdog.
 #pragma once
 
 #include "pools/hosts.hpp"
@@ -8,23 +8,27 @@
 
 namespace thence::detail {
 
-class whole_state final : public pools_state {
+class pools_implementation final : public pools_state {
 public:
-    whole_state(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual);
-    ~whole_state();
-    // What make() returned.
-    static whole_state &of(pools_state &pools) noexcept { return static_cast<whole_state &>(pools); }
-    static const whole_state &of(const pools_state &pools) noexcept { return static_cast<const whole_state &>(pools); }
+    pools_implementation(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual);
+    ~pools_implementation();
+    // `pools` is what make() has returned.
+    static pools_implementation &of(pools_state &pools) noexcept { return static_cast<pools_implementation &>(pools); }
+    static const pools_implementation &of(const pools_state &pools) noexcept {
+        return static_cast<const pools_implementation &>(pools);
+    }
 
+    // True if these pools can handle operations in this mode.
     bool accepts(const thence::completion_mode &how) const noexcept;
+    // The reason if not, as the text of an exception.
     const char *refusal(const thence::completion_mode &how) const noexcept;
-    // Whether the thread of the MPI pool is the only one that may make progress.
+    // True if only the thread of the MPI pool may make progress.
     bool mpi_pool_alone() const noexcept { return level_ != MPI_THREAD_MULTIPLE && mode.mpi_pool; }
 
     work_queue &queue(pool_queue where) noexcept { return where == pool_queue::mpi ? mpi_ : workers_; }
     const work_queue &queue(pool_queue where) const noexcept { return where == pool_queue::mpi ? mpi_ : workers_; }
-    pool_progress &progress(pool_queue where) noexcept {
-        return where == pool_queue::mpi ? mpi_host_.polls() : worker_host_.polls();
+    pool_poller &poller(pool_queue where) noexcept {
+        return where == pool_queue::mpi ? mpi_host_.poller() : worker_host_.poller();
     }
 
 private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lists of the pools' tasks, and the lock of their queues.
+// The list of tasks of the pools, and the lock of their queues.
 #pragma once
 
 #include <thence/pools/detail/library.hpp>
@@ -9,14 +9,14 @@
 
 namespace thence::detail {
 
-// A few instructions when free, as it is nearly always; held for a few more.
+// For critical sections of a few instructions. A waiter spins, and yields its processor now and then.
 class spin_mutex {
 public:
     void lock() noexcept {
         for (int spins = 0; held_.exchange(true, std::memory_order_acquire);) {
             while (held_.load(std::memory_order_relaxed)) {
                 if (++spins % 64 == 0) {
-                    std::this_thread::yield(); // the holder may have lost its core
+                    std::this_thread::yield(); // the holder may wait for a processor
                 }
             }
         }
@@ -27,6 +27,7 @@ private:
     std::atomic<bool> held_{false};
 };
 
+// First in, first out. Not thread-safe.
 class task_list {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
@@ -42,7 +43,7 @@ public:
         }
         return taken;
     }
-    // All, linked.
+    // Removes all tasks. Returns the first one, linked to the others.
     pool_task *take() noexcept {
         pool_task *const all = first_;
         first_ = nullptr;

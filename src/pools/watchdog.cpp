@@ -32,11 +32,11 @@ void watchdog::run() {
     while (!stop_.load(std::memory_order_seq_cst)) {
         {
             std::unique_lock guard(stopping_);
-            stopped_.wait_for(guard, std::chrono::milliseconds(pace_.ms()), [this] { return stop_.load(); });
+            stopped_.wait_for(guard, std::chrono::milliseconds(interval_.ms()), [this] { return stop_.load(); });
         }
         if (wanted())
-            look();
-        else if (pace_.nothing_to_look_for())
+            check();
+        else if (interval_.nothing_outstanding())
             sleep();
     }
 }
@@ -45,14 +45,14 @@ bool watchdog::wanted() const noexcept {
     return first_.operations() > 0 || second_.operations() > 0 || first_.waited_for() || second_.waited_for();
 }
 
-void watchdog::look() {
-    const bool first = first_.stuck();
-    const bool second = second_.stuck();
-    const unsigned long signs = first_.signs_of_polls() + second_.signs_of_polls();
-    const unsigned long since = signs - std::exchange(signs_before_, signs);
-    const bool stuck = first || second || since == 0;
-    pace_.looked(since, stuck);
-    if (stuck) {
+void watchdog::check() {
+    const bool first = first_.check_stalled();
+    const bool second = second_.check_stalled();
+    const unsigned long total = first_.poll_activity() + second_.poll_activity();
+    const unsigned long activity = total - std::exchange(activity_before_, total);
+    const bool stalled = first || second || activity == 0;
+    interval_.checked(activity, stalled);
+    if (stalled) {
         libthence_senders::run_timers();
         thence_progress();
     }

@@ -12,7 +12,7 @@ work_queue::~work_queue() {
     for (;;) {
         {
             const std::scoped_lock guard(lock_);
-            if (inside_ == 0 && coming_ == 0 && calling_.load(std::memory_order_acquire) == 0)
+            if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0)
                 return;
         }
         std::this_thread::yield();
@@ -22,18 +22,18 @@ work_queue::~work_queue() {
 void work_queue::push(pool_task &added, urgency how) {
     lock_.lock();
     (how == urgency::high ? urgent_ : waiting_).push(added);
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
 void work_queue::push_suspending(pool_task &added) {
     lock_.lock();
     suspending_.push(added);
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
-void work_queue::push_again(pool_task &added) noexcept {
+void work_queue::push_polling_task(pool_task &added) noexcept {
     const std::scoped_lock guard(lock_);
-    again_.push(added);
+    polling_tasks_.push(added);
 }
 
 bool work_queue::push_to_poller(pool_task &added, urgency how) noexcept {
@@ -49,17 +49,17 @@ void work_queue::begin_operation() {
         return;
     host_.began();
     if (this_thread().queue == this)
-        return; // it will look
+        return; // it searches again after its task
     lock_.lock();
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
 void work_queue::end_operation() noexcept {
-    ++this_thread().ended;
+    ++this_thread().completed;
     operations_.fetch_sub(1, std::memory_order_release);
 }
 
-void work_queue::let_poll_end() noexcept {
+void work_queue::wait_for_poll_end() noexcept {
     for (;;) {
         {
             const std::scoped_lock guard(lock_);
@@ -70,15 +70,15 @@ void work_queue::let_poll_end() noexcept {
     }
 }
 
-void work_queue::call_another() {
+void work_queue::ensure_searching_worker() {
     lock_.lock();
-    if (workers_looking_ == 0 && coming_ == 0)
-        call_even_if_looking();
+    if (searching_workers_ == 0 && called_ == 0)
+        call_and_unlock();
     else
         lock_.unlock();
 }
 
-void work_queue::leave_thread() noexcept {
+void work_queue::clear_thread_state() noexcept {
     thread_state &here = this_thread();
     here.queue = nullptr;
     here.worker = false;
@@ -92,32 +92,32 @@ bool work_queue::busy() noexcept {
 
 void work_queue::resumed() noexcept {
     this_thread().resumed = true;
-    returning_.fetch_sub(1, std::memory_order_relaxed);
+    resuming_tasks_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-bool work_queue::stuck() {
+bool work_queue::check_stalled() {
     lock_.lock();
-    const bool idle = (begun_ == begun_before_ && (has_task() || !suspending_.empty())) ||
-                      (polls_ == polls_before_ && operations() > 0);
-    begun_before_ = begun_;
+    const bool stalled = (tasks_begun_ == tasks_begun_before_ && (has_task() || !suspending_.empty())) ||
+                         (polls_ == polls_before_ && operations() > 0);
+    tasks_begun_before_ = tasks_begun_;
     polls_before_ = polls_;
-    if (idle && coming_ == 0) {
-        call_even_if_looking();
+    if (stalled && called_ == 0) {
+        call_and_unlock();
     } else {
         lock_.unlock();
     }
-    return idle;
+    return stalled;
 }
 
-unsigned long work_queue::signs_of_polls() noexcept {
+unsigned long work_queue::poll_activity() noexcept {
     const std::scoped_lock guard(lock_);
-    return polls_ + ended_in_polls_;
+    return polls_ + completed_in_polls_;
 }
 
-void work_queue::drain_called() noexcept {
+void work_queue::run_as_worker() noexcept {
     lock_.lock();
-    --coming_;
-    drain(nullptr);
+    --called_;
+    run(nullptr);
 }
 
 work_queue::thread_state &work_queue::this_thread() noexcept {
@@ -139,60 +139,59 @@ pool_task *work_queue::take(bool worker) noexcept {
     return waiting_.pop();
 }
 
-void work_queue::call_and_unlock() {
-    if (coming_ == 0 && (looking_ == 0 || (workers_looking_ == 0 && !suspending_.empty())))
-        call_even_if_looking();
+void work_queue::call_if_needed_and_unlock() {
+    if (called_ == 0 && (searching_ == 0 || (searching_workers_ == 0 && !suspending_.empty())))
+        call_and_unlock();
     else
         lock_.unlock();
 }
 
-void work_queue::call_even_if_looking() {
-    if (alone_)
+void work_queue::call_and_unlock() {
+    if (no_workers_)
         return lock_.unlock();
-    ++coming_;
+    ++called_;
     calling_.fetch_add(1, std::memory_order_relaxed);
     lock_.unlock();
     if (!host_.call()) {
         const std::scoped_lock guard(lock_);
-        --coming_;
+        --called_;
     }
     calling_.fetch_sub(1, std::memory_order_release);
 }
 
-void work_queue::drain_until(const until &met, bool round_first) noexcept {
-    if (waiting_drainers_.fetch_add(1, std::memory_order_seq_cst) == 0)
+void work_queue::run_until(const wait_condition &condition, bool at_least_one_round) noexcept {
+    if (waiting_runners_.fetch_add(1, std::memory_order_seq_cst) == 0)
         host_.began();
     lock_.lock();
-    drain(&met, round_first);
+    run(&condition, at_least_one_round);
 }
 
-bool work_queue::begin_part() noexcept {
+bool work_queue::begin_nested() noexcept {
     thread_state &here = this_thread();
-    if (here.queue != this || here.polls || here.depth >= deepest)
+    if (here.queue != this || here.polls || here.nesting >= max_nesting)
         return false;
-    ++here.depth;
+    ++here.nesting;
     return true;
 }
 
-void work_queue::end_part() noexcept {
-    --this_thread().depth;
+void work_queue::end_nested() noexcept {
+    --this_thread().nesting;
 }
 
-// Enters locked.
-void work_queue::drain(const until *end, bool round_first) noexcept {
+void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcept {
     const work_queue *const outer = this_thread().queue;
     const bool outer_worker = this_thread().worker;
     const bool outer_resumed = this_thread().resumed;
-    // Its stack may be suspended, and it lets others go first.
+    // A worker may take tasks that suspend its stack, and yields to other tasks of its scheduler.
     const bool worker = end == nullptr || (outer == this && outer_worker);
-    round_first = round_first && outer == nullptr && !outer_resumed;
-    ++inside_;
-    looks(worker, 1);
+    at_least_one_round = at_least_one_round && outer == nullptr && !outer_resumed;
+    ++runners_;
+    change_searching(worker, 1);
     detail::poll_backoff backoff;
     int in_a_row = 0;
     int since_poll = 0;
-    // Where nobody else would run them, what is at hand goes before what the thread came from.
-    while (end == nullptr || round_first || (alone_ && in_a_row != 0 && has_task()) || !*end) {
+    // Without workers no other thread may run the tasks that are ready, so this one runs them before it returns.
+    while (end == nullptr || at_least_one_round || (no_workers_ && in_a_row != 0 && has_task()) || !end->holds()) {
         pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
         if (task != nullptr) {
             run_and_lock(worker, *task);
@@ -200,106 +199,107 @@ void work_queue::drain(const until *end, bool round_first) noexcept {
             since_poll += polling_ ? 0 : 1;
             if (++in_a_row >= tasks_in_a_row) {
                 in_a_row = 0;
-                if (round_first)
-                    since_poll = tasks_between_polls; // its end: poll, if that is to be done
-                away(worker, [&] { yield(worker); });
+                if (at_least_one_round)
+                    since_poll = tasks_between_polls; // the round ends with a poll
+                pause_search(worker, [&] { yield(worker); });
             }
-        } else if (since_poll != 0 && (polling_ || !to_poll_for(end))) {
-            since_poll = 0; // nothing to poll for, or another one does
-            round_first = false;
-        } else if (!polling_ && to_poll_for(end)) {
+        } else if (since_poll != 0 && (polling_ || !should_poll(end))) {
+            since_poll = 0; // there is nothing to poll for, or another runner polls
+            at_least_one_round = false;
+        } else if (!polling_ && should_poll(end)) {
             since_poll = 0;
             if (poll_and_lock()) {
                 backoff.reset();
-                in_a_row = round_first ? 1 : 0; // what it has found belongs to that round
-            } else if (!round_first && ++in_a_row >= polls_in_a_row) {
+                in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
+            } else if (!at_least_one_round && ++in_a_row >= polls_in_a_row) {
                 in_a_row = 0;
-                away(worker, [&] {
+                pause_search(worker, [&] {
                     yield(worker);
                     backoff.pause();
                 });
             }
-            round_first = false;
-            if (returning_.load(std::memory_order_relaxed) > 0)
-                away(worker, [&] { yield(worker); });
+            at_least_one_round = false;
+            if (resuming_tasks_.load(std::memory_order_relaxed) > 0)
+                pause_search(worker, [&] { yield(worker); });
         } else if (end == nullptr) {
             break;
-        } else if (round_first) {
-            round_first = false; // others poll, or there is nothing to poll for
+        } else if (at_least_one_round) {
+            at_least_one_round = false; // another runner polls, or there is nothing to poll for
         } else {
-            away(worker, [&] {
+            pause_search(worker, [&] {
                 yield(worker);
                 backoff.pause();
             });
         }
     }
-    looks(worker, -1);
-    --inside_;
+    change_searching(worker, -1);
+    --runners_;
     if (end != nullptr)
-        waiting_drainers_.fetch_sub(1, std::memory_order_relaxed);
+        waiting_runners_.fetch_sub(1, std::memory_order_relaxed);
     this_thread().queue = outer;
     this_thread().worker = outer_worker;
     this_thread().resumed = outer_resumed;
-    // One that came by itself may leave work behind.
+    // A runner that waits for a condition may leave while there is work.
     if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
-        call_and_unlock();
+        call_if_needed_and_unlock();
     else
         lock_.unlock();
 }
 
-bool work_queue::to_poll_for(const until *end) noexcept {
+bool work_queue::should_poll(const wait_condition *end) noexcept {
     return operations() > 0 || (end != nullptr && host_.polls_for_waiting());
 }
 
 void work_queue::yield(bool worker) noexcept {
     if (!worker)
         return;
-    leave_thread();
+    clear_thread_state();
     host_.yield();
 }
 
-void work_queue::looks(bool worker, int more) noexcept {
-    looking_ += more;
+void work_queue::change_searching(bool worker, int by) noexcept {
+    searching_ += by;
     if (worker)
-        workers_looking_ += more;
+        searching_workers_ += by;
 }
 
 void work_queue::run_and_lock(bool worker, pool_task &task) noexcept {
-    ++begun_;
-    away(worker, [&] {
+    ++tasks_begun_;
+    pause_search(worker, [&] {
         thread_state &here = this_thread();
         here.queue = this;
         here.worker = worker;
         here.resumed = false;
-        here.depth = 0;
+        here.nesting = 0;
         task.run(&task);
     });
 }
 
 bool work_queue::poll_and_lock() noexcept {
-    pool_task *again = again_.take();
+    pool_task *rest = polling_tasks_.take();
     polling_ = true;
     lock_.unlock();
     thread_state &here = this_thread();
-    const unsigned long ended = here.ended;
+    const unsigned long completed_before = here.completed;
     here.queue = this;
     here.polls = true;
     const bool found_some = host_.progress();
-    while (again != nullptr) {
-        pool_task *const now = again;
-        again = now->next; // it may be pushed again, or be gone
+    while (rest != nullptr) {
+        pool_task *const now = rest;
+        rest = now->next; // it may push itself again, or be destroyed
         now->run(now);
     }
     here.polls = false;
     lock_.lock();
     polling_ = false;
     ++polls_;
-    ended_in_polls_ += here.ended - ended;
+    completed_in_polls_ += here.completed - completed_before;
     while (pool_task *const found = here.found_urgent.pop())
         urgent_.push(*found);
     while (pool_task *const found = here.found.pop())
         waiting_.push(*found);
-    return found_some || has_task() || here.ended != ended; // what follows inline may have begun as many
+    return found_some || has_task() ||
+           here.completed != completed_before; // operations() may be unchanged: it counts new ones
 }
 
 } // namespace thence::detail

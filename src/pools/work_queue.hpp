@@ -1,18 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tasks of one pool, in the order of their arrival, and the operations it polls for. Knows neither MPI nor oneTBB:
-// the pool lends it threads. A thread that works for it is a drainer: it *looks* for a task, runs it, looks again, and
-// leaves when there is nothing to do. So one task of oneTBB serves many of ours.
+// The queue of tasks of one pool, and the count of the operations for which the pool polls. It knows neither MPI nor
+// oneTBB: its host supplies threads and makes progress.
 //
-// Invariants, under the lock.
-//  - While a task waits, a drainer that may take it looks or one is on its way (`coming_`). So a task that blocks or
-//    takes long keeps no other waiting: whoever takes one and leaves others behind calls for a drainer. Where there
-//    are none to call (`alone_`), what waits is for the next thread that comes by itself.
-//  - While operations are outstanding, a drainer looks, is on its way, or is in a task and will look when it is done.
-//    A task that will suspend itself calls for another one before (call_another()).
-//  - At most one drainer polls, and only one that looks.
-//  - A drainer that waits polls for what is no operation of this queue too, unless its host says that others do.
-// `operations_` changes outside of the lock, so that a completion takes none. The first operation takes it, and a
-// drainer reads `operations_` under it before it leaves: one of the two sees the other.
+// A thread that works for the queue is a *runner*. It *searches* for a task, runs it, searches again, and polls between
+// tasks. One task of oneTBB runs a runner, and a runner runs many tasks of the queue. There are two kinds:
+//  - A worker has been sent by the host. It leaves when there is nothing to do.
+//  - A thread that waits for a condition comes by itself and leaves when the condition holds.
+//
+// Invariants while lock_ is held:
+//  - While a task is in the queue, a runner that may take it searches, or one is on its way (`called_`). So no task
+//    waits until another task has ended: a runner that takes a task and leaves others in the queue calls a worker. If
+//    the host has no workers (`no_workers_`), tasks wait for the next thread that comes by itself.
+//  - While operations are outstanding, a runner searches, or one is on its way, or one is in a task and searches after
+//    it. A task that suspends itself calls ensure_searching_worker() before.
+//  - At most one runner polls. It counts as searching.
+//  - A runner that waits for a condition also polls while no operation of this queue is outstanding, unless the host
+//    says that another thread does.
+// `operations_` changes without the lock, so a completion takes no lock. The first operation takes the lock after it
+// has counted itself, and a runner reads `operations_` under the lock before it leaves. So one of the two sees the
+// other.
 #pragma once
 
 #include "pools/task_list.hpp"
@@ -21,124 +27,129 @@
 
 namespace thence::detail {
 
-// What a drainer is lent.
-class drainer_host {
+// What the queue needs of the pool that owns the threads.
+class runner_host {
 public:
-    drainer_host() = default;
-    drainer_host(const drainer_host &) = delete;
-    drainer_host &operator=(const drainer_host &) = delete;
-    virtual ~drainer_host() = default;
-    // Sends a thread that calls drain_called(). @return false if there is none to send. Must not call back.
+    runner_host() = default;
+    runner_host(const runner_host &) = delete;
+    runner_host &operator=(const runner_host &) = delete;
+    virtual ~runner_host() = default;
+    // Sends a thread that calls run_as_worker(). @return false if there is none. Must not call the queue.
     virtual bool call() = 0;
-    // One round of progress; callbacks may push. @return whether anything is known to have come of it.
+    // Makes progress once. Callbacks may push tasks. @return true if a continuation or a timer is known to have run.
     virtual bool progress() noexcept = 0;
-    // Whether a drainer that waits for something should poll while no operation of the queue is outstanding: what it
-    // waits for may need progress that nobody else makes. Called with the lock held.
+    // True if a runner that waits for a condition must poll while no operation of the queue is outstanding: the
+    // condition may depend on other operations, for which no other thread polls. Called with the lock held.
     virtual bool polls_for_waiting() noexcept = 0;
-    // Lets other work of the thread's scheduler go first for once.
+    // Lets the scheduler of this thread run its other tasks first.
     virtual void yield() noexcept = 0;
-    // There are operations, or drainers that wait, after there were none.
+    // Called when there is an operation or a runner that waits for a condition, and there was none before.
     virtual void began() noexcept = 0;
 };
 
 class work_queue {
 public:
-    // What a drainer waits for.
-    struct until {
-        void *condition;
-        bool (*holds)(void *);
-        explicit operator bool() const { return holds(condition); }
+    // The condition for which a runner waits.
+    struct wait_condition {
+        void *data;
+        bool (*test)(void *);
+        bool holds() const { return test(data); }
     };
 
-    // `alone`: only threads that come by themselves work for it; the host has none to send.
-    explicit work_queue(drainer_host &host, bool alone = false) noexcept : host_(host), alone_(alone) {}
+    // `no_workers`: the host has no threads to send, so only threads that come by themselves run tasks.
+    explicit work_queue(runner_host &host, bool no_workers = false) noexcept : host_(host), no_workers_(no_workers) {}
     work_queue(const work_queue &) = delete;
     work_queue &operator=(const work_queue &) = delete;
-    // Nothing may be left to do. Waits for those who have just done it.
+    // Nothing may be left to do. Waits until all runners have left.
     ~work_queue();
 
     void push(pool_task &added, urgency how);
-    // For a task that will suspend itself: only workers take it, so that a thread that comes by itself keeps its
-    // stack.
+    // For a task that suspends itself. Only workers take it, since its stack is suspended with it, and the stack of a
+    // thread that comes by itself belongs to its caller.
     void push_suspending(pool_task &added);
-    // Polled where nothing else is to do: it pushes itself again until it has found what it waits for. Its operation
-    // is outstanding meanwhile.
-    void push_again(pool_task &added) noexcept;
-    // As push(), and without the lock, if this thread polls for this queue, as in a callback. Else it returns false.
+    // Runs the task once, after the next poll. A task that polls for an operation pushes itself again until that is
+    // complete. The operation counts as outstanding meanwhile.
+    void push_polling_task(pool_task &added) noexcept;
+    // If this thread is in a poll for this queue, adds the task without the lock and returns true: the task is in the
+    // queue after the poll. Else returns false.
     bool push_to_poller(pool_task &added, urgency how) noexcept;
 
-    // To be called before the operation is started.
+    // Call it before the operation is started.
     void begin_operation();
-    // Before the operation is completed: then it may be gone, and the queue too.
+    // Call it before the receiver of the operation is completed, since the queue may be destroyed after that.
     void end_operation() noexcept;
     long operations() const noexcept { return operations_.load(std::memory_order_seq_cst); }
-    // Whether drainers wait for something.
-    bool waited_for() const noexcept { return waiting_drainers_.load(std::memory_order_seq_cst) > 0; }
-    // Returns when no drainer polls, or operations are outstanding, so that one may.
-    void let_poll_end() noexcept;
+    // True if a runner waits for a condition.
+    bool waited_for() const noexcept { return waiting_runners_.load(std::memory_order_seq_cst) > 0; }
+    // Waits until no runner polls. Returns at once if operations are outstanding.
+    void wait_for_poll_end() noexcept;
 
-    // By a task that is about to suspend itself: makes sure that somebody else looks.
-    void call_another();
-    // By a task that suspends itself next: this thread is no drainer until it looks again.
-    static void leave_thread() noexcept;
-    // Whether this thread is in a task of this queue.
-    bool is_here() const noexcept { return this_thread().queue == this; }
-    // Whether tasks wait, or operations are outstanding.
+    // A task calls it before it suspends itself: makes sure that a worker searches or is on its way.
+    void ensure_searching_worker();
+    // A task calls it directly before it suspends itself: this thread is no runner until it searches again.
+    static void clear_thread_state() noexcept;
+    // True if this thread is a runner of this queue, so is in a task of it or polls for it.
+    bool is_runner() const noexcept { return this_thread().queue == this; }
+    // True if there are tasks, or operations are outstanding.
     bool busy() noexcept;
-    // A task that suspended itself is about to be resumed, and has been. A drainer gives way to it.
-    void resuming() noexcept { returning_.fetch_add(1, std::memory_order_relaxed); }
+    // Call resuming() before a suspended task is resumed, and resumed() in that task afterwards. Between the two, the
+    // runner that polls yields after each poll, so that the task runs.
+    void resuming() noexcept { resuming_tasks_.fetch_add(1, std::memory_order_relaxed); }
     void resumed() noexcept;
-    // Called from time to time. @return whether tasks wait and none was begun since, or operations are outstanding and
-    // nobody has polled since; then another drainer is called, and the caller should make progress.
-    bool stuck();
+    // The watchdog calls it at intervals. @return true if there are tasks and none was begun since the last call, or
+    // operations are outstanding and no poll has ended since. Then it has called another worker, and the caller should
+    // make progress.
+    bool check_stalled();
 
-    // Polls so far, and operations that ended in them: how busy they are. Many are a sign that nothing takes long but,
-    // perhaps, MPI itself, which copies large messages in a poll.
-    unsigned long signs_of_polls() noexcept;
+    // The number of polls so far, and of operations that completed in them. It grows fast while no task takes long.
+    // (A poll itself may take long, if MPI copies large messages in it.)
+    unsigned long poll_activity() noexcept;
 
-    // The way of a thread that call() has sent. Returns when there is nothing to do.
-    void drain_called() noexcept;
-    // The way of a thread that comes by itself, and stays until `condition()`. `round_first`: it does not ask before
-    // it has run what is at hand, up to a bound, and polled, if there is anything to poll for. Not in a task: that
-    // would run others on its stack, without end or to be suspended with it, although it need not wait.
-    void drain_until(const until &met, bool round_first = false) noexcept;
-    template <class Condition> void drain_until(Condition &condition, bool round_first = false) noexcept {
-        drain_until(until{&condition, [](void *holds) { return (*static_cast<Condition *>(holds))(); }}, round_first);
+    // What a thread that call() has sent does. Returns when there is nothing to do.
+    void run_as_worker() noexcept;
+    // This thread is a runner until the condition holds. `at_least_one_round`: before the first test of the condition
+    // it runs the tasks that are in the queue, up to a bound, and polls if there is anything to poll for. That has no
+    // effect in a task: other tasks would run on the stack of that task, nested without bound, and would be suspended
+    // with it.
+    void run_until(const wait_condition &condition, bool at_least_one_round = false) noexcept;
+    template <class Condition> void run_until(Condition &condition, bool at_least_one_round = false) noexcept {
+        const auto test = [](void *data) -> bool { return (*static_cast<Condition *>(data))(); };
+        run_until(wait_condition{&condition, test}, at_least_one_round);
     }
-    // Whether what follows may run as a part of the task that this thread is in. False if it is in no task of this
-    // queue, or too deep in parts of it. After the part: end_part().
-    bool begin_part() noexcept;
-    static void end_part() noexcept;
-    template <class Go> bool go_on_here(Go &&go) noexcept {
-        if (!begin_part())
+    // True if the caller may run more work inside the task that this thread is in. It then calls end_nested() after the
+    // work. False if this thread is in no task of this queue, or if too much of such work is nested already.
+    bool begin_nested() noexcept;
+    static void end_nested() noexcept;
+    template <class Work> bool run_nested(Work &&work) noexcept {
+        if (!begin_nested())
             return false;
-        go();
-        end_part();
+        work();
+        end_nested();
         return true;
     }
 
 private:
-    static constexpr int deepest = 8;
+    static constexpr int max_nesting = 8;
     static constexpr int tasks_in_a_row = 64;
-    // Many: a poll may copy large messages, and what is ready should send its own first. Where tasks are long, others
-    // see that nobody polls (stuck()).
+    // Large, since a poll may copy large messages, and ready tasks should send theirs before. If the tasks are long,
+    // the watchdog finds that no thread polls (check_stalled()).
     static constexpr int tasks_between_polls = 128;
     static constexpr int polls_in_a_row = 32;
 
-    // What a thread knows of the drainer that it is. A task that was suspended goes on as another thread, so the
-    // first four are hints: a queue is compared, never used. While a drainer polls nothing suspends.
+    // The state of a runner. A suspended task may be resumed on another thread, so the first four are hints: `queue` is
+    // only compared. No task is suspended in a poll, so the others are exact.
     struct thread_state {
         const work_queue *queue = nullptr;
-        bool worker = false;  // was called, or waits in a task of one that was
-        bool resumed = false; // in a task that has been suspended
-        int depth = 0;        // parts of the task, one inside the other
+        bool worker = false;  // it is a worker, or waits for a condition in a task that a worker runs
+        bool resumed = false; // it is in a task that has been suspended
+        int nesting = 0;      // how much work is nested in the task
         bool polls = false;
-        unsigned long ended = 0; // operations that completed on this thread, of any queue
-        task_list found;         // while it polls
+        unsigned long completed = 0; // operations that completed on this thread, of any queue
+        task_list found;             // the tasks that the current poll has added
         task_list found_urgent;
     };
-    // Not inlined, nor taken for a function that always returns the same: the compiler may keep the address of a
-    // thread's variable across a change of threads.
+    // The attributes keep the compiler from using the address of the variable of one thread after the task was resumed
+    // on another thread.
 #if defined(__clang__)
     [[gnu::noinline]]
 #else
@@ -150,52 +161,52 @@ private:
     bool has_task() const noexcept;
     pool_task *take(bool worker) noexcept;
 
-    // Keeps the first invariants.
+    // Called with the lock held; unlock it. The first calls a worker if the first two invariants need one.
+    void call_if_needed_and_unlock();
     void call_and_unlock();
-    void call_even_if_looking();
 
-    // Enters locked.
-    void drain(const until *end, bool round_first = false) noexcept;
-    bool to_poll_for(const until *end) noexcept;
+    // Called with the lock held; unlocks it. `end`: null for a worker.
+    void run(const wait_condition *end, bool at_least_one_round = false) noexcept;
+    bool should_poll(const wait_condition *end) noexcept;
     void yield(bool worker) noexcept;
 
-    void looks(bool worker, int more) noexcept;
-    // Does something else, and does not look meanwhile.
-    template <class Else> void away(bool worker, Else &&something) noexcept {
-        looks(worker, -1);
+    void change_searching(bool worker, int by) noexcept;
+    // Runs `action` without the lock. The runner does not search meanwhile.
+    template <class Action> void pause_search(bool worker, Action &&action) noexcept {
+        change_searching(worker, -1);
         if (has_task() || !suspending_.empty())
-            call_and_unlock();
+            call_if_needed_and_unlock();
         else
             lock_.unlock();
-        something();
+        action();
         lock_.lock();
-        looks(worker, 1);
+        change_searching(worker, 1);
     }
     void run_and_lock(bool worker, pool_task &task) noexcept;
 
-    // @return whether there is anything new to do.
+    // Called with the lock held, which it releases meanwhile. @return true if the poll has found anything.
     bool poll_and_lock() noexcept;
 
-    drainer_host &host_;
-    const bool alone_;
+    runner_host &host_;
+    const bool no_workers_;
     spin_mutex lock_;
     task_list urgent_;
     task_list waiting_;
     task_list suspending_;
-    task_list again_;
-    int inside_ = 0;          // drainers
-    int looking_ = 0;         // of them
-    int workers_looking_ = 0; // of these
-    int coming_ = 0;
-    bool polling_ = false;
-    unsigned long begun_ = 0; // tasks
-    unsigned long begun_before_ = 0;
+    task_list polling_tasks_;
+    int runners_ = 0;
+    int searching_ = 0;         // runners that search
+    int searching_workers_ = 0; // workers that search
+    int called_ = 0;            // workers that were called and have not arrived
+    bool polling_ = false;      // a runner polls
+    unsigned long tasks_begun_ = 0;
+    unsigned long tasks_begun_before_ = 0;
     unsigned long polls_ = 0;
     unsigned long polls_before_ = 0;
-    unsigned long ended_in_polls_ = 0;
+    unsigned long completed_in_polls_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
-    std::atomic<int> returning_{0};
-    std::atomic<int> waiting_drainers_{0};
+    std::atomic<int> resuming_tasks_{0};
+    std::atomic<int> waiting_runners_{0};
     std::atomic<long> operations_{0};
 };
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The continuation requests of the senders: one for all operations of the process that nobody can stop, one for those
-// of them that may end in MPI's own completion, and one for each that somebody can stop, since a stop request cancels
-// what is registered with a continuation request (thence_cancel).
+// The continuation requests of senders. All operations of the process that cannot be stopped share one, or another one
+// if they may complete in MPI's completion path. Each operation that can be stopped has one of its own, since a stop
+// request cancels all operations that are registered with a continuation request (thence_cancel).
 //
-// Invariant: a lent continuation request has one operation at most that is not complete. It is given back when the
-// operation's callback runs and no stop request is at work any more, so a late cancel never meets the next operation.
+// Invariant: at most one operation that is not complete is registered with such a continuation request. It is given
+// back after the operation's callback has run and no stop request can use it any more. So a late cancel does not cancel
+// the next operation.
 #include "senders/requests.hpp"
 
 #include <thence/error.hpp>
@@ -20,9 +21,9 @@ constinit thread_local unsigned completing = 0;
 namespace {
 
 constinit std::mutex mutex;
-constinit lent_request *free_requests = nullptr;
+constinit own_request *free_requests = nullptr;
 
-// Where the library goes first, its continuation requests are gone already.
+// The library may have freed its continuation requests before.
 void free_if_live(MPI_Request cr) noexcept {
     if (thence_is_cr(cr) != 0) {
         thence_free(&cr);
@@ -45,10 +46,10 @@ void release_requests() noexcept {
     free_if_live(requests.normal);
     free_if_live(requests.in_completion);
     while (free_requests != nullptr) {
-        lent_request *gone = free_requests;
-        free_requests = gone->next;
-        free_if_live(gone->cr);
-        delete gone;
+        own_request *freed = free_requests;
+        free_requests = freed->next;
+        free_if_live(freed->cr);
+        delete freed;
     }
 }
 
@@ -58,7 +59,7 @@ int make_requests() noexcept {
         return MPI_SUCCESS;
     }
     if (detail::mpi_inactive_reason() != nullptr) {
-        return MPI_ERR_OTHER; // the C API would end the program: there is no error handler to ask
+        return MPI_ERR_OTHER; // the C API would end the program, since there is no error handler to call
     }
     if (const int code = thence_cr_create(0, -1, MPI_INFO_NULL, &requests.normal); code != MPI_SUCCESS) {
         return code;
@@ -71,13 +72,13 @@ int make_requests() noexcept {
     int keyval = MPI_KEYVAL_INVALID;
     if (MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr) == MPI_SUCCESS) {
         MPI_Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
-        MPI_Comm_free_keyval(&keyval); // goes with the attribute
+        MPI_Comm_free_keyval(&keyval); // freed with the attribute
     }
     requests.ready.store(true, detail::order::release);
     return MPI_SUCCESS;
 }
 
-int lend_request(lent_request *&lent) noexcept {
+int take_own_request(own_request *&taken) noexcept {
     if (!requests.ready.load(detail::order::acquire)) {
         if (const int code = make_requests(); code != MPI_SUCCESS) {
             return code;
@@ -86,12 +87,12 @@ int lend_request(lent_request *&lent) noexcept {
     {
         const std::scoped_lock lock(mutex);
         if (free_requests != nullptr) {
-            lent = free_requests;
-            free_requests = lent->next;
+            taken = free_requests;
+            free_requests = taken->next;
             return MPI_SUCCESS;
         }
     }
-    auto *made = new (std::nothrow) lent_request{};
+    auto *made = new (std::nothrow) own_request{};
     if (made == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -99,14 +100,14 @@ int lend_request(lent_request *&lent) noexcept {
         delete made;
         return code;
     }
-    lent = made;
+    taken = made;
     return MPI_SUCCESS;
 }
 
-void give_back_request(lent_request *lent) noexcept {
+void give_back_own_request(own_request *given) noexcept {
     const std::scoped_lock lock(mutex);
-    lent->next = free_requests;
-    free_requests = lent;
+    given->next = free_requests;
+    free_requests = given;
 }
 
 } // namespace thence::libthence_senders

@@ -2,8 +2,8 @@
 // A pairing heap of timers, the earliest at its root.
 //
 // Invariants.
-//  - A timer is in the heap from set() until cancel() or until it is taken out to be run, under the lock each.
-//  - earliest_ is the time of the heap's root, `never` when it is empty, and written under the lock.
+//  - A timer is in the heap from set() until cancel(), or until run() removes it. All three hold the lock.
+//  - earliest_ is the time of the heap's root, or `never` if the heap is empty. It changes while the lock is held.
 #pragma once
 
 #include <thence/senders/detail/timers.hpp>
@@ -22,14 +22,14 @@ public:
         added.child_ = added.next_ = added.before_ = nullptr;
         added.set_ = true;
         root_ = root_ == nullptr ? &added : merge(root_, &added);
-        note_earliest();
+        update_earliest();
     }
-    void cancel(timer &gone) noexcept {
+    void cancel(timer &removed) noexcept {
         const std::scoped_lock lock(mutex_);
-        if (!gone.set_)
+        if (!removed.set_)
             return;
-        take_out(gone);
-        note_earliest();
+        remove(removed);
+        update_earliest();
     }
     bool run() noexcept {
         if (earliest_.load(std::memory_order_relaxed) == never) [[likely]]
@@ -48,8 +48,8 @@ private:
                 if (root_ == nullptr || root_->when_ > time)
                     break;
                 due = root_;
-                take_out(*due);
-                note_earliest();
+                remove(*due);
+                update_earliest();
                 due->begin();
             }
             due->run();
@@ -57,23 +57,23 @@ private:
         }
         return ran;
     }
-    void note_earliest() noexcept {
+    void update_earliest() noexcept {
         earliest_.store(root_ == nullptr ? never : root_->when_, std::memory_order_relaxed);
     }
-    void take_out(timer &gone) noexcept {
-        timer *below = merge_row(gone.child_);
-        if (&gone == root_) {
+    void remove(timer &removed) noexcept {
+        timer *below = merge_siblings(removed.child_);
+        if (&removed == root_) {
             root_ = below;
         } else {
-            (gone.before_->child_ == &gone ? gone.before_->child_ : gone.before_->next_) = gone.next_;
-            if (gone.next_ != nullptr)
-                gone.next_->before_ = gone.before_;
+            (removed.before_->child_ == &removed ? removed.before_->child_ : removed.before_->next_) = removed.next_;
+            if (removed.next_ != nullptr)
+                removed.next_->before_ = removed.before_;
             if (below != nullptr)
                 root_ = merge(root_, below);
         }
-        gone.set_ = false;
+        removed.set_ = false;
     }
-    // Two heaps, neither with neighbours.
+    // Merges two heaps whose roots have no siblings. Returns the root.
     static timer *merge(timer *first, timer *later) noexcept {
         if (later->when_ < first->when_)
             std::swap(first, later);
@@ -84,13 +84,13 @@ private:
         first->child_ = later;
         return first;
     }
-    // Neighbours: in pairs from the left, then all of these from the right.
-    static timer *merge_row(timer *row) noexcept {
+    // Merges siblings into one heap: first in pairs from left to right, then the pairs from right to left.
+    static timer *merge_siblings(timer *rest) noexcept {
         timer *pairs = nullptr; // linked by next_, the last first
-        while (row != nullptr) {
-            timer *pair = row;
-            timer *second = row->next_;
-            row = second == nullptr ? nullptr : second->next_;
+        while (rest != nullptr) {
+            timer *pair = rest;
+            timer *second = rest->next_;
+            rest = second == nullptr ? nullptr : second->next_;
             pair->next_ = pair->before_ = nullptr;
             if (second != nullptr) {
                 second->next_ = second->before_ = nullptr;

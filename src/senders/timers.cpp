@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timers of the process.
+// The timers of the process, one heap for all shared objects.
 #include "senders/timer_heap.hpp"
 
 namespace thence::libthence_senders {
 
 namespace {
 
-constinit detail::timer_heap timers; // has no destructor to run: it can be used until the very end
+constinit detail::timer_heap timers; // has no destructor, so it can be used until the process ends
 
 } // namespace
 

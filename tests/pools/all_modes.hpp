@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the pools share: every mode there is, as parameters of tests.
+// Every mode of the pools, as parameters of tests, and pools that all tests share.
 #pragma once
 
 #include "mpi_fixture.hpp"
@@ -32,7 +32,7 @@ inline std::string name_of(const testing::TestParamInfo<thence::completion_mode>
     return name;
 }
 
-// Made once for all tests: pools with one worker.
+// Pools with one worker, constructed once and never destroyed.
 inline thence::pools &shared_pools() {
     static auto *pools = new thence::pools({.workers = 1});
     return *pools;

@@ -38,8 +38,8 @@ int exchange(thence::pools &pools) {
     return in;
 }
 
-/** A receive that nobody sends to, and which is not the pools': whether its deadline ends it, on the thread that may.
- */
+/** Starts a receive that gets no message and is not an operation of the pools. @return whether its deadline ends it on
+ *  the polling thread. */
 bool times_out_on_the_mpi_thread(thence::pools &pools) {
     int in = 0;
     std::thread::id poller;
@@ -61,7 +61,7 @@ bool times_out_on_the_mpi_thread(thence::pools &pools) {
     return false;
 }
 
-struct nobody {
+struct ignoring_receiver {
     using receiver_concept = ex::receiver_t;
     void set_value(auto &&...) &&noexcept {}
     void set_error(const std::exception_ptr &) &&noexcept {}
@@ -76,26 +76,27 @@ int main(int argc, char **argv) {
     if (abandon) {
         int in = 0;
         thence::pools pools({.workers = 0});
-        auto operation =
-            ex::connect(ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv), nobody{});
+        auto operation = ex::connect(ex::just(&in, 1, MPI_INT, 0, 0, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv),
+                                     ignoring_receiver{});
         ex::start(operation);
         return 0; // the pools are destroyed before the operation is complete
     }
     if (level < MPI_THREAD_MULTIPLE) {
         expect(refused({.workers = 1}), "workers need MPI_THREAD_MULTIPLE");
         expect(refused({.workers = 0, .mode = thence::parse_completion_mode("continuation,mpi-pool,inline-request")}),
-               "so do requests issued beside the polling thread");
+               "operations that other threads than the polling thread start need it too");
     }
     {
-        thence::pools alone({.workers = 0});
-        expect(exchange(alone) == 7, "one thread does everything");
+        thence::pools without_workers({.workers = 0});
+        expect(exchange(without_workers) == 7, "one thread does everything");
     }
     {
         thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_completion_mode("continuation,mpi-pool")});
         expect(exchange(one_thread_of_mpi) == 7, "only the polling thread calls MPI");
         if (level < MPI_THREAD_MULTIPLE)
-            expect(times_out_on_the_mpi_thread(one_thread_of_mpi), "it makes progress for whoever waits in the pools");
-        MPI_Barrier(MPI_COMM_SELF); // it has left MPI
+            expect(times_out_on_the_mpi_thread(one_thread_of_mpi),
+                   "it makes progress for threads that wait in the pools");
+        MPI_Barrier(MPI_COMM_SELF); // the polling thread has left MPI
     }
     MPI_Finalize();
     return failures;

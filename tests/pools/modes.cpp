@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What holds in every mode: values, errors and stops arrive, once, whatever method and flags.
+// What holds in every mode: values, errors and stops arrive once, with every method and all flags. And how a mode is
+// chosen and read.
 #include "all_modes.hpp"
 
 #include <array>
+#include <cstdlib>
 #include <numeric>
 
 namespace {
@@ -15,7 +17,7 @@ protected:
 };
 
 TEST_P(any_mode, values_and_messages_arrive) {
-    for (const std::size_t count : {std::size_t{1}, std::size_t{20000}}) { // eager, and with a handshake
+    for (const std::size_t count : {std::size_t{1}, std::size_t{20000}}) { // below and above the eager limit
         std::vector<int> out(count, 17);
         std::vector<int> in(count);
         auto receive = ex::just(in.data(), static_cast<int>(count), MPI_INT, 0, 1, MPI_COMM_SELF) |
@@ -58,8 +60,8 @@ TEST_P(any_mode, many_at_once_all_arrive) {
     EXPECT_EQ(in, out);
 }
 
-// Pools end with nothing outstanding: what may never complete is left by way of a scope.
-TEST_P(any_mode, leaving_a_scope_may_cancel_operations_in_flight) {
+// When pools are destroyed nothing may be outstanding. A scope stops operations that may never complete.
+TEST_P(any_mode, a_scope_can_stop_operations_in_flight) {
     std::array<int, 8> in{};
     std::atomic<std::size_t> started{0};
     ex::counting_scope scope;
@@ -71,7 +73,7 @@ TEST_P(any_mode, leaving_a_scope_may_cancel_operations_in_flight) {
                               ++started;
                           },
                           mode()) |
-                      ex::then([]() noexcept { ADD_FAILURE() << "nobody has sent it"; }) |
+                      ex::then([]() noexcept { ADD_FAILURE() << "no message was sent"; }) |
                       ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
                   scope.get_token());
     }
@@ -147,12 +149,49 @@ TEST_P(any_mode, a_truncated_receive_is_an_error) {
 TEST_P(any_mode, a_stop_request_cancels_a_receive) {
     int room = 0;
     bool values = false;
-    // The one that is stopped is stopped by the other's end.
+    // The error of the second sender makes when_all request stop of the first.
     auto receive = ex::just(&room, 1, MPI_INT, 0, 11, MPI_COMM_SELF) | pools.transform_mpi(MPI_Irecv, mode()) |
                    ex::then([&](auto &&...) { values = true; });
     auto fails = ex::schedule(pools.workers()) | ex::then([] { throw std::runtime_error("stop the others"); });
     EXPECT_THROW(pools.sync_wait(ex::when_all(std::move(receive), std::move(fails))), std::runtime_error);
     EXPECT_FALSE(values);
+}
+
+TEST(mode, is_read_as_it_is_written) {
+    for (const thence::completion_mode &each : all_modes())
+        EXPECT_EQ(thence::parse_completion_mode(to_string(each)), each);
+}
+
+TEST(mode, names_words_that_it_does_not_know) {
+    for (const char *text : {"", "fast", "mpi-pool", "continuation,fast", "continuation,mpix", "continuation,"})
+        try {
+            thence::parse_completion_mode(text);
+            if (std::string(text) != "continuation,")
+                ADD_FAILURE() << text;
+        } catch (const std::invalid_argument &error) {
+            EXPECT_NE(std::string(error.what()).find("method"), std::string::npos) << error.what();
+        }
+}
+
+TEST(mode, comes_from_the_environment_from_the_pools_or_from_the_call) {
+    setenv("THENCE_POOLS_MODE", "mpix,mpi-pool", 1);
+    EXPECT_EQ(thence::pools({.workers = 1}).mode(), thence::parse_completion_mode("mpix,mpi-pool"));
+    EXPECT_EQ(thence::pools({.workers = 1, .mode = thence::parse_completion_mode("new-task")}).mode(),
+              thence::parse_completion_mode("new-task"));
+    setenv("THENCE_POOLS_MODE", "slow", 1);
+    EXPECT_THROW(thence::pools(), std::invalid_argument);
+    unsetenv("THENCE_POOLS_MODE");
+    EXPECT_EQ(thence::pools().mode(), thence::completion_mode{});
+}
+
+TEST(options, that_are_impossible_are_refused) {
+    EXPECT_THROW(thence::pools({.workers = -1}), std::invalid_argument);
+    EXPECT_THROW(thence::pools({.workers = 0, .mode = thence::parse_completion_mode("suspend-resume")}),
+                 std::invalid_argument);
+    thence::pools pools({.workers = 0});
+    EXPECT_THROW(pools.sync_wait(ex::just() | pools.transform_mpi([](MPI_Request *) {},
+                                                                  thence::parse_completion_mode("suspend-resume"))),
+                 std::invalid_argument);
 }
 
 INSTANTIATE_TEST_SUITE_P(all, any_mode, testing::ValuesIn(all_modes()), name_of);

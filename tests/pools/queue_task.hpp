@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of the queue of a pool as tests write them, and a host that notes what the queue asks of it.
+// A task of the queue of a pool that runs a function of the test, and a host that counts the calls of the queue.
 #pragma once
 
 #include "pools/work_queue.hpp"
@@ -16,7 +16,7 @@ struct task : thence::detail::pool_task {
     }
 };
 
-struct noting_host final : thence::detail::drainer_host {
+struct counting_host final : thence::detail::runner_host {
     int calls = 0;
     int polls = 0;
     int yields = 0;

@@ -19,7 +19,7 @@ TEST_P(ring_in, ends_at_every_message_size) {
     }
 }
 
-// As many rings in flight as in the paper, whose blocking methods with inline requests deadlock then.
+// As many rings in flight as in the paper. There, blocking methods with inline requests deadlock.
 TEST_P(ring_in, ends_with_all_rings_in_flight) {
     if (ranks() == 4)
         GTEST_SKIP() << "the same with 2 ranks";
@@ -30,7 +30,7 @@ TEST_P(ring_in, ends_with_all_rings_in_flight) {
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// High priority changes an order and nothing else here.
+// High priority changes only the order of tasks.
 std::vector<thence::completion_mode> modes_of_normal_priority() {
     std::vector<thence::completion_mode> modes = all_modes();
     std::erase_if(modes, [](const thence::completion_mode &each) {
@@ -40,8 +40,8 @@ std::vector<thence::completion_mode> modes_of_normal_priority() {
 }
 INSTANTIATE_TEST_SUITE_P(all, ring_in, testing::ValuesIn(modes_of_normal_priority()), name_of);
 
-// Several workers: drainers come, go and change threads beside one another.
-TEST(ring_with_workers, ends_in_modes_of_all_kinds) {
+// With several workers, runners of the queue begin, end and change threads concurrently.
+TEST(ring_with_workers, ends_with_every_method) {
     thence::pools pools({.workers = 3});
     for (const char *mode : {"continuation,inline-request", "continuation,mpi-pool", "new-task,inline-request",
                              "suspend-resume,inline-request", "suspend-resume", "yield-while",

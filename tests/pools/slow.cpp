@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// THENCE_SLOW_CONTINUATION tells of tasks that keep a thread which polls for the pools, and of no others.
+// THENCE_SLOW_CONTINUATION reports tasks that keep a polling thread of the pools too long, and no others.
 #include "all_modes.hpp"
 
 #include <atomic>
@@ -21,7 +21,7 @@ void work_for(long ms) {
     nanosleep(&time, nullptr);
 }
 
-// Each kind is told of once.
+// Each type of task is reported once, so each `Kind` is a type of its own.
 template <int Kind> struct fast {
     void operator()() const noexcept {}
 };
@@ -33,11 +33,11 @@ template <int Kind> struct slower {
     void operator()() const noexcept { work_for(ms); }
 };
 
-// On a busy machine any task may take long. So what is said of tasks that take no longer than they should holds in one
-// of some tries, each with other kinds: `said` gets the number of the try as a constant.
-template <class Said> bool in_one_try(Said said) {
-    return [&]<int... Try>(std::integer_sequence<int, Try...>) {
-        return (said(std::integral_constant<int, Try>()) || ...);
+// On a busy machine any task may take long. So what holds for fast tasks need only hold in one of several attempts,
+// each with other types of tasks: `holds` gets the number of the attempt as a constant.
+template <class Holds> bool in_one_attempt(Holds holds) {
+    return [&]<int... Attempt>(std::integer_sequence<int, Attempt...>) {
+        return (holds(std::integral_constant<int, Attempt>()) || ...);
     }
     (std::make_integer_sequence<int, 8>());
 }
@@ -47,16 +47,17 @@ protected:
     thence::pools &pools = shared_pools();
     errors_return returned;
 
-    // What is said when `task` has followed a receive in the given mode. It is said after the task, so a second one on
-    // the same thread has to follow before all is there.
-    template <class Task> std::string said(const char *mode, Task task) {
+    // The output when `task` has followed a receive in the given mode. The report comes after the task, so a second
+    // task on the same thread has to run before the output is complete.
+    template <class Task> std::string output_of(const char *mode, Task task) {
         testing::internal::CaptureStderr();
         run(mode, task);
         run(mode, fast<-1>());
         return testing::internal::GetCapturedStderr();
     }
-    // The same of a task that has to be told of. It is waited for where the second one was on another thread.
-    template <class Task> std::string said_in_the_end(const char *mode, Task task) {
+    // The same for a task that must be reported. It waits for the report, since the second task may run on another
+    // thread.
+    template <class Task> std::string output_with_report(const char *mode, Task task) {
         testing::internal::CaptureStderr();
         run(mode, task);
         run(mode, fast<-1>());
@@ -91,22 +92,22 @@ protected:
     }
 };
 
-const std::regex told(R"(^thence\[\d+\]: slow continuation: a task of .* ran for \d+\.\d ms on a thread that polls)");
+const std::regex report(R"(^thence\[\d+\]: slow continuation: a task of .* ran for \d+\.\d ms on a thread that polls)");
 
 TEST_F(slow_tasks, the_limit_is_known) {
     ASSERT_EQ(set, 0);
     EXPECT_EQ(thence::detail::slow_limit(thence::continuation_request().get()), 20000000);
 }
 
-TEST_F(slow_tasks, on_the_mpi_pool_are_told_of_with_their_name) {
-    const std::string text = said_in_the_end("new-task,mpi-pool,inline-request,inline-completion", slow<0>());
-    EXPECT_TRUE(std::regex_search(text, told)) << text;
+TEST_F(slow_tasks, on_the_mpi_pool_are_reported_with_their_name) {
+    const std::string text = output_with_report("new-task,mpi-pool,inline-request,inline-completion", slow<0>());
+    EXPECT_TRUE(std::regex_search(text, report)) << text;
 }
 
-TEST_F(slow_tasks, are_named_for_where_they_are_written) {
+TEST_F(slow_tasks, are_named_by_where_they_are_written) {
     const std::string text =
-        said_in_the_end("new-task,mpi-pool,inline-request,inline-completion", [] { work_for(40); });
-    EXPECT_TRUE(std::regex_search(text, std::regex("a task of .*(are_named_for|slow.cpp:[0-9]+)"))) << text;
+        output_with_report("new-task,mpi-pool,inline-request,inline-completion", [] { work_for(40); });
+    EXPECT_TRUE(std::regex_search(text, std::regex("a task of .*(are_named_by|slow.cpp:[0-9]+)"))) << text;
     EXPECT_LT(text.size(), 600U) << text;
 
     using thence::detail::task_name;
@@ -119,11 +120,11 @@ TEST_F(slow_tasks, are_named_for_where_they_are_written) {
               "lambda at x.cpp:3:5");
 }
 
-// Where it is the thread of the MPI pool that finds the message: so this thread waits in the pools only afterwards.
-TEST_F(slow_tasks, bypassing_the_queue_from_the_mpi_pool_are_told_of) {
-    EXPECT_TRUE(in_one_try([&](auto tried) {
+// The thread of the MPI pool has to find the message. So this thread waits in the pools only afterwards.
+TEST_F(slow_tasks, that_bypass_the_queue_on_the_mpi_pool_are_reported) {
+    EXPECT_TRUE(in_one_attempt([&](auto attempt) {
         std::atomic<bool> started{false};
-        const slow<100 + decltype(tried)::value> task;
+        const slow<100 + decltype(attempt)::value> task;
         testing::internal::CaptureStderr();
         run(
             "continuation,mpi-pool,inline-request,bypass",
@@ -136,54 +137,56 @@ TEST_F(slow_tasks, bypassing_the_queue_from_the_mpi_pool_are_told_of) {
                     work_for(1);
             });
         wait_for_a_report(200);
-        return std::regex_search(testing::internal::GetCapturedStderr(), told);
+        return std::regex_search(testing::internal::GetCapturedStderr(), report);
     }));
 }
 
-TEST_F(slow_tasks, inline_where_the_pool_tests_itself_are_told_of) {
-    EXPECT_TRUE(std::regex_search(said_in_the_end("yield-while,inline-request,inline-completion", slow<2>()), told));
+TEST_F(slow_tasks, inline_in_a_test_of_yield_while_are_reported) {
+    EXPECT_TRUE(
+        std::regex_search(output_with_report("yield-while,inline-request,inline-completion", slow<2>()), report));
 }
 
-TEST_F(slow_tasks, scheduled_on_the_mpi_pool_are_told_of) {
+TEST_F(slow_tasks, scheduled_on_the_mpi_pool_are_reported) {
     testing::internal::CaptureStderr();
     pools.sync_wait(ex::schedule(pools.mpi()) | ex::then(slow<3>()));
     pools.sync_wait(ex::schedule(pools.mpi()));
     wait_for_a_report();
-    EXPECT_TRUE(std::regex_search(testing::internal::GetCapturedStderr(), told));
+    EXPECT_TRUE(std::regex_search(testing::internal::GetCapturedStderr(), report));
 }
 
-TEST_F(slow_tasks, in_a_callback_are_told_of_once) {
-    EXPECT_TRUE(in_one_try([&](auto tried) {
+TEST_F(slow_tasks, in_a_callback_are_reported_once) {
+    EXPECT_TRUE(in_one_attempt([&](auto attempt) {
         const std::string text =
-            said_in_the_end("continuation,inline-request,inline-completion", slow<10 + decltype(tried)::value>());
+            output_with_report("continuation,inline-request,inline-completion", slow<10 + decltype(attempt)::value>());
         const std::regex any("slow continuation: .* ran for");
         return std::distance(std::sregex_iterator(text.begin(), text.end(), any), std::sregex_iterator()) == 1;
     }));
 }
 
-TEST_F(slow_tasks, of_the_workers_may_take_their_time) {
-    EXPECT_TRUE(
-        in_one_try([&](auto tried) { return said("continuation", slow<20 + decltype(tried)::value>()).empty(); }));
-    EXPECT_TRUE(in_one_try(
-        [&](auto tried) { return said("continuation,mpi-pool", slow<30 + decltype(tried)::value>()).empty(); }));
-    EXPECT_TRUE(
-        in_one_try([&](auto tried) { return said("yield-while", slow<40 + decltype(tried)::value>()).empty(); }));
+TEST_F(slow_tasks, of_the_workers_are_not_reported) {
+    EXPECT_TRUE(in_one_attempt(
+        [&](auto attempt) { return output_of("continuation", slow<20 + decltype(attempt)::value>()).empty(); }));
+    EXPECT_TRUE(in_one_attempt([&](auto attempt) {
+        return output_of("continuation,mpi-pool", slow<30 + decltype(attempt)::value>()).empty();
+    }));
+    EXPECT_TRUE(in_one_attempt(
+        [&](auto attempt) { return output_of("yield-while", slow<40 + decltype(attempt)::value>()).empty(); }));
 }
 
-TEST_F(slow_tasks, fast_ones_are_not_told_of) {
-    EXPECT_TRUE(in_one_try([&](auto tried) {
-        return said("new-task,mpi-pool,inline-completion", fast<decltype(tried)::value>()).empty();
+TEST_F(slow_tasks, that_are_fast_are_not_reported) {
+    EXPECT_TRUE(in_one_attempt([&](auto attempt) {
+        return output_of("new-task,mpi-pool,inline-completion", fast<decltype(attempt)::value>()).empty();
     }));
 }
 
-TEST_F(slow_tasks, are_told_of_again_when_they_take_twice_as_long) {
-    EXPECT_TRUE(in_one_try([&](auto tried) {
-        std::string tellings;
+TEST_F(slow_tasks, are_reported_again_when_they_take_twice_as_long) {
+    EXPECT_TRUE(in_one_attempt([&](auto attempt) {
+        std::string reports;
         for (const long ms : {40, 40, 120, 120}) {
-            const slower<decltype(tried)::value> task{ms};
-            tellings += std::regex_search(said("new-task,mpi-pool,inline-completion", task), told) ? '!' : '.';
+            const slower<decltype(attempt)::value> task{ms};
+            reports += std::regex_search(output_of("new-task,mpi-pool,inline-completion", task), report) ? '!' : '.';
         }
-        return tellings == "!.!.";
+        return reports == "!.!.";
     }));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The thread that looks after pools: how often it looks, that it sleeps while there is nothing to look for, and that it
-// makes progress where nobody else does. On the fake MPI; the test is all the threads that the pools have.
+// The watchdog of pools: how often it checks, that it sleeps while nothing is outstanding, and that it makes progress
+// if no other thread does. On the fake MPI; the thread of the test is the only one of the pools.
 #include "library.hpp"
 
 #include "pools/watchdog.hpp"
@@ -18,39 +18,39 @@
 namespace {
 
 using namespace thence::fake;
-using thence::detail::look_pace;
+using thence::detail::check_interval;
 using thence::detail::watchdog;
 using thence::detail::work_queue;
 
-TEST(look_pace, follows_how_often_others_poll) {
-    look_pace pace;
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
+TEST(check_interval, grows_while_polls_are_frequent) {
+    check_interval interval;
+    EXPECT_EQ(interval.ms(), check_interval::shortest_ms);
     for (int i = 0; i < 10; ++i)
-        pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
-    pace.looked(2, false);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "tasks are long";
-    pace.looked(100000, false);
-    EXPECT_EQ(pace.ms(), 2 * look_pace::shortest_ms);
-    pace.looked(100000, true);
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms) << "of two queues one gets on";
+        interval.checked(100000, false);
+    EXPECT_EQ(interval.ms(), check_interval::longest_ms);
+    interval.checked(2, false);
+    EXPECT_EQ(interval.ms(), check_interval::shortest_ms) << "tasks are long";
+    interval.checked(100000, false);
+    EXPECT_EQ(interval.ms(), 2 * check_interval::shortest_ms);
+    interval.checked(100000, true);
+    EXPECT_EQ(interval.ms(), check_interval::shortest_ms) << "one of two queues is stalled";
 }
 
-TEST(look_pace, slows_down_while_there_is_nothing_then_sleeps_and_wakes_up_lively) {
-    look_pace pace;
-    for (int i = 0; i < look_pace::idle_looks / 2; ++i)
-        EXPECT_FALSE(pace.nothing_to_look_for());
-    EXPECT_EQ(pace.ms(), look_pace::longest_ms);
-    pace.looked(100000, false);
-    for (int i = 0; i < look_pace::idle_looks - 1; ++i)
-        EXPECT_FALSE(pace.nothing_to_look_for()) << "it counts from the last one that found something";
-    EXPECT_TRUE(pace.nothing_to_look_for());
-    EXPECT_EQ(pace.ms(), look_pace::shortest_ms);
-    EXPECT_FALSE(pace.nothing_to_look_for());
+TEST(check_interval, grows_while_nothing_is_outstanding_and_is_the_shortest_after_sleep) {
+    check_interval interval;
+    for (int i = 0; i < check_interval::idle_checks / 2; ++i)
+        EXPECT_FALSE(interval.nothing_outstanding());
+    EXPECT_EQ(interval.ms(), check_interval::longest_ms);
+    interval.checked(100000, false);
+    for (int i = 0; i < check_interval::idle_checks - 1; ++i)
+        EXPECT_FALSE(interval.nothing_outstanding()) << "it counts from the last check with operations outstanding";
+    EXPECT_TRUE(interval.nothing_outstanding());
+    EXPECT_EQ(interval.ms(), check_interval::shortest_ms);
+    EXPECT_FALSE(interval.nothing_outstanding());
 }
 
 // A pool whose threads are all busy with something else.
-struct host_without_threads final : thence::detail::drainer_host {
+struct host_without_threads final : thence::detail::runner_host {
     watchdog *watch = nullptr;
     std::atomic<int> calls{0};
     bool call() override {
@@ -81,12 +81,12 @@ long times_waited(const std::filesystem::path &thread) {
     return -1;
 }
 
-class looks_after_pools : public on_fake {
+class pools_watchdog : public on_fake {
 protected:
-    // Its looks are at most longest_ms apart.
+    // Its checks are at most longest_ms apart.
     bool sleeps() const {
         const long before = times_waited(thread);
-        std::this_thread::sleep_for(std::chrono::milliseconds(12 * look_pace::longest_ms));
+        std::this_thread::sleep_for(std::chrono::milliseconds(12 * check_interval::longest_ms));
         return times_waited(thread) == before;
     }
     void run() {
@@ -106,7 +106,7 @@ protected:
     watchdog watch{queue, other};
 };
 
-TEST_P(looks_after_pools, sleeps_while_there_is_nothing_and_is_woken_by_an_operation) {
+TEST_P(pools_watchdog, sleeps_while_nothing_is_outstanding_and_is_woken_by_an_operation) {
     run();
     EXPECT_TRUE(eventually([this] { return sleeps(); }));
     for (int i = 0; i < 3; ++i) {
@@ -117,7 +117,7 @@ TEST_P(looks_after_pools, sleeps_while_there_is_nothing_and_is_woken_by_an_opera
     }
 }
 
-TEST_P(looks_after_pools, makes_progress_where_nobody_polls_and_calls_for_somebody) {
+TEST_P(pools_watchdog, makes_progress_if_no_thread_polls_and_calls_a_worker) {
     cr c;
     note arrived;
     MPI_Request request = world.start();
@@ -128,7 +128,7 @@ TEST_P(looks_after_pools, makes_progress_where_nobody_polls_and_calls_for_somebo
     other.begin_operation();
     world.complete(pending);
     const int calls = host.calls;
-    for (int i = 0; i < 20000 && (arrived.runs == 0 || host.calls == calls); ++i) // it is the only one that can
+    for (int i = 0; i < 20000 && (arrived.runs == 0 || host.calls == calls); ++i) // only the watchdog can
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(arrived.runs, 1);
     EXPECT_GT(host.calls, calls);
@@ -136,6 +136,6 @@ TEST_P(looks_after_pools, makes_progress_where_nobody_polls_and_calls_for_somebo
     other.end_operation();
 }
 
-THENCE_RULES(looks_after_pools);
+THENCE_RULES(pools_watchdog);
 
 } // namespace

@@ -13,12 +13,12 @@
 namespace {
 
 using queue_tests::task;
-using thence::detail::drainer_host;
+using thence::detail::runner_host;
 using thence::detail::urgency;
 using thence::detail::work_queue;
 
-// Three threads, sent wherever the queue calls.
-class thread_host final : public drainer_host {
+// Three threads, which call() sends.
+class thread_host final : public runner_host {
 public:
     std::atomic<long> ended{0};
     std::atomic<long> to_end{0};
@@ -64,7 +64,7 @@ private:
                 return;
             --called_;
             guard.unlock();
-            queue.drain_called();
+            queue.run_as_worker();
             guard.lock();
         }
     }
@@ -75,9 +75,9 @@ private:
     std::vector<std::thread> threads_;
 };
 
-// Rounds of producers on several threads: each begins an operation, which ends in a poll and pushes a task, which
-// pushes another. The queue goes as soon as the last task has run.
-TEST(queue_stress, every_task_runs_once_and_the_queue_may_go_after_the_last) {
+// In each round, producers on several threads begin operations. Each operation completes in a poll and pushes a task,
+// which pushes another. The queue is destroyed as soon as the last task has run.
+TEST(queue_stress, every_task_runs_once_and_the_queue_may_be_destroyed_after_the_last) {
     constexpr int rounds = 60;
     constexpr int producers = 3;
     constexpr int each = 100;
@@ -127,11 +127,11 @@ TEST(queue_stress, every_task_runs_once_and_the_queue_may_go_after_the_last) {
             each_thread.join();
         auto condition = [&] { return done.load(); };
         if (round % 2 == 0)
-            queue->drain_until(condition);
+            queue->run_until(condition);
         while (!done.load())
             std::this_thread::yield();
         ASSERT_EQ(ran.load(), producers * each);
-        queue.reset(); // waits for its drainers
+        queue.reset(); // waits for its runners
         host.stop();
     }
 }

@@ -6,8 +6,8 @@
 #else
 
 /** @file pools/completion_mode.hpp
- *  @brief How `thence::pools` handle an operation: a method, by which its completion is found, and flags, which say who
- *         starts it, who polls for it, and where the work that follows runs.
+ *  @brief How `thence::pools` handle an operation: a method, which says how its completion is found, and flags, which
+ *         say which thread starts it, which thread polls for it, and where the work that follows runs.
  *
  *  | method | how the completion is found |
  *  |---|---|
@@ -15,24 +15,25 @@
  *  | `suspend_resume` | a task of oneTBB is suspended; the operation's callback resumes it |
  *  | `continuation` | a callback, on whichever thread makes progress |
  *  | `new_task` | as `continuation`, but the callback only creates a task for the polling threads |
- *  | `mpix` | a poll-only continuation request: callbacks run only on a polling thread of the pools |
+ *  | `mpix` | a callback of a poll-only continuation request: it runs only on a polling thread of the pools |
  *
  *  | flag | set | not set |
  *  |---|---|---|
  *  | `mpi_pool` | a separate thread polls | the workers poll between their tasks |
  *  | `inline_request` | start() calls MPI | a polling thread calls MPI, in a task |
  *  | `inline_completion` | the work that follows runs where the completion was found | it runs in a task of a worker |
- *  | `high_priority` | tasks of the operation run before others | in order of arrival |
- *  | `bypass` | the thread that found the completion runs the work as its next task, as a worker | |
+ *  | `high_priority` | tasks of the operation run before others | they run in order of arrival |
+ *  | `bypass` | the thread that found the completion runs the work as its next task, in the workers' arena | |
  *
- *  Only a continuation request can cancel. An operation that may be asked to stop therefore has one of its own, and
- *  `mpix` and `yield_while` handle it as `continuation` does. `thence::uncancellable` excludes stop requests.
+ *  A stop request cancels an operation through a continuation request. So an operation that may be asked to stop has a
+ *  continuation request of its own, and `mpix` and `yield_while` handle it as `continuation` does. With
+ *  `thence::uncancellable` stop requests have no effect.
  *
- *  All combinations are safe. Methods that block do so in a task of a worker that was created for the operation, never
- *  in start(), so a loop that starts operations does not block. These tasks have no priority: oneTBB resumes them in
- *  its own order. If both `bypass` and `inline_completion` are set, `bypass` is used. With `inline_completion` the work
- *  that follows runs inside a callback, and no other continuation runs on that thread meanwhile: it must be short, and
- *  must neither wait nor suspend (see `THENCE_SLOW_CONTINUATION`).
+ *  All combinations are safe. A method that blocks does so in a task of a worker that is created for the operation,
+ *  never in start(), so a loop that starts operations does not block. These tasks have no priority: oneTBB resumes them
+ *  in its own order. If both `bypass` and `inline_completion` are set, `bypass` is used. With `inline_completion` the
+ *  work that follows runs inside a callback, and no other continuation runs on that thread meanwhile. So that work must
+ *  be short, and must neither wait nor suspend (see `THENCE_SLOW_CONTINUATION`).
  *
  *  Source: Biddiscombe et al. 2025, sections 2.3 (methods and flags) and 3.1 (bypass). */
 
@@ -47,7 +48,7 @@ namespace thence {
 
 enum class completion_method : unsigned char { yield_while, suspend_resume, continuation, new_task, mpix };
 
-/** @brief One way of handling an operation. */
+/** @brief One combination of a method and flags. */
 struct completion_mode {
     completion_method method = completion_method::continuation;
     bool mpi_pool = false;
@@ -86,13 +87,13 @@ inline void set_flag(completion_mode &made, std::string_view name) {
     for (const completion_flag &flag : completion_flags)
         known.append(", ").append(flag.name);
     throw std::invalid_argument("thence: '" + std::string(name) +
-                                "' is no completion method or flag of a mode; there are " + known);
+                                "' is neither a completion method nor a flag of a mode; these are " + known);
 }
 
 } // namespace detail
 
 /** @brief Reads `METHOD[,FLAG...]`, such as `new-task,mpi-pool,high-priority`. Flags that are not named are not set.
- *  @throws std::invalid_argument, with the words that there are. */
+ *  @throws std::invalid_argument for an unknown word, with a list of the known ones; for a missing or second method. */
 inline completion_mode parse_completion_mode(std::string_view text) {
     completion_mode made{.method = completion_method::continuation, .inline_request = false};
     bool method_named = false;
@@ -118,7 +119,7 @@ inline completion_mode parse_completion_mode(std::string_view text) {
     return made;
 }
 
-/** @brief What parse_completion_mode() reads. */
+/** @return the mode in the form that parse_completion_mode() reads. */
 inline std::string to_string(const completion_mode &of) {
     std::string text(detail::completion_method_names[static_cast<std::size_t>(of.method)]);
     for (const detail::completion_flag &flag : detail::completion_flags)
@@ -127,10 +128,10 @@ inline std::string to_string(const completion_mode &of) {
     return text;
 }
 
-/** @brief The mode of pools that are made without one: `THENCE_POOLS_MODE` if it is set, else
- *         `continuation,inline-request`: no other mode whose continuations may do anything measured clearly
- *         faster (see docs/guide/pools.md, and `thence bench ring_default`).
- *  @throws std::invalid_argument if `THENCE_POOLS_MODE` is no mode. */
+/** @return the default mode of pools: that of `THENCE_POOLS_MODE` if it is set, else `continuation,inline-request`. Of
+ *          the modes that do not restrict what the work that follows may do, no other measured clearly faster (see
+ *          docs/guide/pools.md, and `thence bench ring_default`).
+ *  @throws std::invalid_argument if `THENCE_POOLS_MODE` is not a mode. */
 inline completion_mode default_completion_mode() {
     const char *wanted = std::getenv("THENCE_POOLS_MODE");
     return wanted == nullptr || *wanted == '\0' ? completion_mode{} : parse_completion_mode(wanted);

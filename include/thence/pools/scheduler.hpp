@@ -6,10 +6,11 @@
 #else
 
 /** @file pools/scheduler.hpp
- *  @brief The scheduler of `thence::pools`, which must outlive it: a small value that says which pool and how.
+ *  @brief The schedulers of `thence::pools`: small values that name the pools, a queue, and which end of it. The pools
+ *         must outlive them.
  *
  *  `schedule(s)` completes with set_value_t(), or set_stopped_t() if the receiver's stop token can be asked to stop and
- *  was before the task ran. Two schedulers are equal if they put tasks into the same queue, at the same end. */
+ *  was before the task ran. Two schedulers are equal if they push tasks to the same end of the same queue. */
 
 #include <thence/execution.hpp>
 #include <thence/pools/detail/library.hpp>
@@ -57,7 +58,7 @@ private:
         static void complete(detail::pool_task *task) noexcept {
             auto *self = static_cast<operation *>(task);
             const auto go = [self] { detail::complete_scheduled(self->receiver); };
-            if (self->state->slow_limit != 0 && libthence_pools::is_here(*self->state, detail::pool_queue::mpi))
+            if (self->state->slow_limit != 0 && libthence_pools::is_runner(*self->state, detail::pool_queue::mpi))
                 [[unlikely]]
                 detail::run_timed<R>(self->state->slow_limit, go);
             else

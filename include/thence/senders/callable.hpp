@@ -6,10 +6,10 @@
 #else
 
 /** @file senders/callable.hpp
- *  @brief What transform_mpi() calls: a function of the predecessor's values whose last parameter takes the requests
- *         that it starts, `MPI_Request *` for one or `thence::requests<N>` for N of them.
+ *  @brief The callable of transform_mpi(). Its parameters are the values of the predecessor, and last the requests that
+ *         it starts: `MPI_Request *` for one, `thence::requests<N>` for N of them.
  *
- *  It returns an MPI error code, or nothing. It gets the values as lvalues, which live until the operation is
+ *  It returns an MPI error code, or nothing. It gets the values as lvalues, which exist until the operation is
  *  complete. */
 
 #include <array>
@@ -21,8 +21,8 @@
 
 namespace thence {
 
-/** @brief The requests of an operation that consists of N of them: `MPI_REQUEST_NULL` until the callable sets them.
- *         What it leaves null counts as complete. */
+/** @brief The requests of a group of N operations. Each is `MPI_REQUEST_NULL` until the callable sets it. A request
+ *         that stays null counts as complete. */
 template <std::size_t N> class requests {
 public:
     explicit requests(MPI_Request *first) noexcept : first_(first) {}
@@ -36,7 +36,7 @@ private:
     MPI_Request *first_;
 };
 
-/** @brief Most requests of one operation. For more, join several operations with when_all(). */
+/** @brief The most requests of one group. For more, join several senders with when_all(). */
 inline constexpr std::size_t most_requests = 64;
 
 namespace detail {
@@ -45,7 +45,7 @@ template <class F, class... Vs> inline constexpr bool takes_one = std::is_invoca
 template <class F, std::size_t N, class... Vs>
 inline constexpr bool takes_group = std::is_invocable_v<F &, Vs &..., requests<N>>;
 
-/** How many requests the callable takes; 0: it is none. */
+/** @return how many requests F takes; 0 if it cannot be called with these values. */
 template <class F, class... Vs> consteval std::size_t requests_of() {
     if constexpr (takes_one<F, Vs...>)
         return 1;
@@ -58,7 +58,7 @@ template <class F, class... Vs> consteval std::size_t requests_of() {
     (std::make_index_sequence<most_requests>());
 }
 
-/** Calls it; what it returns becomes an error code. */
+/** Calls `fn`. @return its error code; MPI_SUCCESS if it returns nothing. */
 template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_Request *first, Vs &...values) {
     if constexpr (takes_one<F, Vs...>) {
         using result = std::invoke_result_t<F &, Vs &..., MPI_Request *>;
@@ -73,11 +73,11 @@ template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_
         else
             return fn(values..., requests<N>(first));
     } else {
-        return MPI_ERR_OTHER; // refused, see callable_for
+        return MPI_ERR_OTHER; // callable_for has given a message
     }
 }
 
-// The header of the standard ABI has enumerators for the codes.
+// In the header of the standard ABI the error codes are enumerators.
 template <class T>
 inline constexpr bool is_code = std::is_void_v<T> || std::is_same_v<T, int> ||
                                 (std::is_enum_v<T> && std::is_convertible_v<T, int>);
@@ -88,13 +88,13 @@ template <class F, std::size_t N, class... Vs> consteval bool returns_code() {
     else if constexpr (N != 0)
         return is_code<std::invoke_result_t<F &, Vs &..., requests<N>>>;
     else
-        return true; // refused for another reason
+        return true; // callable_for has given another message
 }
 
-/** How many requests a callable takes. The checks have messages that say what to change. */
+/** How many requests a callable takes. The assertions say what to change. */
 template <class F, class... Vs> struct callable_for {
     static constexpr std::size_t found = requests_of<F, Vs...>();
-    static constexpr std::size_t count = found != 0 ? found : 1; // no second message
+    static constexpr std::size_t count = found != 0 ? found : 1; // 1 avoids a second message
     static_assert(found != 0, "transform_mpi: the callable cannot be called with lvalues of the values that the sender "
                               "before it sends, followed by an MPI_Request * (or thence::requests<N>); its last "
                               "parameter must be the MPI_Request *, the others must take these values");

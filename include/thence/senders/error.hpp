@@ -6,8 +6,8 @@
 #else
 
 /** @file senders/error.hpp
- *  @brief What the senders over MPI complete with, as a `std::exception_ptr`, when MPI reports an error, and when a
- *         stop request came between the operations of a group. */
+ *  @brief The errors of senders over MPI, which complete with them as a `std::exception_ptr`: an error that MPI has
+ *         reported, and a stop request that cancelled only some operations of a group. */
 
 #include <exception>
 
@@ -15,10 +15,11 @@
 
 namespace thence {
 
-/** @brief An error of an MPI operation: code(), error_class(), what() as thence::error, and where it came up. */
+/** @brief An error of an MPI operation: code(), error_class() and what() as thence::error, and which call reported
+ *         it. */
 class mpi_error : public error {
 public:
-    /** Who reported it: the call that was to start the operation, or its completion. */
+    /** What reported it: the call that starts the operation, or its completion. */
     enum class origin { call, completion };
 
     explicit mpi_error(origin where, int code, std::vector<MPI_Status> statuses = {})
@@ -31,8 +32,8 @@ private:
     origin where_;
 };
 
-/** @brief A stop request has cancelled some operations of a group (see transform_mpi()), and others were complete
- *         before: messages have been received or sent. statuses() says which, with `MPI_Test_cancelled`. */
+/** @brief A stop request has cancelled some operations of a group (see transform_mpi()). Others were complete before,
+ *         so messages have been received or sent. `MPI_Test_cancelled` on statuses() says which were cancelled. */
 class partly_stopped : public std::runtime_error {
 public:
     explicit partly_stopped(std::span<const MPI_Status> statuses)
@@ -48,7 +49,7 @@ private:
 
 namespace detail {
 
-/** Never throws: where memory is exhausted, the error is that. */
+/** Does not throw. If memory is exhausted, it returns that exception. */
 inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
                                          std::span<const MPI_Status> statuses = {}) noexcept {
     try {
@@ -58,7 +59,8 @@ inline std::exception_ptr make_mpi_error(mpi_error::origin where, int code,
         return std::current_exception();
     }
 }
-/** Why an operation could not be started: MPI is not active, or said `code`. */
+/** @return the error of an operation that could not be started: thence::mpi_inactive, or a thence::mpi_error with
+ *          `code`. */
 inline std::exception_ptr make_start_error(int code) noexcept {
     try {
         check_mpi_is_active("thence::transform_mpi: an operation was started");

@@ -6,17 +6,16 @@
 #else
 
 /** @file senders/sync_wait.hpp
- *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, and the waiting thread makes MPI progress meanwhile,
- *         and runs the timers of thence::timeout().
+ *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, but the waiting thread makes MPI progress and runs
+ *         the timers of thence::timeout().
  *
- *  The plain `ex::sync_wait` sleeps: with it somebody else must be inside MPI (another thread, or the library's own
- *  one: `THENCE_PROGRESS=thread`), or it waits for ever. */
+ *  `ex::sync_wait` sleeps. With it another thread must make progress, or it waits for ever: a thread of the program, or
+ *  the library's helper thread (`THENCE_PROGRESS=thread`). */
 
 // Invariants of the loop.
-//  - A task's last access to the loop is the exchange that puts it into the list; so is the store of finish(). The
-//  thread
-//    in run() may destroy the loop as soon as it has seen either.
-//  - Tasks run in the order in which they came.
+//  - The last access of a scheduled task to the loop is the exchange that puts it into the list. The last access of
+//    finish() is its store. The thread in run() may destroy the loop after it has seen either.
+//  - Tasks run in the order in which they were scheduled.
 
 #include <cstdio>
 #include <exception>
@@ -36,7 +35,7 @@
 
 namespace thence {
 
-/** @brief A run loop whose run() makes MPI progress between tasks. One thread runs it, any may schedule. */
+/** @brief A run loop whose run() makes MPI progress between tasks. One thread calls run(); any thread may schedule. */
 class progress_loop {
     struct task {
         task *next = nullptr;
@@ -63,9 +62,10 @@ public:
     progress_loop(progress_loop &&) = delete;
     ~progress_loop() {
         if (added_.load(detail::order::relaxed) != nullptr) {
-            std::fputs("thence: a progress_loop is destroyed with tasks waiting, which would never run. Keep it, and "
-                       "call run(), until all that is scheduled on it is complete\n",
-                       stderr);
+            std::fputs(
+                "thence: a progress_loop is destroyed with tasks that have not run. Keep it, and call run(), until "
+                "all that is scheduled on it is complete\n",
+                stderr);
             std::terminate();
         }
     }
@@ -97,7 +97,7 @@ public:
                 backoff.pause();
         }
     }
-    /** @brief Lets run() return. */
+    /** @brief Makes run() return when no task is left. Thread-safe. */
     void finish() noexcept { finished_.store(true, detail::order::release); }
 
 private:
@@ -119,17 +119,17 @@ private:
         }
         while (in_order != nullptr) {
             task *now = in_order;
-            in_order = now->next; // the task is gone after it has run
+            in_order = now->next; // the task may be destroyed when it runs
             now->execute(now);
         }
         return true;
     }
 
-    detail::atomic<task *> added_{nullptr}; // the newest first
+    detail::atomic<task *> added_{nullptr}; // newest first
     detail::atomic<bool> finished_{false};
 };
 
-/** @brief Schedules on a progress_loop, which must outlive it. */
+/** @brief The scheduler of a progress_loop, which must outlive it. */
 class progress_loop::scheduler {
     struct environment {
         progress_loop *loop;
@@ -182,10 +182,9 @@ template <class T>
 requires std::is_class_v<T>
 inline constexpr bool adaptor_alone<T> = std::is_base_of_v<ex::sender_adaptor_closure<T>, T> && !ex::sender<T>;
 
-/** What a thread that waits for S gets when it completes with values. The checks have messages that say what to
- *  change. */
+/** The tuple of values that a thread which waits for S gets. The assertions say what to change. */
 template <class S, class Env> struct waited_values {
-    using type = std::tuple<>; // no second message
+    using type = std::tuple<>; // avoids a second message
     using plain = std::remove_cvref_t<S>;
     static_assert(!adaptor_alone<plain>,
                   "sync_wait: this is an adaptor that has no sender before it; begin with one, as in just() | "
@@ -208,13 +207,13 @@ struct waited_values<S, Env> {
                   "into it with then(), upon_error(), or pipe it into into_variant()");
     using type = std::conditional_t<value_completions<completions> == 1, first_values_of<completions>, std::tuple<>>;
 };
-/** Whether a thread can wait for S; else a message has been given. */
+/** Whether a thread can wait for S. If not, waited_values has given a message. */
 template <class S, class Env> inline constexpr bool waitable = false;
 template <class S, class Env>
 requires ex::sender_in<S, Env>
 inline constexpr bool waitable<S, Env> = value_completions<ex::completion_signatures_of_t<S, Env>> == 1;
 
-/** As ex::sync_wait throws it. */
+/** @return the exception that ex::sync_wait throws for `error`. */
 template <class E> std::exception_ptr thrown_as(E &&error) noexcept {
 #if defined(THENCE_EXECUTION_IS_THENCE)
     return exec::detail::as_exception(static_cast<E &&>(error));
@@ -274,12 +273,12 @@ template <class Result> struct sync_wait_state : waited_for<Result> {
 
 } // namespace detail
 
-/** @brief Runs `sender` to its end and makes MPI progress meanwhile.
- *  @return the values as a tuple, nothing if it was stopped.
- *  @throws what a std::exception_ptr holds, a std::error_code as std::system_error (with thence::exec: include
+/** @brief Starts `sender` and waits until it completes. The calling thread makes MPI progress meanwhile.
+ *  @return the values as a tuple in an optional, which is empty if the sender was stopped.
+ *  @throws the exception of a std::exception_ptr, a std::error_code as std::system_error (with thence::exec: include
  *          thence/exec/error_code.hpp), any other error as it is; thence::mpi_inactive before MPI_Init and
  *          after MPI_Finalize (ex::sync_wait() needs no MPI); std::logic_error inside a completion of a sender over
- *          MPI, where no other completion can run: go elsewhere before, with `continues_on(scheduler)`.
+ *          MPI, where no other completion can run: put `continues_on(scheduler)` before it.
  *  @note Threads: any that may call MPI. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {

@@ -5,9 +5,9 @@
 #error "thence/pools/detail/library.hpp needs C++20: compile with -std=c++20"
 #else
 
-// What libthence-pools holds: the threads and queues of pools, and the watchdog that polls where nobody else does. The
-// namespace has the library's name, so that a linker which misses a symbol names what to link. No header defines a
-// function in it.
+// The functions of libthence-pools, which has the threads and queues of pools and the watchdog. Their namespace has the
+// name of the library: if the linker does not find a symbol, its message says what to link. No header defines a
+// function in that namespace.
 
 #include <oneapi/tbb/task_arena.h>
 
@@ -16,7 +16,7 @@
 
 namespace thence::detail {
 
-/** Belongs to one list at a time. Gone, perhaps, once it has run. */
+/** A task of a queue. It is in at most one list. run() may destroy it. */
 struct pool_task {
     pool_task *next = nullptr;
     void (*run)(pool_task *) noexcept = nullptr;
@@ -27,20 +27,20 @@ enum class urgency : bool { normal, high };
 /** Which of the two queues of pools. */
 enum class pool_queue : unsigned char { workers, mpi };
 
-/** Who polls for operations of this mode. */
+/** The queue whose threads poll for operations in this mode. */
 constexpr pool_queue polling_queue(const thence::completion_mode &how) noexcept {
     return how.mpi_pool ? pool_queue::mpi : pool_queue::workers;
 }
 
-/** Slots of the workers' arena that are kept for threads that come by themselves: those that wait, and the one that
- *  polls. */
+/** The slots of the workers' arena that are reserved for threads that are not workers: those that wait in the pools,
+ *  and the polling thread of the MPI pool. */
 inline constexpr unsigned visitor_slots = 8;
 
-/** What headers see of pools. */
+/** The part of pools that headers access. */
 struct pools_state {
-    thence::completion_mode mode;       // of operations that name none
+    thence::completion_mode mode;       // the default mode of operations
     timer_time slow_limit = 0;          // see slow_task.hpp
-    ::tbb::task_arena *arena = nullptr; // of the workers
+    ::tbb::task_arena *arena = nullptr; // the arena of the workers
     pools_state(const pools_state &) = delete;
     pools_state &operator=(const pools_state &) = delete;
 
@@ -54,55 +54,57 @@ protected:
 #pragma GCC visibility push(default)
 namespace thence::libthence_pools {
 
-/** Makes threads and queues, with this many workers.
- *  @throws std::invalid_argument for a bad option; thence::error. */
+/** Creates pools. The caller passes them to destroy().
+ *  @throws std::invalid_argument for a bad option; thence::error; thence::mpi_inactive. */
 detail::pools_state *make(int workers, ::tbb::task_arena::priority priority, const completion_mode &usual);
-/** Ends the program where operations are outstanding or tasks wait. */
+/** Ends the program with a message if operations are outstanding or tasks have not run. */
 void destroy(detail::pools_state *pools) noexcept;
 
-/** Whether operations can be handled so. Below MPI_THREAD_MULTIPLE one thread alone calls MPI: that of the MPI pool, or
- *  the one that waits; which one is up to the pools' own mode. */
+/** @return whether these pools can handle operations in the mode `how`. Below MPI_THREAD_MULTIPLE only one thread calls
+ *          MPI: the mode of the pools decides whether that is the thread of the MPI pool or the thread that waits. */
 bool accepts(const detail::pools_state &pools, const completion_mode &how) noexcept;
-/** Why not. */
+/** @return the reason why accepts() is false, as text. */
 const char *refusal(const detail::pools_state &pools, const completion_mode &how) noexcept;
 
-/** The queue runs the task once, on one of its threads. */
+/** A thread of the queue runs the task once. Thread-safe, as all functions here. */
 void push(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task, detail::urgency how) noexcept;
-/** For a task that will suspend itself: only workers take it. */
+/** As push() into the queue of the workers, for a task that suspends itself: only workers take it. */
 void push_suspending(detail::pools_state &pools, detail::pool_task &task) noexcept;
-/** Polled where nothing else is to do: it pushes itself again until it has found what it waits for. Its operation is
- *  outstanding meanwhile. */
-void push_again(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task) noexcept;
-/** Runs the task as one of the workers at once, without their queue, unless this thread is in a callback: then as soon
- *  as it has left it. `in_arena` does for the polling thread of the MPI pool what this does here. */
+/** The queue runs the task once, after its next poll. A task that polls for an operation pushes itself again until that
+ *  is complete. The operation counts as outstanding meanwhile. */
+void push_polling_task(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task) noexcept;
+/** Runs the task at once on this thread as a task of the workers, without their queue. If this thread is in a callback,
+ *  the task runs after it: as the next task of this thread if that polls for these pools, else on a worker. `in_arena`
+ *  runs the task in the arena of the workers; the thread of the MPI pool calls it. */
 void bypass(detail::pools_state &pools, detail::pool_task &task,
             void (*in_arena)(detail::pool_task *) noexcept) noexcept;
 
-/** Before the operation is started: the queue's threads poll while one is outstanding. */
+/** Call it before an operation is started. The threads of the queue poll while any is outstanding. */
 void begin_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
-/** Before the operation is completed: then it may be gone, and the pools too. */
+/** Call it before the receiver of the operation is completed: operation and pools may be destroyed after that. */
 void end_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
-/** The poll-only continuation request of the queue. An operation is registered there next. */
+/** @return the poll-only continuation request of the queue. The caller registers one operation with it. */
 MPI_Request poll_only_request(detail::pools_state &pools, detail::pool_queue where) noexcept;
-/** What was registered there is complete. */
+/** An operation that was registered with it is complete. */
 void poll_only_completed(detail::pools_state &pools, detail::pool_queue where) noexcept;
 
-/** Whether this thread is in a task of the queue, and what follows may run as a part of that task; then the caller runs
- *  it and calls end_part(). */
-bool begin_part(detail::pools_state &pools, detail::pool_queue where) noexcept;
-void end_part() noexcept;
-/** Whether this thread is in a task of the queue. */
-bool is_here(const detail::pools_state &pools, detail::pool_queue where) noexcept;
+/** @return whether this thread is in a task of the queue and may run more work in it. The caller then runs that work
+ *          and calls end_nested(). */
+bool begin_nested(detail::pools_state &pools, detail::pool_queue where) noexcept;
+void end_nested() noexcept;
+/** @return whether this thread is in a task of the queue or polls for it. */
+bool is_runner(const detail::pools_state &pools, detail::pool_queue where) noexcept;
 
-/** By a task of the workers that suspends itself next: somebody else looks for tasks meanwhile. */
+/** A task of the workers calls it directly before it suspends itself. Another worker runs tasks meanwhile. */
 void suspending(detail::pools_state &pools) noexcept;
-/** That task is about to be resumed, and has been. */
+/** Call resuming() before such a task is resumed; the task calls resumed() afterwards. */
 void resuming(detail::pools_state &pools) noexcept;
 void resumed(detail::pools_state &pools) noexcept;
 
-/** This thread works for the pools until `holds(condition)`, and sees to it that somebody makes progress for what it
- *  waits for, whatever that is. `round_first`: at least one round, unless it is in a task. In the workers' arena. */
-void work_until(detail::pools_state &pools, void *condition, bool (*holds)(void *), bool round_first) noexcept;
+/** This thread runs tasks and polls until `holds(condition)` is true. Some thread polls meanwhile, also for operations
+ *  that are not those of the pools. `at_least_one_round`: it runs at least one round before it tests the condition,
+ *  unless it is in a task. Call it in the arena of the workers. */
+void work_until(detail::pools_state &pools, void *condition, bool (*holds)(void *), bool at_least_one_round) noexcept;
 
 } // namespace thence::libthence_pools
 #pragma GCC visibility pop

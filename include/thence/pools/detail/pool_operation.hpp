@@ -5,16 +5,16 @@
 #error "thence/pools/detail/pool_operation.hpp needs C++20: compile with -std=c++20"
 #else
 
-// The way of one operation of transform_mpi through the pools, as its mode says:
+// One operation of transform_mpi that pools handle. The mode decides which of these steps are tasks:
 //
 //     begin -> [task of the polling pool] -> issue -> MPI -> completed -> [task] -> deliver
 //
 // Invariants.
-//  - The operation belongs to one owner at a time: in a queue as a task, with MPI, or with the thread that runs one
-//    of the functions below. So one link is enough, and what a function hands over it touches no more.
-//  - It counts as one of the polling queue's from when MPI has it, unless it is complete at once, until before it is
-//    delivered or handed over.
-//  - suspend_resume: two meet, the callback and the task that waits; the second to come goes on with it.
+//  - The operation has one owner at a time: a queue, as a task; MPI; or the thread that runs one of the functions
+//    below. So one link is enough. A function does not access the operation after it has passed it to another owner.
+//  - The operation counts as outstanding in the polling queue from attaching() until it is pushed as a task or
+//    delivered. If a test finds it complete before it is attached, it never counts.
+//  - suspend_resume: the callback and the task that waits both set `arrived_`. The second of them continues.
 
 #include <array>
 #include <atomic>
@@ -36,7 +36,7 @@ template <class Operation> class pool_operation;
 struct pool_delivery {
     pools_state *state;
     thence::completion_mode how;
-    template <class Operation> using operation_part = pool_operation<Operation>;
+    template <class Operation> using per_operation = pool_operation<Operation>;
 };
 
 template <class Given> void take_completion_mode(thence::completion_mode &how, const Given &given) noexcept {
@@ -52,28 +52,28 @@ public:
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
         if (const int code = make_shared_requests(); code != MPI_SUCCESS) [[unlikely]]
-            return operation.send_error(make_start_error(code)); // also of those that do without them
+            return operation.send_error(make_start_error(code)); // every method reports so that MPI is not active
         if (!libthence_pools::accepts(*state_, how_)) [[unlikely]]
             return operation.send_error(
                 std::make_exception_ptr(std::invalid_argument(libthence_pools::refusal(*state_, how_))));
         if (how_.inline_request) [[likely]]
             return issue();
-        if (libthence_pools::begin_part(*state_, polling_queue(how_))) {
-            issue(); // it may be gone
-            return libthence_pools::end_part();
+        if (libthence_pools::begin_nested(*state_, polling_queue(how_))) {
+            issue(); // *this may be destroyed after it
+            return libthence_pools::end_nested();
         }
         run = [](pool_task *task) noexcept { static_cast<pool_operation *>(task)->issue(); };
         libthence_pools::push(*state_, polling_queue(how_), *this, urgent());
     }
     int prepare() noexcept { return how_.method != completion_method::mpix ? make_shared_requests() : MPI_SUCCESS; }
-    /** Of what nobody can stop: it is registered there next. */
+    /** @return the continuation request with which to register an operation that cannot be stopped. */
     MPI_Request continuation_request() noexcept {
         if (how_.method != completion_method::mpix) [[likely]]
             return shared_request();
-        on_cr_ = true;
+        on_poll_only_request_ = true;
         return libthence_pools::poll_only_request(*state_, polling_queue(how_));
     }
-    /** MPI has it, and it is not known to be complete. */
+    /** MPI has started the operation, and it is not known to be complete. */
     void attaching() noexcept {
         outstanding_ = true;
         libthence_pools::begin_operation(*state_, polling_queue(how_));
@@ -97,14 +97,14 @@ private:
 
     void issue() noexcept {
         if (how_.method == completion_method::yield_while &&
-            !operation_->can_be_stopped()) { // to cancel takes a continuation request
+            !operation_->can_be_stopped()) { // only a continuation request can cancel
             if (operation_->begin_polled(requests_)) {
                 attaching();
-                look();
+                test_request();
             }
         } else if (how_.method == completion_method::suspend_resume) {
             operation_->begin_here();
-            if (met_.load(std::memory_order_acquire))
+            if (arrived_.load(std::memory_order_acquire))
                 hand_over(); // it was complete at once
             else
                 libthence_pools::push_suspending(*state_, as_task(&wait));
@@ -114,24 +114,25 @@ private:
     }
 
     // yield_while
-    void look() noexcept {
-        pools_state &pools = *state_; // after a test that has found it complete the operation is gone
+    void test_request() noexcept {
+        pools_state &pools = *state_; // a test that finds it complete may destroy the operation
         const pool_queue polling = polling_queue(how_);
         if (operation_->test_polled(requests_))
             return;
-        libthence_pools::push_again(pools, polling, as_task([](pool_task *task) noexcept {
-                                        const completing_scope inside; // a poll: what follows must not wait here either
-                                        static_cast<pool_operation *>(task)->look();
-                                    }));
+        libthence_pools::push_polling_task(
+            pools, polling, as_task([](pool_task *task) noexcept {
+                const completing_scope inside; // the work that follows must not wait in a poll
+                static_cast<pool_operation *>(task)->test_request();
+            }));
     }
     // suspend_resume
     static void wait(pool_task *task) noexcept {
         auto *self = static_cast<pool_operation *>(task);
-        if (!self->met_.load(std::memory_order_acquire)) {
+        if (!self->arrived_.load(std::memory_order_acquire)) {
             libthence_pools::suspending(*self->state_);
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
                 self->point_ = point;
-                if (self->met_.exchange(true, std::memory_order_acq_rel))
+                if (self->arrived_.exchange(true, std::memory_order_acq_rel))
                     self->resume();
             });
             libthence_pools::resumed(*self->state_);
@@ -147,26 +148,26 @@ private:
     void completed(outcome what) noexcept {
         outcome_ = what;
         if (outstanding_) {
-            if (on_cr_) [[unlikely]]
+            if (on_poll_only_request_) [[unlikely]]
                 libthence_pools::poll_only_completed(*state_, polling_queue(how_));
             libthence_pools::end_operation(*state_, polling_queue(how_));
         }
         if (how_.method == completion_method::suspend_resume) {
-            if (met_.exchange(true, std::memory_order_acq_rel))
+            if (arrived_.exchange(true, std::memory_order_acq_rel))
                 resume();
         } else if (how_.method != completion_method::new_task) {
             hand_over();
-        } else if (!go_on_in_task()) {
+        } else if (!deliver_nested()) {
             libthence_pools::push(*state_, polling_queue(how_),
                                   as_task(how_.mpi_pool ? &hand_over_task : &deliver_task), urgent());
         }
     }
-    /** Whether it went on at once, as a part of the task of a worker that this thread is in. */
-    bool go_on_in_task() noexcept {
-        if (completing || !libthence_pools::begin_part(*state_, pool_queue::workers))
+    /** If this thread is in a task of a worker, delivers inside that task and returns true. Else returns false. */
+    bool deliver_nested() noexcept {
+        if (completing || !libthence_pools::begin_nested(*state_, pool_queue::workers))
             return false;
         deliver();
-        libthence_pools::end_part();
+        libthence_pools::end_nested();
         return true;
     }
     void hand_over() noexcept {
@@ -174,7 +175,7 @@ private:
             libthence_pools::bypass(*state_, as_task(&deliver_task), &deliver_in_arena);
         else if (how_.inline_completion)
             deliver();
-        else if (!go_on_in_task())
+        else if (!deliver_nested())
             libthence_pools::push(*state_, pool_queue::workers, as_task(&deliver_task), urgent());
     }
     static void hand_over_task(pool_task *task) noexcept { static_cast<pool_operation *>(task)->hand_over(); }
@@ -184,14 +185,15 @@ private:
         self->state_->arena->execute([self] { self->deliver(); });
     }
     void deliver() noexcept {
-        if (state_->slow_limit != 0 && keeps_poller()) [[unlikely]]
+        if (state_->slow_limit != 0 && blocks_polling()) [[unlikely]]
             return run_timed<Operation>(state_->slow_limit, [this] { send(); });
         send();
     }
-    /** In a callback the library itself looks at the clock. */
-    bool keeps_poller() const noexcept {
+    /** @return whether the delivery keeps a thread from polling, and is not in a callback, whose time the library
+     *          itself measures. */
+    bool blocks_polling() const noexcept {
         return completing ? how_.method == completion_method::yield_while
-                          : libthence_pools::is_here(*state_, pool_queue::mpi);
+                          : libthence_pools::is_runner(*state_, pool_queue::mpi);
     }
     void send() noexcept {
         switch (outcome_) {
@@ -209,10 +211,9 @@ private:
     thence::completion_mode how_;
     outcome outcome_ = outcome::values;
     bool outstanding_ = false;
-    bool on_cr_ = false; // the poll-only continuation request, which must be tested for it
-    std::atomic<bool> met_{false};
-    // Up to here what each needs at its end: it comes from memory, most of all after large messages. The rest is of
-    // few.
+    bool on_poll_only_request_ = false; // it is registered with the poll-only continuation request
+    std::atomic<bool> arrived_{false};
+    // Every completion reads the fields above, which are together in few cache lines. Few read those below.
     std::exception_ptr error_;
     union {
         ::tbb::task::suspend_point point_;           // suspend_resume

@@ -5,8 +5,8 @@
 #error "thence/pools/detail/slow_task.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Tells of tasks that keep a polling thread of the pools for longer than THENCE_SLOW_CONTINUATION, as the library does
-// of callbacks: once per kind of task, and again when one takes twice as long.
+// Reports tasks that keep a polling thread of the pools for longer than THENCE_SLOW_CONTINUATION, as the library
+// reports callbacks: once for each type of task, and again when a task of that type takes twice as long.
 
 #include <atomic>
 #include <cstddef>
@@ -19,14 +19,14 @@
 
 namespace thence::detail {
 
-/** Nanoseconds; zero: nobody wants to know. */
+/** @return THENCE_SLOW_CONTINUATION in nanoseconds; 0: no reports are wanted. @throws thence::error */
 inline timer_time slow_limit() {
     thence_info info{};
-    check(thence_query(&info, sizeof info), "ask for the limit of slow continuations");
+    check(thence_query(&info, sizeof info), "read the limit of slow continuations");
     return static_cast<timer_time>(info.slow_ms) * 1000000;
 }
 
-/** What precedes the lambda at `end`, back to where that template argument begins. */
+/** @return the text before the lambda at `end`, from where that template argument begins. */
 inline std::string_view scope_of_lambda(std::string_view function, std::size_t end) noexcept {
     auto begin = end;
     for (int depth = 0; begin > 0; --begin) {
@@ -40,9 +40,10 @@ inline std::string_view scope_of_lambda(std::string_view function, std::size_t e
     return function.substr(begin, end - begin);
 }
 
-/** Of the compiler's name of run_timed() what tells a reader which task it was: where its first lambda is written (GCC:
- *  in which function; Clang: in which line), or else the beginning of the type. Lambdas by which stdexec hides the
- *  types of senders tell nobody anything. */
+/** @param function the compiler's name of run_timed().
+ *  @return the part of it that says which task it was: where its first lambda is written (GCC gives the function, Clang
+ *          the line), or else the beginning of its type. It skips lambdas in which stdexec wraps the types of
+ *          senders. */
 inline std::string_view task_name(std::string_view function) noexcept {
     constexpr auto none = std::string_view::npos;
     for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1))
@@ -57,7 +58,7 @@ inline std::string_view task_name(std::string_view function) noexcept {
     return function.substr(at == none ? 0 : at + 7, 200);
 }
 
-inline void tell_slow(timer_time took, std::string_view function) noexcept {
+inline void report_slow_task(timer_time took, std::string_view function) noexcept {
     const std::string_view where = task_name(function);
     int rank = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -68,16 +69,17 @@ inline void tell_slow(timer_time took, std::string_view function) noexcept {
                  rank, static_cast<int>(where.size()), where.data(), static_cast<double>(took) * 1e-6, rank);
 }
 
-/** Runs `go`, after which nothing of the task may be left. @tparam What tells which task it was. */
+/** Runs `go`, which may destroy the task, and reports it if it took `limit` or longer. @tparam What the type of the
+ *          task, for the report. */
 template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexcept {
     static std::atomic<timer_time> longest{0};
     const timer_time started = now();
     go();
     const timer_time took = now() - started;
-    timer_time told = longest.load(std::memory_order_relaxed);
-    while (took >= limit && took >= 2 * told)
-        if (longest.compare_exchange_weak(told, took, std::memory_order_relaxed))
-            return tell_slow(took, __PRETTY_FUNCTION__);
+    timer_time reported = longest.load(std::memory_order_relaxed);
+    while (took >= limit && took >= 2 * reported)
+        if (longest.compare_exchange_weak(reported, took, std::memory_order_relaxed))
+            return report_slow_task(took, __PRETTY_FUNCTION__);
 }
 
 } // namespace thence::detail

@@ -5,8 +5,8 @@
 #error "thence/pools/detail/waiting.hpp needs C++20: compile with -std=c++20"
 #else
 
-// sync_wait of pools: the thread that waits works for the pools. Its last access to the state by others is the store to
-// `done`.
+// sync_wait of pools. The thread that waits runs tasks of the pools meanwhile. The store to `done` is the last access
+// of another thread to the state of the wait.
 
 #include <atomic>
 #include <stdexcept>
@@ -39,8 +39,9 @@ template <class Result> struct pools_wait_state : waited_for<Result> {
     pools_wait_env get_env() const noexcept { return {pools}; }
 };
 
-inline void must_be_able_to_wait(const pools_state &pools) {
-    if (libthence_pools::is_here(pools, pool_queue::mpi))
+/** @throws std::logic_error on a thread that must not wait in these pools. */
+inline void check_may_wait(const pools_state &pools) {
+    if (libthence_pools::is_runner(pools, pool_queue::mpi))
         throw std::logic_error(
             "thence::pools: sync_wait() or work_until() called on the polling thread of the MPI pool, "
             "which would wait for itself; use a mode without bypass and inline-completion, or "
@@ -51,14 +52,16 @@ inline void must_be_able_to_wait(const pools_state &pools) {
                                "with let_value() or co_await instead of waiting");
 }
 
-template <class Condition> void wait_in(pools_state &pools, Condition &condition, bool round_first = false) noexcept {
+/** Runs tasks and polls until `condition()` is true. Call it in the arena of the workers. */
+template <class Condition>
+void wait_in(pools_state &pools, Condition &condition, bool at_least_one_round = false) noexcept {
     const auto holds = [](void *given) -> bool { return (*static_cast<Condition *>(given))(); };
-    libthence_pools::work_until(pools, &condition, holds, round_first);
+    libthence_pools::work_until(pools, &condition, holds, at_least_one_round);
 }
 
 template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
     using result = typename waited_values<S, pools_wait_env>::type;
-    must_be_able_to_wait(pools);
+    check_may_wait(pools);
     using state_type = pools_wait_state<result>;
     state_type state(pools);
     if constexpr (waitable<S, pools_wait_env>) {

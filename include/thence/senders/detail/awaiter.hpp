@@ -5,13 +5,13 @@
 #error "thence/senders/detail/awaiter.hpp needs C++20: compile with -std=c++20"
 #else
 
-// What `co_await (just(values...) | transform_mpi(f))` is in a task of thence::exec: the operation itself, which
-// resumes the coroutine where MPI completes it. No receiver lies between, and values and callable stay in the sender,
-// which lives in the coroutine's frame until the awaiting expression ends.
+// The awaiter of `co_await (just(values...) | transform_mpi(f))` in a task of thence::exec. It is the operation itself,
+// without a receiver: the continuation of MPI's request resumes the coroutine. Values and callable stay in the sender,
+// which is in the coroutine's frame until the end of the co_await expression.
 //
-// Invariant: the coroutine goes on exactly once. What ends inside begin() leaves that to await_suspend(); what ends in
-// a continuation resumes it there, and await_suspend(), which may still run on another thread, touches nothing any
-// more.
+// Invariant: the coroutine is resumed exactly once. If the operation completes inside begin(), await_suspend() does not
+// suspend it. If it completes in a continuation, that resumes it. Meanwhile await_suspend() may still run on another
+// thread, so it accesses nothing of the frame after begin().
 
 #include <coroutine>
 #include <exception>
@@ -24,14 +24,16 @@
 
 namespace thence::detail {
 
-/** `Sender` has `values`, a tuple, and `fn`; N requests. `Token`: of the coroutine with this promise. */
+/** @tparam Sender a sender whose predecessor has `values`, a tuple, and which has the callable `fn`.
+ *  @tparam N      the number of requests.
+ *  @tparam Token  the stop token of the coroutine with this promise. */
 template <class Sender, std::size_t N, class Options, class Promise,
           class Token = ex::stop_token_of_t<ex::env_of_t<Promise>>,
           bool MayStop = Options::cancellable &&may_stop<ex::env_of_t<Promise>>>
 class sender_awaiter
     : mpi_operation<sender_awaiter<Sender, N, Options, Promise, Token, MayStop>, N, Options, Token, MayStop, true> {
     using base = mpi_operation<sender_awaiter, N, Options, Token, MayStop, true>;
-    using typename base::begun;
+    using typename base::begin_result;
     friend base;
     using value = ex::detail::await_value<ex::value_types_of_t<Sender, ex::env_of_t<Promise>>>;
 
@@ -39,18 +41,19 @@ public:
     sender_awaiter(Sender &sender, Promise &promise) noexcept : sender_(sender), promise_(promise) {}
 
     static constexpr bool await_ready() noexcept { return false; }
-    // Not inlined: begin() is for the stack, not for the frame, which may be gone while it runs.
+    // Not inlined, so that the variables of begin() are on the stack and not in the coroutine's frame, which may be
+    // destroyed while begin() runs.
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise>) {
-        const begun how = base::begin(ex::get_stop_token(ex::get_env(promise_)));
-        if (how == begun::stopped)
+        const begin_result result = base::begin(ex::get_stop_token(ex::get_env(promise_)));
+        if (result == begin_result::stopped)
             stop();
-        return how != begun::ended;
+        return result != begin_result::completed;
     }
     typename value::type await_resume() {
         if (failure_.made()) [[unlikely]]
             rethrow(failure_);
         using kept = decltype(sender_.predecessor.values);
-        // A tuple is copied as a whole where it is copied as bytes; its move goes element by element.
+        // To copy a trivially copyable tuple is one memory copy. To move it is one move for each element.
         if constexpr (std::is_same_v<typename value::type, kept> && std::is_trivially_copy_constructible_v<kept>)
             return sender_.predecessor.values;
         else if constexpr (!std::is_void_v<typename value::type>)
@@ -91,15 +94,15 @@ private:
     void resume() noexcept { std::coroutine_handle<Promise>::from_promise(promise_).resume(); }
     [[gnu::noinline]] void stop() noexcept { promise_.unhandled_stopped().resume(); } // may destroy this
 
-    [[noreturn, gnu::noinline]] static void rethrow(rare_room<std::exception_ptr> &room) {
-        std::exception_ptr failure = static_cast<std::exception_ptr &&>(*room);
-        room.destroy();
+    [[noreturn, gnu::noinline]] static void rethrow(rare_storage<std::exception_ptr> &storage) {
+        std::exception_ptr failure = static_cast<std::exception_ptr &&>(*storage);
+        storage.destroy();
         std::rethrow_exception(static_cast<std::exception_ptr &&>(failure));
     }
 
     Sender &sender_;
     Promise &promise_;
-    rare_room<std::exception_ptr> failure_;
+    rare_storage<std::exception_ptr> failure_;
 };
 
 } // namespace thence::detail

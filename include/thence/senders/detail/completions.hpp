@@ -5,8 +5,8 @@
 #error "thence/senders/detail/completions.hpp needs C++20: compile with -std=c++20"
 #else
 
-// How a sender over MPI completes, computed from how its predecessor does, with nothing but what every implementation
-// of senders has.
+// The completion signatures of senders over MPI, computed from those of the predecessor. It uses only what every
+// implementation of senders has.
 
 #include <tuple>
 #include <type_traits>
@@ -30,7 +30,7 @@ template <class... Sigs> struct as_completions<signatures<Sigs...>> {
     using type = ex::completion_signatures<Sigs...>;
 };
 
-/** The values of `set_value_t(Values...)`, and whether a signature is one. */
+/** Whether a signature is `set_value_t(Values...)`, and its values as a tuple. */
 template <class Sig> struct sent_values { static constexpr bool is_value = false; };
 template <class... Vs> struct sent_values<ex::set_value_t(Vs...)> {
     static constexpr bool is_value = true;
@@ -46,7 +46,7 @@ requires sent_values<Sig>::is_value struct first_values<Sig, Sigs...> {
     using type = typename sent_values<Sig>::tuple;
 };
 
-/** In how many ways it completes with values, and with which first: a tuple, or void. */
+/** The number of set_value_t signatures. first_values_of: the values of the first, as a tuple, or void. */
 template <class Completions> inline constexpr int value_completions = 0;
 template <class... Sigs>
 inline constexpr int value_completions<ex::completion_signatures<Sigs...>> = (0 + ... +
@@ -55,7 +55,7 @@ template <class Completions> struct first_values_in;
 template <class... Sigs> struct first_values_in<ex::completion_signatures<Sigs...>> : first_values<Sigs...> {};
 template <class Completions> using first_values_of = typename first_values_in<Completions>::type;
 
-/** The values that a predecessor sends, as a tuple; it must have one way to do so. */
+/** The values that a predecessor sends, as a tuple. It must have one set_value_t signature. */
 template <class Completions> struct values_before;
 template <class... Sigs> struct values_before<ex::completion_signatures<Sigs...>> {
     static_assert(value_completions<ex::completion_signatures<Sigs...>> == 1,
@@ -69,7 +69,7 @@ template <class... Vs, class... Added> struct value_signature<std::tuple<Vs...>,
     using type = ex::set_value_t(Vs..., Added...);
 };
 
-/** Those of the predecessor with other values, and those of an operation of MPI. */
+/** The signatures of the predecessor with `Value` in place of its own, and those of an MPI operation. */
 template <class Value, bool Stopped, class Completions> struct mpi_completions;
 template <class Value, bool Stopped, class... Sigs>
 struct mpi_completions<Value, Stopped, ex::completion_signatures<Sigs...>> {
@@ -82,15 +82,17 @@ struct mpi_completions<Value, Stopped, ex::completion_signatures<Sigs...>> {
                                                             add_signatures<always>>::type>::type;
 };
 
-/** Whether an operation whose receiver has this environment may be asked to stop. */
+/** Whether stop may be requested of an operation whose receiver has this environment. */
 template <class... Env> inline constexpr bool may_stop = true;
 template <class Env> inline constexpr bool may_stop<Env> = !ex::unstoppable_token<ex::stop_token_of_t<Env>>;
 
-/** How the sender of a scheduler of ours completes: as soon as its task runs, or stopped if it was asked to before. */
+/** The completion signatures of schedule(): set_value_t() when the task runs, set_stopped_t() if stop was requested
+ *  before. */
 template <class... Env>
 using schedule_completions =
     std::conditional_t<may_stop<Env...>, ex::completion_signatures<ex::set_value_t(), ex::set_stopped_t()>,
                        ex::completion_signatures<ex::set_value_t()>>;
+/** Completes the receiver of schedule(), when its task runs. */
 template <class R> void complete_scheduled(R &receiver) noexcept {
     if constexpr (may_stop<ex::env_of_t<R>>) {
         if (ex::get_stop_token(ex::get_env(receiver)).stop_requested()) {

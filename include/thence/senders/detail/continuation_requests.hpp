@@ -5,8 +5,9 @@
 #error "thence/senders/detail/continuation_requests.hpp needs C++20: compile with -std=c++20"
 #else
 
-// The continuation requests of the senders, as an operation meets them: one for all operations that nobody can stop,
-// one that is lent to each that somebody can. The fast path of the first is inlined; the rest is in libthence-senders.
+// The continuation requests with which operations of senders are registered. All operations that cannot be stopped
+// share one. Each operation that can be stopped has one of its own, which it takes from a list and gives back. Only the
+// fast path of the first is here; the rest is in libthence-senders.
 
 #include <thence/error.hpp>
 #include <thence/senders/detail/library.hpp>
@@ -14,17 +15,18 @@
 namespace thence::detail {
 
 using libthence_senders::completing;
-using libthence_senders::give_back_request;
-using libthence_senders::lend_request;
-using libthence_senders::lent_request;
+using libthence_senders::give_back_own_request;
+using libthence_senders::own_request;
+using libthence_senders::take_own_request;
 
-/** Before the first use of shared_request(). @return MPI's error code. */
+/** Call it before the first use of shared_request(). @return MPI's error code. */
 inline int make_shared_requests() noexcept {
     if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
         return libthence_senders::make_requests();
     return MPI_SUCCESS;
 }
-/** As check_mpi_is_active(). The continuation requests are there only while MPI is active, so a load is enough then. */
+/** As check_mpi_is_active(), but faster: the continuation requests exist only while MPI is active, so one load shows
+ *  that it is. */
 inline void need_mpi(const char *call) {
     if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
         check_mpi_is_active(call);
@@ -36,7 +38,7 @@ inline MPI_Request shared_request_in_completion() noexcept {
     return libthence_senders::requests.in_completion;
 }
 
-/** This thread is in a completion for the life of the object. */
+/** Marks this thread as being in a completion, from construction to destruction. */
 struct completing_scope {
     completing_scope() noexcept { ++completing; }
     ~completing_scope() { --completing; }

@@ -5,9 +5,10 @@
 #error "thence/senders/detail/delivery.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Where an operation of transform_mpi is issued and where its receiver is completed. A delivery is a value that the
-// sender keeps; its part of an operation decides when `begin_here()` and `send_values()`, `send_error()` or
-// `send_stopped()` are called, each once and in this order. This one does it where it is asked.
+// A delivery decides on which thread an operation of transform_mpi is started, and on which its receiver is completed.
+// The sender keeps a delivery as a value. Each operation has a `per_operation` of it, which calls `begin_here()`, and
+// after that one of `send_values()`, `send_error()` and `send_stopped()`, each once. The delivery in this file calls
+// them at once.
 
 #include <exception>
 
@@ -15,10 +16,10 @@
 
 namespace thence::detail {
 
-/** `InCompletion`: the receiver may be completed in the middle of MPI's progress. */
+/** @tparam InCompletion whether the receiver may be completed in MPI's completion path. */
 template <bool InCompletion> struct inline_delivery {
-    template <class Operation> struct operation_part {
-        explicit operation_part(const inline_delivery &) noexcept {}
+    template <class Operation> struct per_operation {
+        explicit per_operation(const inline_delivery &) noexcept {}
         static void begin(Operation &operation) noexcept { operation.begin_here(); }
         static int prepare() noexcept { return make_shared_requests(); }
         static MPI_Request continuation_request() noexcept {

@@ -5,9 +5,9 @@
 #error "thence/senders/detail/library.hpp needs C++20: compile with -std=c++20"
 #else
 
-// What libthence-senders holds: state of which a process has one, also where several shared objects that hide their
-// symbols use senders. The namespace has the library's name, so that a linker which misses a symbol names what to link.
-// No header defines a function in it.
+// The functions and the state of libthence-senders. A process has this state once, also if several shared objects that
+// hide their symbols use senders. The namespace has the name of the library: if the linker does not find a symbol, its
+// message says what to link. No header defines a function in it.
 
 #include <cstdint>
 
@@ -26,32 +26,35 @@ class timer;
 #pragma GCC visibility push(default)
 namespace thence::libthence_senders {
 
-/** The continuation requests for all operations of the process that nobody can stop. */
+/** The continuation requests of all operations of the process that cannot be stopped. */
 struct shared_requests {
     detail::atomic<bool> ready{false};
     MPI_Request normal{}; // valid while ready
     MPI_Request in_completion{};
 };
 extern constinit shared_requests requests;
-/** Makes them at first use; MPI_Finalize frees them. @return MPI's error code; MPI_ERR_OTHER unless MPI is active. */
+/** Creates them at first use; MPI_Finalize frees them. @return MPI's error code; MPI_ERR_OTHER unless MPI is active.
+ *  Thread-safe, as all functions here. */
 int make_requests() noexcept;
 
-/** A continuation request that is lent to one operation at a time. */
-struct lent_request {
+/** A continuation request for one operation at a time. */
+struct own_request {
     MPI_Request cr;
-    lent_request *next;
+    own_request *next;
 };
-/** @return MPI's error code; `lent` is set if that is MPI_SUCCESS. */
-int lend_request(lent_request *&lent) noexcept;
-void give_back_request(lent_request *lent) noexcept;
+/** Takes one for an operation that can be stopped. @return MPI's error code; `taken` is set if that is MPI_SUCCESS. */
+int take_own_request(own_request *&taken) noexcept;
+/** Call it when the operation is complete and no thread cancels it any more. */
+void give_back_own_request(own_request *given) noexcept;
 
-/** In how many completions of senders this thread is. They nest: a poll may let MPI's progress run callbacks of others.
- *  In any of them it must not wait (see sync_wait). */
+/** The number of completions of senders in which this thread is. They nest: in a completion that polls, MPI's progress
+ *  may run callbacks of other operations. The thread must not wait in any of them (see sync_wait). */
 extern constinit thread_local unsigned completing [[gnu::tls_model("initial-exec")]];
 
-/** From now on the timer is in the heap, until cancel_timer() or until its time is over. */
+/** Puts the timer into the heap. It stays there until cancel_timer(), or until run_timers() finds that `when` is
+ *  over. */
 void set_timer(detail::timer &added, detail::timer_time when) noexcept;
-/** On return the timer is in no list, and if it ever runs, begin() has been called. */
+/** Removes the timer from the heap. On return, either the timer will not run, or its begin() has been called. */
 void cancel_timer(detail::timer &gone) noexcept;
 /** Runs the timers whose time is over. @return whether there was any. */
 bool run_timers() noexcept;

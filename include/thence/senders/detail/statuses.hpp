@@ -5,7 +5,7 @@
 #error "thence/senders/detail/statuses.hpp needs C++20: compile with -std=c++20"
 #else
 
-// The statuses of an operation of N requests, if anybody wants them, and which of the requests were cancelled.
+// The statuses of an operation of N requests, if they are needed, and which of the requests were cancelled.
 
 #include <array>
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace thence::detail {
 
-/** Requests of an operation, a bit for each. */
+/** A set of requests of an operation, one bit for each. */
 using request_set = std::uint64_t;
 static_assert(most_requests <= 64);
 
 template <std::size_t N, bool Wanted> struct status_store {
     std::array<MPI_Status, N> statuses;
     MPI_Status *data() noexcept { return statuses.data(); }
-    /** Which operations MPI says it has cancelled, a bit for each. */
+    /** @return the requests whose statuses say that they were cancelled. */
     request_set cancelled() const noexcept {
         request_set found = 0;
         for (std::size_t i = 0; i < N; ++i) {

@@ -13,9 +13,9 @@
 
 namespace thence::detail {
 
-/** Linked by its address, so it stays where it is while it is set. begin() is called with the heap locked, so that
- *  cancel_timer() after that returns with begin() known to have happened. run() is called without the lock, and may
- *  destroy the timer. */
+/** A timer. It must not be moved while it is set, since the heap links it by its address. When its time is over,
+ *  begin() is called while the heap is locked, so a later cancel_timer() returns after it. Then run() is called without
+ *  the lock; it may destroy the timer. */
 class timer {
 public:
     timer() = default;
@@ -30,9 +30,9 @@ private:
     virtual void run() noexcept = 0;
 
     timer_time when_ = 0;
-    timer *child_ = nullptr;  // the first of those that come later
-    timer *next_ = nullptr;   // beside this one
-    timer *before_ = nullptr; // the one beside it, or its parent; null for the root
+    timer *child_ = nullptr;  // the first child; children are due later
+    timer *next_ = nullptr;   // the next sibling
+    timer *before_ = nullptr; // the sibling before it, or its parent; null for the root
     bool set_ = false;
 };
 

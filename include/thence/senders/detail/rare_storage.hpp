@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef THENCE_SENDERS_DETAIL_RARE_STORAGE_HPP
+#define THENCE_SENDERS_DETAIL_RARE_STORAGE_HPP
+#if __cplusplus < 202002L
+#error "thence/senders/detail/rare_storage.hpp needs C++20: compile with -std=c++20"
+#else
+
+// Storage for an object that is rarely needed.
+
+#include <new>
+
+namespace thence::detail {
+
+/** The code that calls make() must call destroy(). So the destructor of the enclosing class does nothing for it. */
+template <class T> class rare_storage {
+public:
+    // The member of the union is neither constructed nor destroyed here. A defaulted function would be deleted.
+    rare_storage() noexcept {} // NOLINT(modernize-use-equals-default)
+    ~rare_storage() {}         // NOLINT(modernize-use-equals-default)
+    template <class... As> T &make(As &&...as) noexcept {
+        made_ = true;
+        return *::new (static_cast<void *>(&value_)) T(static_cast<As &&>(as)...);
+    }
+    void destroy() noexcept {
+        made_ = false;
+        value_.~T();
+    }
+    bool made() const noexcept { return made_; }
+    T &operator*() noexcept { return value_; }
+    T *operator->() noexcept { return &value_; }
+
+private:
+    bool made_ = false;
+    union {
+        T value_;
+    };
+};
+
+} // namespace thence::detail
+
+#endif // C++20
+#endif
