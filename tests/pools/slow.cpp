@@ -96,7 +96,7 @@ const std::regex report(R"(^thence\[\d+\]: slow continuation: a task of .* ran f
 
 TEST_F(slow_tasks, the_limit_is_known) {
     ASSERT_EQ(set, 0);
-    EXPECT_EQ(thence::detail::slow_limit(thence::continuation_request().get()), 20000000);
+    EXPECT_EQ(thence::detail::slow_limit(), 20000000);
 }
 
 TEST_F(slow_tasks, on_the_mpi_pool_are_reported_with_their_name) {
