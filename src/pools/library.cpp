@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that the headers of pools call. See thence/pools/detail/library.hpp.
+// The functions that the headers of pools call (thence/pools/detail/library.hpp), except those that push tasks, which
+// are in work_queue.cpp.
 #include "pools/state.hpp"
 
 #include <thence/senders/detail/continuation_requests.hpp>
@@ -7,10 +8,8 @@
 namespace thence::libthence_pools {
 
 using detail::pool_queue;
-using detail::pool_task;
 using detail::pools_implementation;
 using detail::pools_state;
-using detail::urgency;
 
 pools_state *make(int workers, ::tbb::task_arena::priority priority, const completion_mode &usual) {
     return new pools_implementation(workers, priority, usual);
@@ -24,34 +23,6 @@ bool accepts(const pools_state &pools, const completion_mode &how) noexcept {
 }
 const char *refusal(const pools_state &pools, const completion_mode &how) noexcept {
     return pools_implementation::of(pools).refusal(how);
-}
-
-void push(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
-    detail::work_queue &queue = pools_implementation::of(pools).queue(where);
-    if (!queue.push_to_poller(task, how)) {
-        queue.push(task, how);
-    }
-}
-void push_suspending(pools_state &pools, pool_task &task) noexcept {
-    pools_implementation::of(pools).queue(pool_queue::workers).push_suspending(task);
-}
-void push_polling_task(pools_state &pools, pool_queue where, pool_task &task) noexcept {
-    pools_implementation::of(pools).queue(where).push_polling_task(task);
-}
-void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) noexcept) noexcept {
-    detail::work_queue &workers = pools_implementation::of(pools).queue(pool_queue::workers);
-    if (workers.run_nested([&] { task.run(&task); })) {
-        return;
-    }
-    if (detail::completing == 0) {
-        pools.arena->execute([&] { task.run(&task); });
-    } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {
-        task.run = in_arena;
-        if (!pools_implementation::of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
-            task.run = run;
-            workers.push(task, urgency::high);
-        }
-    }
 }
 
 void begin_operation(pools_state &pools, pool_queue where) noexcept {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pools/work_queue.hpp"
 
+#include "pools/state.hpp"
+
 #include <thence/detail/pause.hpp>
+#include <thence/senders/detail/continuation_requests.hpp>
 
 #include <mutex>
 #include <thread>
@@ -303,3 +306,42 @@ bool work_queue::poll_and_lock() noexcept {
 }
 
 } // namespace thence::detail
+
+// The functions that push tasks, of those that the headers of pools call (thence/pools/detail/library.hpp).
+namespace thence::libthence_pools {
+
+using detail::pool_queue;
+using detail::pool_task;
+using detail::pools_implementation;
+using detail::pools_state;
+using detail::urgency;
+
+void push(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
+    detail::work_queue &queue = pools_implementation::of(pools).queue(where);
+    if (!queue.push_to_poller(task, how)) {
+        queue.push(task, how);
+    }
+}
+void push_suspending(pools_state &pools, pool_task &task) noexcept {
+    pools_implementation::of(pools).queue(pool_queue::workers).push_suspending(task);
+}
+void push_polling_task(pools_state &pools, pool_queue where, pool_task &task) noexcept {
+    pools_implementation::of(pools).queue(where).push_polling_task(task);
+}
+void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) noexcept) noexcept {
+    detail::work_queue &workers = pools_implementation::of(pools).queue(pool_queue::workers);
+    if (workers.run_nested([&] { task.run(&task); })) {
+        return;
+    }
+    if (detail::completing == 0) {
+        pools.arena->execute([&] { task.run(&task); });
+    } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {
+        task.run = in_arena;
+        if (!pools_implementation::of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
+            task.run = run;
+            workers.push(task, urgency::high);
+        }
+    }
+}
+
+} // namespace thence::libthence_pools
