@@ -27,6 +27,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <mutex>
 #include <span>
 #include <thread>
@@ -35,9 +36,11 @@
 
 #include <boost/fiber/condition_variable.hpp>
 #include <boost/fiber/fiber.hpp>
+#include <boost/fiber/fss.hpp>
 #include <boost/fiber/operations.hpp>
 
 #include <thence/adapter.hpp>
+#include <thence/task_runtime.h>
 
 namespace thence::fibers {
 
@@ -89,6 +92,81 @@ inline MPI_Status block(MPI_Request &request, MPI_Request cr) {
 inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Request cr) {
     return thence::detail::complete(requests, "operations of a blocked fiber",
                                     [cr](auto those, auto *statuses) { return detail::block(those, statuses, cr); });
+}
+
+namespace detail {
+
+/** A fiber as a task that can be blocked. Its mutex is one of threads, as that of `blocked`. */
+struct fiber_task {
+    std::mutex mutex;
+    boost::fibers::condition_variable_any changed;
+    bool unblocked = false;
+};
+
+inline void *current_fiber() {
+    static boost::fibers::fiber_specific_ptr<fiber_task> own;
+    if (own.get() == nullptr)
+        own.reset(new fiber_task);
+    return own.get();
+}
+inline int block_fiber(void *task) {
+    auto *self = static_cast<fiber_task *>(task);
+    std::unique_lock lock(self->mutex);
+    self->changed.wait(lock, [self] { return self->unblocked; });
+    self->unblocked = false;
+    return 0;
+}
+inline int unblock_fiber(void *task) {
+    auto *self = static_cast<fiber_task *>(task);
+    const std::lock_guard lock(self->mutex);
+    self->unblocked = true;
+    self->changed.notify_one();
+    return 0;
+}
+inline int spawn_fiber(void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
+                       const char *) {
+    try {
+        boost::fibers::fiber([=] {
+            body(argument);
+            if (completed != nullptr)
+                completed(completed_argument);
+        }).detach();
+        return 0;
+    } catch (...) { // no memory for a stack
+        return 1;
+    }
+}
+inline int sleep_fiber(std::uint64_t nanoseconds, std::uint64_t *slept) {
+    using clock = std::chrono::steady_clock;
+    const auto begun = clock::now();
+    boost::this_fiber::sleep_for(std::chrono::nanoseconds(nanoseconds));
+    if (slept != nullptr)
+        *slept = static_cast<std::uint64_t>(std::chrono::nanoseconds(clock::now() - begun).count());
+    return 0;
+}
+
+} // namespace detail
+
+/** @brief The table of fibers (task_runtime.h): a fiber is a task that can be blocked, so thence_task_wait(), and MPI's
+ *         blocking calls under TAMPI, block the fiber and not its thread. Fibers have no events, since nothing depends on
+ *         their end. On a thread without fibers the thread itself is blocked.
+ *
+ *      thence_task_runtime_add(&thence::fibers::task_runtime());
+ *
+ *  @return the table; the same each time in one shared object. It is not added yet.
+ *  @note A thread makes progress as the top of this file says. */
+inline const thence_task_runtime &task_runtime() noexcept {
+    static const thence_task_runtime table{sizeof(thence_task_runtime),
+                                           "Boost.Fiber",
+                                           &detail::current_fiber,
+                                           &detail::block_fiber,
+                                           &detail::unblock_fiber,
+                                           nullptr,
+                                           nullptr,
+                                           &detail::spawn_fiber,
+                                           &detail::sleep_fiber,
+                                           nullptr};
+    return table;
 }
 
 /** @brief A scheduling algorithm that polls MPI when no fiber of its thread is ready, else behaves as `Algorithm`.

@@ -34,6 +34,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <thence/task_runtime.h>
 #include <thence/thence.h>
 
 #ifdef __cplusplus
@@ -75,6 +76,39 @@ static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests
     if (flag)
         omp_fulfill_event(event);
     return rc;
+}
+
+/* Completes a task of thence_omp_task_begin(). */
+static inline void thence_omp_complete_(void *event) {
+    omp_fulfill_event((omp_event_handle_t)(uintptr_t)event);
+}
+
+/** @brief The body of a detached task begins: until thence_omp_task_end(), the calls that delay the end of *the current
+ *         task* (thence_task_attach(), TAMPI_Iwait()) delay that of this one. For programs that attach several times in
+ *         a task, or use code that does not know the event.
+ *
+ *      #pragma omp task depend(out : buffer[0]) detach(event)
+ *      {
+ *          thence_omp_task_begin(event);
+ *          MPI_Irecv(buffer, n, MPI_DOUBLE, from, tag, comm, &request);
+ *          TAMPI_Iwait(&request, &status); // or thence_task_attach()
+ *          thence_omp_task_end();
+ *      }
+ *
+ *  Add the table first: `thence_task_runtime_add(thence_task_runtime_detached())`. OpenMP cannot block a task, so
+ *  thence_task_wait() is refused.
+ *  @param event the handle of the clause `detach(event)`. Fulfilled once, when the body has ended and all operations are
+ *               complete.
+ *  @return `MPI_SUCCESS`, or `MPI_ERR_NO_MEM`: the caller must fulfil the event itself.
+ *  @note Threads: a tied task. Cost: no allocation in steady state.
+ *  @note Source: Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
+static inline int thence_omp_task_begin(omp_event_handle_t event) {
+    return thence_detached_begin(thence_omp_complete_, (void *)(uintptr_t)event);
+}
+
+/** @brief The body of the task ends. @return `MPI_ERR_ARG` outside of such a body. */
+static inline int thence_omp_task_end(void) {
+    return thence_detached_end();
 }
 
 /* The thread that tests a continuation request while thence_omp_taskwait() waits. `mutex` guards all fields but

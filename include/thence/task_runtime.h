@@ -92,6 +92,27 @@ THENCE_EXPORT int thence_task_runtime_get(int index, const thence_task_runtime *
  *  @note Threads: any. */
 THENCE_EXPORT const thence_task_runtime *thence_task_runtime_threads(void);
 
+/** @brief The table of tasks that end with an event, such as detached tasks of OpenMP: their end can be delayed, and they
+ *         cannot be blocked. The runtime does not say which task a thread runs, so the body of each task says it, with
+ *         thence_detached_begin() and thence_detached_end(). For OpenMP, omp.h has both.
+ *  @return the table; the same each time. It is not added yet.
+ *  @note Threads: any. */
+THENCE_EXPORT const thence_task_runtime *thence_task_runtime_detached(void);
+
+/** @brief The body of a detached task begins on this thread: the task is the current one until thence_detached_end(). It
+ *         holds one event, that of the body. Bodies may be nested, as when a task waits and its thread runs another one.
+ *  @param complete called once, with `event`, when the body has ended and all events are lowered, on the thread that did
+ *                  the last of both. It completes the task.
+ *  @param event    passed to `complete`.
+ *  @return `MPI_ERR_ARG` (null `complete`); `MPI_ERR_NO_MEM`: the caller must complete the task itself.
+ *  @note Threads: the thread of the body. The body must stay on that thread (in OpenMP: tied tasks). */
+THENCE_EXPORT int thence_detached_begin(void (*complete)(void *event), void *event);
+
+/** @brief The body of the innermost detached task of this thread ends.
+ *  @return `MPI_ERR_ARG` (none has begun on this thread).
+ *  @note Threads: that of the body. */
+THENCE_EXPORT int thence_detached_end(void);
+
 /** @brief The table of the runtime that exports ALPI 1.0 or later in this process (nOS-V, Nanos6, `libthence-alpi`).
  *         Its functions are looked up by name, so nothing is linked.
  *  @param[out] runtime the table, the same each time; null: there is none. It is not added yet.

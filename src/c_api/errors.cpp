@@ -48,7 +48,7 @@ constexpr std::array<error_row, count> rows = {{
     {reason::null_info, MPI_ERR_ARG, "info is null"},
     {reason::size_too_small, MPI_ERR_ARG, "size is smaller than the first version of the struct: pass its sizeof"},
     {reason::null_events, MPI_ERR_ARG, "events is null"},
-    {reason::null_completed, MPI_ERR_ARG, "completed is null"},
+    {reason::null_completed, MPI_ERR_ARG, "the function to call at completion is null"},
     {reason::no_events, MPI_ERR_ARG,
      "no event is outstanding, or there would be more than 2^64 - 1: the owner's function has been called already, or the"
      " counter was never initialized"},
@@ -71,6 +71,7 @@ constexpr std::array<error_row, count> rows = {{
      "called inside a callback, where no other continuation can run on this thread"},
     {reason::cr_not_run, MPI_ERR_ARG,
      "the continuation request is poll-only or needs a start, so a blocked task would wait for a test or start of it"},
+    {reason::no_body, MPI_ERR_ARG, "no body of a detached task has begun on this thread"},
 }};
 
 constexpr bool in_order() {

@@ -50,6 +50,7 @@ enum class reason {
     events_refused,
     blocks_in_callback,
     cr_not_run,
+    no_body,
     count_, // how many there are
 };
 

@@ -7,6 +7,7 @@
 #include "c_api/checks.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
+#include "mpi/error_code.hpp"
 #include "task/events.hpp"
 #include "task/runtime.hpp"
 
@@ -153,6 +154,21 @@ int thence_task_runtime_get(int index, const thence_task_runtime **runtime) {
 
 const thence_task_runtime *thence_task_runtime_threads(void) {
     return &task::threads;
+}
+
+const thence_task_runtime *thence_task_runtime_detached(void) {
+    return &task::detached_tasks;
+}
+
+int thence_detached_begin(void (*complete)(void *event), void *event) {
+    if (complete == nullptr) {
+        return fail("thence_detached_begin", reason::null_completed);
+    }
+    return task::detached_begin(complete, event) ? MPI_SUCCESS : mpi::report(MPI_ERR_NO_MEM);
+}
+
+int thence_detached_end(void) {
+    return task::detached_end() ? MPI_SUCCESS : fail("thence_detached_end", reason::no_body);
 }
 
 int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {

@@ -31,4 +31,10 @@ const thence_task_runtime *alpi(const char *&why) noexcept;
 // The table of plain threads.
 extern const thence_task_runtime threads;
 
+// The table of detached tasks, and the begin and the end of the body of one. Begin is false without memory, end outside
+// of any.
+extern const thence_task_runtime detached_tasks;
+bool detached_begin(void (*complete)(void *event), void *event) noexcept;
+bool detached_end() noexcept;
+
 } // namespace thence::task

@@ -295,6 +295,57 @@ TEST_P(tasks, plain_threads_can_be_blocked) {
     EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_threads()), MPI_SUCCESS);
 }
 
+TEST_P(tasks, detached_end_when_body_and_operations_have_ended) {
+    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
+    cr c;
+    std::atomic<int> completed{0};
+    const auto complete = [](void *event) { ++*static_cast<std::atomic<int> *>(event); };
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    EXPECT_EQ(class_of(thence_detached_end()), MPI_ERR_ARG);
+    EXPECT_EQ(class_of(thence_detached_begin(nullptr, nullptr)), MPI_ERR_ARG);
+    EXPECT_EQ(thence_detached_begin(complete, &completed), MPI_SUCCESS);
+    const thence_task outer = current();
+    EXPECT_EQ(outer.runtime, thence_task_runtime_detached());
+    EXPECT_EQ(thence_task_attach(1, &r, 0, MPI_STATUSES_IGNORE, &outer, c), MPI_SUCCESS);
+    {
+        std::atomic<int> inner{0}; // of a task that this thread runs meanwhile
+        EXPECT_EQ(thence_detached_begin(complete, &inner), MPI_SUCCESS);
+        EXPECT_NE(current().handle, outer.handle);
+        EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+        EXPECT_EQ(inner, 1);
+    }
+    EXPECT_EQ(current().handle, outer.handle);
+    MPI_Request second = world.start();
+    EXPECT_EQ(class_of(thence_task_wait(1, &second, 0, MPI_STATUSES_IGNORE, c)), MPI_ERR_UNSUPPORTED_OPERATION);
+    EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+    EXPECT_EQ(current().handle, nullptr);
+    let_run();
+    EXPECT_EQ(completed, 0);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return completed == 1; }));
+    world.complete(world.ticket_of(second));
+    EXPECT_EQ(MPI_Wait(&second, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return c.test(); }));
+    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
+}
+
+TEST_P(tasks, detached_that_are_begun_here_may_be_completed_elsewhere) {
+    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
+    constexpr int rounds = 300;
+    std::atomic<int> completed{0};
+    for (int i = 0; i < rounds; ++i) {
+        EXPECT_EQ(thence_detached_begin([](void *event) { ++*static_cast<std::atomic<int> *>(event); }, &completed),
+                  MPI_SUCCESS);
+        const thence_task task = current();
+        EXPECT_EQ(task.runtime->raise_events(task.handle, 1), 0);
+        std::thread([task] { EXPECT_EQ(task.runtime->lower_events(task.handle, 1, MPI_SUCCESS), 0); }).join();
+        EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+        EXPECT_EQ(completed, i + 1);
+    }
+    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
+}
+
 TEST_P(tasks, without_what_a_call_needs_are_refused_and_nothing_changes) {
     cr c;
     cr poll_only(THENCE_CR_POLL_ONLY);
