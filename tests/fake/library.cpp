@@ -104,6 +104,19 @@ int attach(std::vector<MPI_Request> &requests, note &n, MPI_Request cr, MPI_Stat
     return flag;
 }
 
+ticket attach_pending(note &n, MPI_Request cr, MPI_Status *status, unsigned flags) {
+    MPI_Request request = world.start();
+    const ticket operation = world.ticket_of(request);
+    EXPECT_EQ(attach(request, n, cr, status, flags), 0);
+    return operation;
+}
+
+MPI_Request completed(int source) {
+    MPI_Request request = world.start();
+    world.complete(request, {source});
+    return request;
+}
+
 void let_run() {
     EXPECT_EQ(thence_progress(), MPI_SUCCESS);
 }

@@ -108,6 +108,11 @@ int attach(MPI_Request &request, note &n, MPI_Request cr, MPI_Status *status = M
 int attach(std::vector<MPI_Request> &requests, note &n, MPI_Request cr, MPI_Status *statuses = MPI_STATUSES_IGNORE,
            unsigned flags = 0);
 
+// Starts an operation and attaches one callback to it. Returns the operation, which is pending.
+ticket attach_pending(note &n, MPI_Request cr, MPI_Status *status = MPI_STATUS_IGNORE, unsigned flags = 0);
+// An operation that is complete.
+MPI_Request completed(int source = 0);
+
 // Lets completions be found and continuations run, without testing any CR.
 void let_run();
 // The same until `done`, for at most some seconds.

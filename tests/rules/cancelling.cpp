@@ -30,9 +30,7 @@ TEST_P(cancelling, an_operation_that_cannot_be_cancelled_completes_as_usual) {
     cr c;
     note n;
     MPI_Status status{};
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c, &status);
+    const ticket t = attach_pending(n, c, &status);
     EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
     let_run();
     EXPECT_EQ(n.runs, 0);
@@ -139,9 +137,7 @@ TEST_P(cancelling, a_callback_may_cancel_its_own_cr) {
     n.inside = [&] { EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS); };
     MPI_Request pending = world.start();
     attach(pending, rest, c);
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(n.runs, 1);
@@ -153,9 +149,7 @@ TEST_P(cancelling, a_chained_cr_is_not_cancelled_through_another) {
     cr outer;
     note n;
     note all;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, inner);
+    const ticket t = attach_pending(n, inner);
     MPI_Request handle = inner;
     attach(handle, all, outer);
     EXPECT_EQ(thence_cancel(&outer), MPI_SUCCESS);
@@ -170,9 +164,7 @@ TEST_P(cancelling, cancelling_and_completing_at_once_runs_it_once) {
     for (int round = 0; round < 300; ++round) {
         cr c;
         note n;
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        attach(r, n, c);
+        const ticket t = attach_pending(n, c);
         std::thread completer([&] { world.complete(t); });
         EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
         EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);

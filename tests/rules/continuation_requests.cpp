@@ -9,27 +9,7 @@ namespace {
 
 using namespace thence::fake;
 
-class continuation_requests : public on_fake {
-protected:
-    // As thence_wait(), but gives up: what the last test returned, or -1.
-    static int loop_on(MPI_Request *c) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        int code = MPI_SUCCESS;
-        for (int flag = 0; code == MPI_SUCCESS && flag == 0;) {
-            code = thence_test(c, &flag, MPI_STATUS_IGNORE);
-            if (std::chrono::steady_clock::now() > end) {
-                return -1;
-            }
-        }
-        return code;
-    }
-    ticket pending(note &n, MPI_Request c) {
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        EXPECT_EQ(attach(r, n, c), 0);
-        return t;
-    }
-};
+class continuation_requests : public on_fake {};
 
 TEST_P(continuation_requests, a_new_one_is_inactive_and_complete) {
     cr c;
@@ -55,7 +35,7 @@ TEST_P(continuation_requests, a_new_one_is_inactive_and_complete) {
 TEST_P(continuation_requests, an_incomplete_test_leaves_the_status_alone) {
     cr c;
     note n;
-    const ticket t = pending(n, c);
+    const ticket t = attach_pending(n, c);
     MPI_Status status{};
     status.MPI_SOURCE = 77;
     int flag = 1;
@@ -71,8 +51,8 @@ TEST_P(continuation_requests, it_is_active_while_any_is_registered) {
     cr c;
     note n;
     thence_cr_info info{};
-    const ticket a = pending(n, c);
-    const ticket b = pending(n, c);
+    const ticket a = attach_pending(n, c);
+    const ticket b = attach_pending(n, c);
     thence_cr_query(c, &info, sizeof info);
     EXPECT_EQ(info.active, 1);
     EXPECT_EQ(info.registered, 2);
@@ -91,7 +71,7 @@ TEST_P(continuation_requests, it_can_be_used_again_after_completion) {
     cr c;
     note n;
     for (int round = 1; round <= 3; ++round) {
-        const ticket t = pending(n, c);
+        const ticket t = attach_pending(n, c);
         EXPECT_FALSE(c.test());
         world.complete(t);
         EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -104,7 +84,7 @@ TEST_P(continuation_requests, a_registered_one_is_counted_until_its_callback_has
     note n;
     long inside = -1;
     n.inside = [&] { inside = c.registered(); };
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(inside, 1);
     EXPECT_EQ(c.registered(), 0);
@@ -118,8 +98,8 @@ TEST_P(continuation_requests, freed_cr_still_runs_its_continuations) {
         MPI_Request handle = MPI_REQUEST_NULL;
         {
             cr c(flags);
-            before = pending(n, c);
-            after = pending(n, c);
+            before = attach_pending(n, c);
+            after = attach_pending(n, c);
             world.complete(before); // ready, but perhaps waiting for a test or a start that can come no more
             handle = c;
         }
@@ -140,7 +120,7 @@ TEST_P(continuation_requests, a_callback_may_free_its_own_cr) {
     cr c;
     note n;
     n.inside = [&] { EXPECT_EQ(thence_free(&c), MPI_SUCCESS); };
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
@@ -159,8 +139,8 @@ TEST_P(continuation_requests, cr_continued_through_another_cr) {
     cr outer;
     note ops;
     note all;
-    const ticket a = pending(ops, inner);
-    const ticket b = pending(ops, inner);
+    const ticket a = attach_pending(ops, inner);
+    const ticket b = attach_pending(ops, inner);
     MPI_Request handle = inner;
     int done_before = -1;
     all.inside = [&] { done_before = ops.runs; };
@@ -192,7 +172,7 @@ TEST_P(continuation_requests, a_group_may_hold_crs_and_operations) {
     cr outer;
     note ops;
     note all;
-    const ticket in = pending(ops, inner);
+    const ticket in = attach_pending(ops, inner);
     std::vector<MPI_Request> group{inner, world.start(), MPI_REQUEST_NULL};
     const ticket own = world.ticket_of(group[1]);
     MPI_Status statuses[3];
@@ -215,7 +195,7 @@ TEST_P(continuation_requests, a_chain_of_crs_completes_in_order) {
     std::vector<note> notes(length);
     std::vector<int> order;
     chain.push_back(std::make_unique<cr>());
-    const ticket t = pending(notes[0], *chain[0]);
+    const ticket t = attach_pending(notes[0], *chain[0]);
     notes[0].inside = [&] { order.push_back(0); };
     for (int i = 1; i < length; ++i) {
         chain.push_back(std::make_unique<cr>());
@@ -239,7 +219,7 @@ TEST_P(continuation_requests, a_cr_that_is_waited_on_may_be_freed) {
     ticket t{};
     {
         cr inner;
-        t = pending(ops, inner);
+        t = attach_pending(ops, inner);
         MPI_Request handle = inner;
         EXPECT_EQ(attach(handle, all, outer), 0);
     }
@@ -253,7 +233,7 @@ TEST_P(continuation_requests, several_continuations_wait_on_one_cr) {
     cr outer;
     note ops;
     note all;
-    const ticket t = pending(ops, inner);
+    const ticket t = attach_pending(ops, inner);
     for (int i = 0; i < 5; ++i) {
         MPI_Request handle = inner;
         EXPECT_EQ(attach(handle, all, outer), 0);
@@ -266,7 +246,7 @@ TEST_P(continuation_requests, several_continuations_wait_on_one_cr) {
 TEST_P(continuation_requests, needs_start_runs_nothing_before_start) {
     cr c(THENCE_CR_NEEDS_START);
     note n;
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     for (int i = 0; i < 3; ++i) {
         let_run();
         EXPECT_TRUE(c.test()) << "inactive: nothing to wait for";
@@ -288,7 +268,7 @@ TEST_P(continuation_requests, needs_start_again_after_completion) {
     EXPECT_EQ(thence_start(&c), MPI_ERR_REQUEST) << "active already";
     EXPECT_EQ(reported(), codes{MPI_ERR_REQUEST});
     EXPECT_TRUE(c.test());
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     let_run();
     EXPECT_EQ(n.runs, 0);
     EXPECT_EQ(thence_start(&c), MPI_SUCCESS);
@@ -303,121 +283,17 @@ TEST_P(continuation_requests, start_does_nothing_to_others) {
     EXPECT_TRUE(c.test());
 }
 
-TEST_P(continuation_requests, a_callback_that_loops_on_its_own_cr_ends_with_pending) {
-    cr c;
-    note n;
-    int code = MPI_SUCCESS;
-    n.inside = [&] { code = loop_on(&c); };
-    world.complete(pending(n, c));
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
-    EXPECT_EQ(code, MPI_ERR_PENDING);
-    EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
-    EXPECT_TRUE(c.test());
-}
-
-TEST_P(continuation_requests, that_loop_ends_although_others_ran_just_before) {
-    cr c;
-    note before;
-    note n;
-    int code = MPI_SUCCESS;
-    n.inside = [&] { code = loop_on(&c); };
-    const ticket first = pending(before, c);
-    const ticket second = pending(n, c);
-    world.complete(first);
-    world.complete(second);
-    EXPECT_TRUE(eventually([&] { return n.runs == 1 && before.runs == 1; }));
-    EXPECT_EQ(code, MPI_ERR_PENDING);
-    EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
-}
-
 TEST_P(continuation_requests, what_has_run_is_registered_no_more) {
     cr c;
     note n;
     std::vector<long> inside;
     n.inside = [&] { inside.push_back(c.registered()); };
-    const ticket first = pending(n, c);
-    const ticket second = pending(n, c);
+    const ticket first = attach_pending(n, c);
+    const ticket second = attach_pending(n, c);
     world.complete(first);
     world.complete(second);
     EXPECT_TRUE(eventually([&] { return n.runs == 2; }));
     EXPECT_EQ(inside, (std::vector<long>{2, 1}));
-}
-
-TEST_P(continuation_requests, a_callback_that_loops_on_another_cr_ends_with_pending) {
-    cr c;
-    cr other;
-    note n;
-    note m;
-    int code = MPI_SUCCESS;
-    const ticket t = pending(m, other);
-    n.inside = [&] {
-        world.complete(t);
-        code = loop_on(&other);
-    };
-    world.complete(pending(n, c));
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
-    EXPECT_EQ(code, MPI_ERR_PENDING);
-    EXPECT_EQ(reported(), codes{MPI_ERR_PENDING});
-    EXPECT_TRUE(eventually([&] { return m.runs == 1; })) << "it still runs afterwards";
-}
-
-TEST_P(continuation_requests, a_callback_that_loops_on_several_crs_in_turn_ends_with_pending) {
-    cr c;
-    cr other(THENCE_CR_POLL_ONLY);
-    note n;
-    note m;
-    int codes_seen[2] = {MPI_SUCCESS, MPI_SUCCESS};
-    const ticket t = pending(m, other);
-    n.inside = [&] {
-        world.complete(t);
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-        MPI_Request *crs[2] = {&c, &other};
-        for (bool left = true; left && std::chrono::steady_clock::now() < end;) {
-            left = false;
-            for (int i = 0; i < 2; ++i) { // until each is complete or says that it cannot be
-                int flag = 0;
-                if (codes_seen[i] == MPI_SUCCESS) {
-                    codes_seen[i] = thence_test(crs[i], &flag, MPI_STATUS_IGNORE);
-                    left = left || (flag == 0 && codes_seen[i] == MPI_SUCCESS);
-                }
-            }
-        }
-    };
-    world.complete(pending(n, c));
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
-    EXPECT_EQ(codes_seen[0], MPI_ERR_PENDING);
-    EXPECT_EQ(codes_seen[1], MPI_ERR_PENDING);
-    EXPECT_EQ(reported(), (codes{MPI_ERR_PENDING, MPI_ERR_PENDING}));
-    EXPECT_EQ(thence_wait(&other, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    EXPECT_EQ(m.runs, 1) << "it still runs afterwards";
-}
-
-TEST_P(continuation_requests, a_callback_may_wait_for_what_another_thread_runs) {
-    cr c;
-    cr other;
-    note n;
-    note m;
-    const ticket t = pending(m, other);
-    int code = -1;
-    std::atomic<bool> inside{false};
-    n.inside = [&] {
-        inside = true;
-        code = thence_wait(&other, MPI_STATUS_IGNORE);
-    };
-    world.complete(pending(n, c));
-    std::thread helper([&] {
-        while (!inside) {
-            std::this_thread::yield();
-        }
-        world.complete(t);
-        while (m.runs == 0) {
-            thence_progress();
-        }
-    });
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
-    helper.join();
-    EXPECT_EQ(code, MPI_SUCCESS);
-    EXPECT_EQ(m.runs, 1);
 }
 
 TEST_P(continuation_requests, one_at_a_limit_of_65536) {

@@ -85,9 +85,7 @@ TEST_P(counting, threads_that_ended_still_count) {
     note n;
     for (int i = 0; i < 4; ++i) {
         std::thread([&] {
-            MPI_Request r = world.start();
-            const ticket t = world.ticket_of(r);
-            attach(r, n, c);
+            const ticket t = attach_pending(n, c);
             world.complete(t);
             MPI_Request q = world.start();
             world.complete(q);
@@ -104,9 +102,7 @@ TEST_P(counting, threads_that_ended_still_count) {
 TEST_P(counting, only_polling_engines_poll) {
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     const unsigned long long looks = world.completing_calls;
     for (int i = 0; i < 10; ++i) {
         let_run();
@@ -207,9 +203,7 @@ TEST_P(counting, attached_never_goes_back_and_is_never_too_high) {
         while (!stop.load(std::memory_order_relaxed)) {
             for (int i = 0; i < 8; ++i) {
                 begun.fetch_add(1);
-                MPI_Request r = world.start();
-                const ticket t = world.ticket_of(r);
-                attach(r, n, i % 3 == 0 ? d : c);
+                const ticket t = attach_pending(n, i % 3 == 0 ? d : c);
                 world.complete(t);
                 if (i < 3) { // alone or in a row
                     thence_wait(&c, MPI_STATUS_IGNORE);

@@ -23,9 +23,7 @@ TEST_P(failures, errors_in_status) {
     cr c;
     note n;
     MPI_Status status{};
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c, &status);
+    const ticket t = attach_pending(n, c, &status);
     world.complete(t, failing(MPI_ERR_TRUNCATE));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
@@ -39,9 +37,7 @@ TEST_P(failures, a_failed_test_that_says_incomplete_still_completes) {
     cr c;
     note n;
     MPI_Status status{};
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c, &status);
+    const ticket t = attach_pending(n, c, &status);
     world.complete(t, failing(MPI_ERR_OTHER));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(status.MPI_ERROR, MPI_ERR_OTHER);
@@ -116,9 +112,7 @@ TEST_P(failures, callback_returning_an_error_does_not_free_the_cr) {
     note n;
     n.answer = MPI_ERR_OTHER;
     for (int round = 1; round <= 3; ++round) {
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        attach(r, n, c);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
         EXPECT_TRUE(eventually([&] { return n.runs == round; }));
         EXPECT_TRUE(c.test());
@@ -193,9 +187,7 @@ TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
         note n;
         note end;
         MPI_Status status{};
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        attach(r, n, inner);
+        const ticket t = attach_pending(n, inner);
         const auto fail = [&] {
             world.complete(t, failing(MPI_ERR_TRUNCATE));
             EXPECT_TRUE(eventually([&] { return inner.registered() == 0; }));
@@ -219,9 +211,7 @@ TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
 TEST_P(failures, invoke_failed_runs_the_callback_with_the_error) {
     cr c(THENCE_CR_REPORT_FAILED);
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c, MPI_STATUS_IGNORE, THENCE_INVOKE_FAILED);
+    const ticket t = attach_pending(n, c, MPI_STATUS_IGNORE, THENCE_INVOKE_FAILED);
     world.complete(t, failing(MPI_ERR_TRUNCATE));
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
@@ -236,9 +226,7 @@ TEST_P(failures, a_callback_that_returns_an_error_is_reported) {
     cr c(THENCE_CR_REPORT_FAILED);
     note n;
     n.answer = MPI_ERR_OTHER;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     void *data[2] = {};

@@ -59,9 +59,7 @@ TEST_P(finalizing, finalize_reports_outstanding) {
         library l(v);
         note n;
         cr c;
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        attach(r, n, c);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
         require(thence_wait(&c, MPI_STATUS_IGNORE) == MPI_SUCCESS && n.runs == 1, "it ran");
         thence_free(&c);
@@ -192,9 +190,7 @@ TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_thread
         EXPECT_EQ(facts.any_thread, 0);
         EXPECT_EQ(std::string(facts.helper).rfind("not possible: ", 0), 0U);
         note n;
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        EXPECT_EQ(attach(r, n, c), 0);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
         EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
         EXPECT_EQ(n.runs, 1);
@@ -203,8 +199,8 @@ TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_thread
 
 INSTANTIATE_TEST_SUITE_P(, not_told_before_finalize,
                          ::testing::Values("MPICH Version: 4.0.2", "Intel(R) MPI Library 2021.18 for Linux* OS"),
-                         [](const ::testing::TestParamInfo<const char *> &info) {
-                             return std::string(info.index == 0 ? "mpich" : "intel");
+                         [](const ::testing::TestParamInfo<const char *> &version) {
+                             return std::string(version.index == 0 ? "mpich" : "intel");
                          });
 
 } // namespace

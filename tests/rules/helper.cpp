@@ -34,19 +34,13 @@ protected:
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
         return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
     }
-    ticket pending(note &n, MPI_Request c) {
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        EXPECT_EQ(attach(r, n, c), 0);
-        return t;
-    }
 };
 
 TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
     cr c(THENCE_CR_ANY_THREAD);
     for (int round = 1; round <= 5; ++round) {
         note n;
-        const ticket t = pending(n, c);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
         EXPECT_TRUE(soon([&] { return n.runs == 1; }));
         EXPECT_NE(n.thread, std::this_thread::get_id());
@@ -58,7 +52,7 @@ TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
 TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
-    pending(n, c);
+    attach_pending(n, c);
     const unsigned long long at_first = world.progress_calls;
     EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 10; })) << "it is at work";
     int cancels = 0;
@@ -79,7 +73,7 @@ TEST_P(helper, runs_no_callback_in_the_middle_of_mpis_progress) {
     cr any(THENCE_CR_ANY_THREAD | THENCE_CR_IN_COMPLETION);
     cr application(THENCE_CR_IN_COMPLETION);
     note before; // so that the helper has run something already
-    world.complete(pending(before, any));
+    world.complete(attach_pending(before, any));
     EXPECT_TRUE(soon([&] { return before.runs == 1; }));
     note a;
     note b;
@@ -87,8 +81,8 @@ TEST_P(helper, runs_no_callback_in_the_middle_of_mpis_progress) {
         MPI_Request handle = any;
         EXPECT_EQ(thence_cancel(&handle), MPI_SUCCESS);
     };
-    const ticket second = pending(b, application);
-    const ticket first = pending(a, any);
+    const ticket second = attach_pending(b, application);
+    const ticket first = attach_pending(a, any);
     world.complete_in_progress(second);
     world.complete_in_progress(first);
     EXPECT_TRUE(soon([&] { return a.runs == 1; }));
@@ -106,9 +100,9 @@ TEST_P(helper, helper_thread_runs_only_any_thread_crs) {
     note a;
     note b;
     note p;
-    const ticket second = pending(b, application);
-    const ticket third = pending(p, polled);
-    const ticket first = pending(a, any);
+    const ticket second = attach_pending(b, application);
+    const ticket third = attach_pending(p, polled);
+    const ticket first = attach_pending(a, any);
     world.complete(second);
     world.complete(third);
     world.complete(first);
@@ -128,7 +122,7 @@ TEST_P(helper, application_threads_may_run_any_thread_crs_too) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
     for (int i = 0; i < 200; ++i) {
-        world.complete(pending(n, c));
+        world.complete(attach_pending(n, c));
         let_run();
     }
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -138,7 +132,7 @@ TEST_P(helper, application_threads_may_run_any_thread_crs_too) {
 TEST_P(helper, helper_sleeps_when_idle) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     ASSERT_TRUE(soon([&] { return n.runs == 1 && c.registered() == 0; }));
     // It notices on its next turn, and then makes no MPI call and wakes for nothing.
     std::this_thread::sleep_for(100ms);
@@ -147,7 +141,7 @@ TEST_P(helper, helper_sleeps_when_idle) {
     std::this_thread::sleep_for(100ms);
     EXPECT_EQ(world.progress_calls, calls);
     EXPECT_EQ(stats().helper_wakeups, woken);
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     EXPECT_TRUE(soon([&] { return n.runs == 2; })) << "and it wakes for the next";
     EXPECT_GT(stats().helper_wakeups, woken);
 }
@@ -156,7 +150,7 @@ TEST_P(helper, the_wakeup_is_never_lost) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
     for (int i = 1; i <= 300; ++i) {
-        world.complete(pending(n, c));
+        world.complete(attach_pending(n, c));
         ASSERT_TRUE(soon([&] { return n.runs == i; })) << "round " << i;
         if (i % 3 == 0) {
             std::this_thread::sleep_for(200us); // long enough to fall asleep, or nearly
@@ -168,7 +162,7 @@ TEST_P(helper, there_is_none_unless_asked_for) {
     cr c;
     note n;
     const unsigned long long woken = stats().helper_wakeups;
-    world.complete(pending(n, c));
+    world.complete(attach_pending(n, c));
     std::this_thread::sleep_for(20ms);
     EXPECT_EQ(n.runs, 0);
     EXPECT_EQ(stats().helper_wakeups, woken);
@@ -192,7 +186,7 @@ TEST_P(hook, unregisters_itself_when_nothing_is_outstanding) {
     EXPECT_EQ(world.hooks(), 0U) << "nothing was attached yet";
     note n;
     for (int round = 1; round <= 2; ++round) {
-        const ticket t = pending(n, c);
+        const ticket t = attach_pending(n, c);
         EXPECT_EQ(world.hooks(), 1U);
         for (int i = 0; i < 5000; ++i) {
             world.progress();
@@ -215,7 +209,7 @@ TEST_P(hook, unregisters_itself_also_where_there_is_a_helper) {
     cr c(THENCE_CR_ANY_THREAD);
     note n;
     for (int round = 1; round <= 3; ++round) {
-        const ticket t = pending(n, c);
+        const ticket t = attach_pending(n, c);
         EXPECT_EQ(world.hooks(), 1U);
         world.complete(t);
         ASSERT_TRUE(soon([&] { return n.runs == round && c.registered() == 0; }));
@@ -241,7 +235,7 @@ TEST_P(hook, is_there_whenever_something_is_outstanding) {
         });
         const auto end = std::chrono::steady_clock::now() + 1s;
         for (int i = 1; std::chrono::steady_clock::now() < end && !HasFailure(); ++i) {
-            const ticket t = pending(n, c);
+            const ticket t = attach_pending(n, c);
             const unsigned before = turns;
             while (turns - before < 3) {
                 std::this_thread::yield();
@@ -276,12 +270,12 @@ TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_cr
     note n;
     std::deque<cr> crs;
     crs.emplace_back();
-    const ticket first = pending(n, crs.front());
+    const ticket first = attach_pending(n, crs.front());
     const auto one = cost();
     for (int i = 1; i < many; ++i) {
         crs.emplace_back();
     }
-    const ticket last = pending(n, crs.back());
+    const ticket last = attach_pending(n, crs.back());
     world.complete(first);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_LT(cost(), 100 * one + 1ms) << "looking at each CR each time takes " << many << " times as long";
@@ -320,9 +314,7 @@ TEST_F(single_threaded_mpi, the_info_key_any_is_a_hint) {
     EXPECT_EQ(thence_cr_query(c, &in_force, sizeof in_force), MPI_SUCCESS);
     EXPECT_EQ(in_force.flags, 0U);
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     let_run();
     EXPECT_EQ(n.runs, 1);

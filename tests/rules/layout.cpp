@@ -35,9 +35,7 @@ TEST_P(refused_layout, leads_to_testsome_with_the_reason) {
         EXPECT_STREQ(info.engine, "testsome");
         EXPECT_NE(std::string(info.engine_why).find(GetParam().reason), std::string::npos) << info.engine_why;
         note n;
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        EXPECT_EQ(attach(r, n, c), 0);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
         EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     }

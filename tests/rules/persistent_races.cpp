@@ -5,11 +5,11 @@
 //
 // usage: persistent_races [--seconds=S] [--seed=N] [GoogleTest options]
 #include "library.hpp"
+#include "random_choices.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <deque>
 #include <mutex>
 #include <random>
@@ -20,7 +20,6 @@ using namespace thence::fake;
 using clock_type = std::chrono::steady_clock;
 
 double seconds = 0.5; // per variant
-unsigned seed = 0;
 
 // Operations that completer threads complete, each with a status that names its start.
 class open_operations {
@@ -262,16 +261,7 @@ THENCE_RULES(persistent_races);
 } // namespace
 
 int main(int argc, char **argv) {
-    ::testing::InitGoogleTest(&argc, argv);
-    seed = std::random_device{}();
-    for (int i = 1; i < argc; ++i) {
-        if (std::sscanf(argv[i], "--seconds=%lf", &seconds) == 1 || std::sscanf(argv[i], "--seed=%u", &seed) == 1) {
-            continue;
-        }
-        std::printf("usage: persistent_races [--seconds=S] [--seed=N] [GoogleTest options]\n"
-                    "Races on the fake MPI, S seconds (0.5) for each engine, from seed N.\n");
-        return std::strcmp(argv[i], "--help") == 0 ? 0 : 1;
-    }
-    std::printf("seed %u\n", seed);
-    return RUN_ALL_TESTS();
+    return run_from_seed(argc, argv, "--seconds=%lf", seconds,
+                         "usage: persistent_races [--seconds=S] [--seed=N] [GoogleTest options]\n"
+                         "Races on the fake MPI, S seconds (0.5) for each engine, from seed N.\n");
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random graphs of operations give what MPI_Waitall would: groups, continuation requests continued through others,
 // callbacks that post the next operations, errors, completed in random order. Each graph has a model
-// of its own that knows the statuses and the order that must hold; the seed is printed.
+// of its own that knows the statuses and the order that must hold. The seed is printed.
 //
 // usage: random_graphs [--graphs=N] [--seed=N] [GoogleTest options]
 #include "library.hpp"
+#include "random_choices.hpp"
 
 #include <cstdio>
-#include <cstring>
 #include <memory>
 #include <random>
 
@@ -16,7 +16,6 @@ namespace {
 using namespace thence::fake;
 
 int graphs = 300; // per variant
-unsigned first_seed = 0;
 
 // What will happen to one operation, decided when it is posted.
 struct planned {
@@ -27,7 +26,7 @@ struct planned {
 struct node;
 
 struct graph {
-    explicit graph(unsigned seed) : random(seed) {}
+    explicit graph(unsigned number) : random(number) {}
 
     std::mt19937 random;
     std::vector<std::unique_ptr<cr>> crs;
@@ -159,9 +158,9 @@ class random_graphs : public on_fake {};
 TEST_P(random_graphs, give_what_waitall_gives) {
     int continuations = 0;
     for (int i = 0; i < graphs && !HasFailure(); ++i) {
-        const unsigned seed = first_seed + static_cast<unsigned>(i);
-        SCOPED_TRACE("repeat with --graphs=1 --seed=" + std::to_string(seed));
-        graph g(seed);
+        const unsigned number = seed + static_cast<unsigned>(i);
+        SCOPED_TRACE("repeat with --graphs=1 --seed=" + std::to_string(number));
+        graph g(number);
         const unsigned flags[] = {0, 0, THENCE_CR_POLL_ONLY};
         for (int c = 1 + g.dice(4); c > 0; --c) {
             g.crs.push_back(std::make_unique<cr>(flags[g.dice(3)], g.dice(4) == 0 ? 2 : -1));
@@ -195,7 +194,7 @@ TEST_P(random_graphs, give_what_waitall_gives) {
         continuations += g.settled;
         reported();
     }
-    std::printf("%d graphs from seed %u, %d continuations\n", graphs, first_seed, continuations);
+    std::printf("%d graphs from seed %u, %d continuations\n", graphs, seed, continuations);
 }
 
 THENCE_RULES(random_graphs);
@@ -203,15 +202,7 @@ THENCE_RULES(random_graphs);
 } // namespace
 
 int main(int argc, char **argv) {
-    ::testing::InitGoogleTest(&argc, argv);
-    first_seed = std::random_device{}();
-    for (int i = 1; i < argc; ++i) {
-        if (std::sscanf(argv[i], "--graphs=%d", &graphs) == 1 || std::sscanf(argv[i], "--seed=%u", &first_seed) == 1) {
-            continue;
-        }
-        std::printf("usage: random_graphs [--graphs=N] [--seed=N] [GoogleTest options]\n"
-                    "N random graphs (300) on each engine, the first from this seed.\n");
-        return std::strcmp(argv[i], "--help") == 0 ? 0 : 1;
-    }
-    return RUN_ALL_TESTS();
+    return run_from_seed(argc, argv, "--graphs=%d", graphs,
+                         "usage: random_graphs [--graphs=N] [--seed=N] [GoogleTest options]\n"
+                         "N random graphs (300) on each engine, the first from this seed.\n");
 }

@@ -75,9 +75,7 @@ TEST_P(sources, all_are_polled_and_run_by_thence_progress) {
 TEST_P(sources, a_wait_goes_on_when_another_source_completes_what_it_waits_for) {
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    ASSERT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c);
     second.work = [t] { world.complete(t); };
     second.waiting = 1;
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -87,9 +85,7 @@ TEST_P(sources, a_wait_goes_on_when_another_source_completes_what_it_waits_for) 
 TEST_P(sources, a_loop_of_tests_goes_on_when_another_source_completes_what_it_tests) {
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    ASSERT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c);
     second.work = [t] { world.complete(t); };
     second.waiting = 1;
     bool complete = false;
@@ -103,9 +99,7 @@ TEST_P(sources, a_loop_of_tests_goes_on_when_another_source_completes_what_it_te
 TEST_P(sources, are_not_limited_by_max_poll) {
     cr c(0, 0);
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    ASSERT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c);
     second.work = [t] { world.complete(t); };
     second.waiting = 1;
     for (int i = 0; i < 10 && second.ran == 0; ++i) {
@@ -120,9 +114,7 @@ TEST_P(sources, behind_one_that_always_has_work_run_too) {
     cr c;
     std::vector<note> notes(200);
     for (note &n : notes) {
-        MPI_Request r = world.start();
-        const ticket t = world.ticket_of(r);
-        ASSERT_EQ(attach(r, n, c), 0);
+        const ticket t = attach_pending(n, c);
         world.complete(t);
     }
     second.ready = 1;
@@ -136,9 +128,7 @@ TEST_P(sources, behind_one_that_always_has_work_run_too) {
 TEST_P(sources, one_in_a_hook_runs_where_callbacks_do) {
     cr c;
     note n;
-    MPI_Request r = world.start(); // keeps the hook registered
-    const ticket t = world.ticket_of(r);
-    ASSERT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c); // keeps the hook registered
     second.waiting = 1;
     const int polls = second.polls;
     world.progress();
@@ -166,9 +156,7 @@ TEST_P(sources, of_which_one_was_removed_are_the_others) {
     EXPECT_EQ(second.polls, 0);
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    ASSERT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; })) << "continuations are a source still";
     EXPECT_TRUE(thence::progress::add_source(the_second));

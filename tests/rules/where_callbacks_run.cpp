@@ -103,9 +103,7 @@ TEST_P(where_callbacks_run, statuses_are_set_before_the_callback_runs) {
     MPI_Status status{};
     int source = -1;
     n.inside = [&] { source = status.MPI_SOURCE; };
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c, &status);
+    const ticket t = attach_pending(n, c, &status);
     world.complete(t, {6});
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(source, 6);
@@ -129,9 +127,7 @@ class where_a_hook_runs_callbacks : public where_callbacks_run {};
 TEST_P(where_a_hook_runs_callbacks, any_mpi_call_of_any_thread_runs_it) {
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     EXPECT_EQ(n.runs, 0) << "not inside MPI's completion path";
     std::thread other([&] {
@@ -149,9 +145,7 @@ class where_the_hook_holds_a_lock : public where_callbacks_run {}; // MPICH
 TEST_P(where_the_hook_holds_a_lock, it_runs_no_callback) {
     cr c;
     note n;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     for (int i = 0; i < 5; ++i) {
         world.progress();
@@ -164,9 +158,7 @@ TEST_P(where_the_hook_holds_a_lock, it_runs_no_callback) {
 TEST_P(where_callbacks_run, no_callback_inside_attach) {
     cr c;
     note first;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, first, c);
+    const ticket t = attach_pending(first, c);
     world.complete(t); // ready to run from now on
 
     // The second attaching asks MPI whether its operation is complete, and there MPI may run our hook.
@@ -184,9 +176,7 @@ TEST_P(where_callbacks_run, no_callback_inside_attach) {
 TEST_P(where_callbacks_run, no_callback_inside_attach_of_many_operations) {
     cr c;
     note first;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, first, c);
+    const ticket t = attach_pending(first, c);
     world.complete(t);
     note many;
     std::vector<MPI_Request> group;
@@ -241,15 +231,11 @@ TEST_P(where_callbacks_run, registration_from_inside_a_callback_with_its_own_cr)
     note n;
     n.inside = [&] {
         if (--left > 0) {
-            MPI_Request next = world.start();
-            const ticket t = world.ticket_of(next);
-            EXPECT_EQ(attach(next, n, c), 0);
+            const ticket t = attach_pending(n, c);
             world.complete_in_progress(t);
         }
     };
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    EXPECT_EQ(attach(r, n, c), 0);
+    const ticket t = attach_pending(n, c);
     world.complete_in_progress(t);
     EXPECT_TRUE(eventually([&] { return n.runs == rounds; }));
     EXPECT_TRUE(c.test());
@@ -268,9 +254,7 @@ TEST_P(where_callbacks_run, a_callback_may_start_and_complete_operations) {
             done = flag != 0;
         }
     };
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    attach(r, n, c);
+    const ticket t = attach_pending(n, c);
     world.complete(t);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_TRUE(done);
