@@ -4,7 +4,8 @@
 
 Every C++ program in the pages PAGES of docs/guide must compile without a warning and exit with 0 on the ranks that
 COMMAND launches. A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter
-that docs/guide/your-own-runtime.md shows must be that of examples/own_runtime.cpp, character for character.
+that docs/guide/your-own-runtime.md shows must be that of examples/own_runtime.cpp, character for character, and the
+table of docs/guide/task-aware.md that of examples/task_table.cpp.
 """
 
 import re
@@ -15,7 +16,9 @@ import tempfile
 from pathlib import Path
 
 OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
-MARK = "// [adapter]\n"
+# What an example has between two equal marks stands in a page: (page, example, mark).
+EXCERPTS = (("your-own-runtime.md", "own_runtime.cpp", "// [adapter]\n"),
+            ("task-aware.md", "task_table.cpp", "// [table]\n"))
 PAGES = ("runtimes.md", "senders.md", "pools.md", "which-interface.md")
 
 
@@ -57,10 +60,10 @@ def main():
     options = arguments(sys.argv[1:])
     root = Path(options["--root"][0])
     runtimes = dict(entry.split("=", 1) for entry in options["--runtimes"])
-    adapter = (root / "examples/own_runtime.cpp").read_text().split(MARK)
-    if len(adapter) != 3 or adapter[1] not in [text for _, text in blocks(root / "docs/guide/your-own-runtime.md")]:
-        sys.exit(f"docs/guide/your-own-runtime.md does not show the text between the marks {MARK.strip()!r} "
-                 "of examples/own_runtime.cpp")
+    for page, example, mark in EXCERPTS:
+        parts = (root / "examples" / example).read_text().split(mark)
+        if len(parts) != 3 or parts[1].strip() not in [text.strip() for _, text in blocks(root / "docs/guide" / page)]:
+            sys.exit(f"docs/guide/{page} does not show the text between the marks {mark.strip()!r} of examples/{example}")
     with tempfile.TemporaryDirectory() as folder:
         programs = [(where, text) for page in PAGES
                     for where, text in blocks(root / "docs/guide" / page) if "int main(" in text]
