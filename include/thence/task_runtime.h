@@ -24,6 +24,7 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-redundant-void-arg): C needs them */
 /** @brief What a task runtime can do. A function pointer that is null is a part that is missing. Functions return 0, or
  *         an error number of the runtime's own. `task` is a handle of the runtime, never null. */
 typedef struct thence_task_runtime {
@@ -57,6 +58,7 @@ typedef struct thence_task_runtime {
     /** The number of workers, at least 1. */
     int (*workers)(void);
 } thence_task_runtime;
+/* NOLINTEND(modernize-redundant-void-arg) */
 
 /** @brief A task of some runtime. */
 typedef struct thence_task {

@@ -50,7 +50,8 @@ constexpr std::array<error_row, count> rows = {{
     {reason::null_events, MPI_ERR_ARG, "events is null"},
     {reason::null_completed, MPI_ERR_ARG, "the function to call at completion is null"},
     {reason::no_events, MPI_ERR_ARG,
-     "no event is outstanding, or there would be more than 2^64 - 1: the owner's function has been called already, or the"
+     "no event is outstanding, or there would be more than 2^64 - 1: the owner's function has been called already, or "
+     "the"
      " counter was never initialized"},
     {reason::too_few_events, MPI_ERR_ARG, "fewer events are outstanding than are to be lowered"},
     {reason::only_persistent, MPI_ERR_ARG, "flags has bits other than THENCE_PERSISTENT"},
