@@ -7,7 +7,7 @@
 #include "c_api/checks.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
-#include "mpi/error_code.hpp"
+#include "mpi/calls.hpp"
 #include "task/events.hpp"
 #include "task/runtime.hpp"
 
