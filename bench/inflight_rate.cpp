@@ -52,10 +52,13 @@ public:
     }
     // Sends until the allowed number of messages is in flight. Returns false once all messages have arrived.
     bool send() {
-        for (; left_ > 0 && sent_ < in_flight_; --left_, ++sent_) {
+        while (left_ > 0 && sent_ < in_flight_) {
             std::swap(idle_[random_() % idle_.size()], idle_.back());
-            send(idle_.back());
+            const int client = idle_.back();
             idle_.pop_back();
+            --left_;
+            ++sent_;
+            send(client); // where no hook runs callbacks, it does, and they call arrived()
         }
         return sent_ > 0;
     }
