@@ -46,8 +46,10 @@ public:
     }
     // Called when the server has the client's message. Returns true if it must post the receive again.
     bool arrived(int client) {
-        idle_.push_back(client);
         --sent_;
+        if (!closing_) {
+            idle_.push_back(client);
+        }
         return !closing_;
     }
     // Sends until the allowed number of messages is in flight. Returns false once all messages have arrived.
