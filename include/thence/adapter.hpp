@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-#include <thence/detail/pause.hpp>
+#include <thence/detail/poll_backoff.hpp>
 #include <thence/error.hpp>
 #include <thence/thence.h>
 

@@ -72,8 +72,8 @@ template <class Value> struct promised {
  *  @param request an active request of any kind, `MPI_REQUEST_NULL` on return unless persistent.
  *  @param cr      the continuation request to register with.
  *  @return a future with the status; ready at once if the operation is complete already. If the operation fails,
- *          its `get()` throws thence::error. Its destructor does not wait: the operation goes on and its buffer
- *          stays in use.
+ *          its `get()` throws thence::error. Its destructor does not wait: the operation continues and uses its
+ *          buffer.
  *  @throws thence::error if nothing could be attached: the request is unchanged then.
  *  @note Threads: any number at once, with the same `cr` too, and in callbacks. Cost: two allocations and those of
  *        `std::promise`. */

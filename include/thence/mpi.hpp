@@ -14,37 +14,40 @@
  *          co_await comm.sendrecv(out, right, in, left);
  *      }
  *
- *  Each member function returns a sender: to `co_await`, to join with `when_all`, to wait for with thence::sync_wait().
- *  Nothing happens before it is started. What can be sent and received is in mpi/buffer.hpp and
- *  mpi/element.hpp; how errors, stop requests and threads are dealt with, in transform_mpi.hpp. A stop request
- *  cancels receives that are pending, and nothing else.
+ *  Each operation is a member function that returns a sender. `co_await` it, join it with `when_all`, or wait for it
+ *  with thence::sync_wait(). MPI is not called before the sender is started. mpi/buffer.hpp and mpi/element.hpp say
+ *  what can be sent and received; transform_mpi.hpp has the rules for errors, stop requests and threads. A stop request
+ *  cancels pending receives, and no other operation.
  *
- *  Before MPI_Init and after MPI_Finalize, what asks MPI at once throws thence::mpi_inactive; senders complete with it.
+ *  Before MPI_Init and after MPI_Finalize, functions that call MPI at once throw thence::mpi_inactive, and senders
+ *  complete with it.
  *
- *  Completion signatures: set_value_t() unless the function says otherwise, with each owning buffer that was moved in
- *  before, in the order of the arguments; set_error_t(std::exception_ptr), a thence::mpi_error; set_stopped_t() for
- *  receives whose stop token may be asked to stop.
+ *  Completion signatures: set_value_t() unless the function says otherwise. Buffers that were moved in are sent before
+ *  other values, in the order of the arguments. set_error_t(std::exception_ptr), a thence::mpi_error. set_stopped_t()
+ *  for receives, if stop_possible() may be true for the stop token.
  *
  *  Memory: nothing is allocated, except by reductions of strided views, and for counts of blocks that differ in size.
  *
- *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations are started by one
- *  thread at a time, in the same order on all processes. */
+ *  Threads: several may use a communicator at the level `MPI_THREAD_MULTIPLE`. Collective operations must be started by
+ *  one thread at a time, in the same order on all processes. */
 
 #include <thence/mpi/message_status.hpp>
 #include <thence/mpi/reduction.hpp>
 
 namespace thence {
 
-/** @brief A communicator handle. world(), self() and view() only name one; duplicate(), split() own what they made: the
- *         destructor frees it, so all its processes destroy it. Owned ones return errors (`MPI_ERRORS_RETURN`), which
- *         become exceptions; for others set that yourself. */
+/** @brief A communicator handle. Those of world(), self() and view() do not own their communicator. Those of
+ *         duplicate(), split() and owning() do: the destructor frees it, which is collective. An owned communicator has
+ *         the error handler `MPI_ERRORS_RETURN`, so errors become exceptions. For others set it yourself. */
 class communicator {
 public:
     static communicator world() noexcept { return communicator(MPI_COMM_WORLD, false); }
     static communicator self() noexcept { return communicator(MPI_COMM_SELF, false); }
     static communicator view(MPI_Comm comm) noexcept { return communicator(comm, false); }
-    /** @brief Takes over a communicator that the caller has made. Of `MPI_COMM_NULL`, which MPI gives to processes that
-     *         it leaves out, an empty handle. @throws thence::mpi_inactive */
+    /** @brief Takes over a communicator that the caller has created.
+     *  @param comm the communicator. `MPI_COMM_NULL`, which MPI gives to processes that are not in a new communicator,
+     *              makes an empty handle.
+     *  @throws thence::mpi_inactive */
     static communicator owning(MPI_Comm comm) {
         if (comm == MPI_COMM_NULL)
             return communicator(comm, false);
@@ -64,15 +67,19 @@ public:
         if (owns_ && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
             MPI_Comm_free(&comm_);
     }
-    /** @brief Collective, and blocks. @throws thence::error; thence::mpi_inactive */
+    /** @brief Duplicates the communicator. Collective, and blocks.
+     *  @throws thence::error; thence::mpi_inactive */
     communicator duplicate() const {
         detail::need_mpi("thence::communicator::duplicate: called");
         MPI_Comm made = MPI_COMM_NULL;
         check(MPI_Comm_dup(comm_, &made), "duplicate a communicator");
         return owning(made);
     }
-    /** @brief Collective, and blocks. Processes of one color form one; with `MPI_UNDEFINED` a process gets an empty
-     *         handle. @throws thence::error; thence::mpi_inactive */
+    /** @brief Splits the communicator. Collective, and blocks.
+     *  @param color processes with the same color form a communicator. With `MPI_UNDEFINED` a process gets an empty
+     *               handle.
+     *  @param key   the order of ranks in the new communicator.
+     *  @throws thence::error; thence::mpi_inactive */
     communicator split(int color, int key = 0) const {
         detail::need_mpi("thence::communicator::split: called");
         MPI_Comm made = MPI_COMM_NULL;
@@ -80,7 +87,7 @@ public:
         return owning(made);
     }
     MPI_Comm get() const noexcept { return comm_; }
-    /** @return whether this process is in a communicator: false for an empty handle, on which nothing else works. */
+    /** @return false for an empty handle. Only get(), rank() and size() may be called for an empty handle. */
     explicit operator bool() const noexcept { return comm_ != MPI_COMM_NULL; }
     /** @return the rank of this process; `MPI_PROC_NULL` of an empty handle. @throws thence::mpi_inactive */
     int rank() const {
@@ -105,37 +112,39 @@ public:
     template <class B> auto send(B &&buffer, int to, int tag = 0) const {
         return start_send(static_cast<B &&>(buffer), to, tag, MPI_Isend);
     }
-    /** @brief As send(), complete when the receiver has matched it too: what back-pressure needs. */
+    /** @brief As send(), but complete only when the receiver has matched the message. Use it for back-pressure. */
     template <class B> auto ssend(B &&buffer, int to, int tag = 0) const {
         return start_send(static_cast<B &&>(buffer), to, tag, MPI_Issend);
     }
-    /** @brief Receives at most as many elements as there is room for. Can be cancelled.
+    /** @brief Receives at most as many elements as the buffer has. A stop request cancels it.
      *
-     *  Sends message_status, after a buffer that was moved in. A longer message is an error of class
-     *  `MPI_ERR_TRUNCATE`, a shorter one none: message_status::count() tells. */
+     *  It sends message_status, after a buffer that was moved in. A longer message is an error of class
+     *  `MPI_ERR_TRUNCATE`. A shorter one is not an error: message_status::count() is its length. */
     template <class B> auto recv(B &&buffer, int from = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
         detail::check_buffer<B>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "recv: the buffer is const");
         return detail::on_buffer(
             static_cast<B &&>(buffer),
             [comm = comm_, from, tag](const auto &where, MPI_Request *request) -> int {
-                detail::described room;
-                const int code = room.describe(where);
-                return code != MPI_SUCCESS ? code
-                                           : MPI_Irecv(room.first, room.count, room.type, from, tag, comm, request);
+                detail::described received;
+                const int code = received.describe(where);
+                return code != MPI_SUCCESS
+                           ? code
+                           : MPI_Irecv(received.first, received.count, received.type, from, tag, comm, request);
             },
             detail::status_as<message_status>());
     }
-    /** @brief Both at once. Sends message_status, after buffers that were moved in, `out` first. */
+    /** @brief A send and a receive, started together. Sends message_status, after buffers that were moved in, first
+     *         `out`. */
     template <class S, class R> auto sendrecv(S &&out, int to, R &&in, int from, int tag = 0) const {
         return ex::when_all(send(static_cast<S &&>(out), to, tag), recv(static_cast<R &&>(in), from, tag));
     }
 
     /** @name Collective operations
-     *  All processes of the communicator, an intracommunicator, call them in the same order, and start them in that
-     *  order. Where two buffers are given, their elements are of one type; blocks whose sizes do not fit together are
-     *  an error of class `MPI_ERR_COUNT`. The blocks of a strided buffer are slices along its first dimension, whose
-     *  extent is a multiple of their number. */
+     *  The communicator must be an intracommunicator. All its processes call and start these operations in the same
+     *  order. If there are two buffers, their elements must have the same type. If the sizes of their blocks differ,
+     *  the error has the class `MPI_ERR_COUNT`. The blocks of a strided buffer are slices along its first dimension,
+     *  whose extent must be a multiple of their number. */
     /** @{ */
 
     /** @brief Complete when all processes have started it. */
@@ -143,7 +152,7 @@ public:
         return transform_mpi(
             ex::just(), [comm = comm_](MPI_Request *request) { return MPI_Ibarrier(comm, request); }, uncancellable);
     }
-    /** @brief The root's elements go to all others. */
+    /** @brief The elements of the root are sent to all other processes. */
     template <class B> auto bcast(B &&buffer, int root = 0) const {
         detail::check_buffer<B>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "bcast: the buffer is const");
@@ -158,7 +167,7 @@ public:
     }
     /** @brief The root gets a block from each process, by rank.
      *  @param in  the block of this process.
-     *  @param out room for all blocks; only the root's is used. */
+     *  @param out memory for all blocks; only that of the root is used. */
     template <class S, class R> auto gather(S &&in, R &&out, int root = 0) const {
         return detail::exchange(
             static_cast<S &&>(in), 1, static_cast<R &&>(out), rank() == root ? processes() : detail::unused,
@@ -166,7 +175,7 @@ public:
                 return MPI_Igather(from.first, from.count, from.type, to.first, to.count, to.type, root, comm, request);
             });
     }
-    /** @brief As gather(), and every process gets all blocks. */
+    /** @brief As gather(), but every process gets all blocks. */
     template <class S, class R> auto allgather(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), 1, static_cast<R &&>(out), processes(),
                                 [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
@@ -175,8 +184,8 @@ public:
                                 });
     }
     /** @brief Each process gets a block from the root, by rank.
-     *  @param in  all blocks; only the root's is used.
-     *  @param out room for the block of this process. */
+     *  @param in  all blocks; only those of the root are used.
+     *  @param out memory for the block of this process. */
     template <class S, class R> auto scatter(S &&in, R &&out, int root = 0) const {
         return detail::exchange(static_cast<S &&>(in), rank() == root ? processes() : detail::unused,
                                 static_cast<R &&>(out), 1,
@@ -185,7 +194,7 @@ public:
                                                         root, comm, request);
                                 });
     }
-    /** @brief Each process gets a block from each. Both buffers have one for each process, by rank. */
+    /** @brief Each process gets a block from each process. Both buffers have one block for each process, by rank. */
     template <class S, class R> auto alltoall(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), processes(), static_cast<R &&>(out), processes(),
                                 [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
@@ -196,8 +205,8 @@ public:
 
     /** @brief As gather(), with blocks that may differ in size.
      *  @param in       the block of this process.
-     *  @param out      contiguous room for all blocks; only the root's is used.
-     *  @param received how many elements come from each process, and where they go; only the root's is used. */
+     *  @param out      contiguous memory for all blocks; only that of the root is used.
+     *  @param received the counts and displacements of the blocks in `out`; only that of the root is used. */
     template <class S, class R> auto gatherv(S &&in, R &&out, const counts_displs &received, int root = 0) const {
         return detail::exchange_varying<detail::varying_side::out>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, root == rank()),
@@ -206,7 +215,7 @@ public:
                                     to.type, root, comm, request);
             });
     }
-    /** @brief As gatherv(), and every process gets all blocks. All of them give the same counts. */
+    /** @brief As gatherv(), but every process gets all blocks. All processes must pass the same counts. */
     template <class S, class R> auto allgatherv(S &&in, R &&out, const counts_displs &received) const {
         return detail::exchange_varying<detail::varying_side::out>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, true),
@@ -216,9 +225,9 @@ public:
             });
     }
     /** @brief As scatter(), with blocks that may differ in size.
-     *  @param in   all blocks, contiguous; only the root's is used.
-     *  @param sent how many elements go to each process, and where they lie; only the root's is used.
-     *  @param out  room for the block of this process. */
+     *  @param in   all blocks, contiguous; only those of the root are used.
+     *  @param sent the counts and displacements of the blocks in `in`; only that of the root is used.
+     *  @param out  memory for the block of this process. */
     template <class S, class R> auto scatterv(S &&in, const counts_displs &sent, R &&out, int root = 0) const {
         return detail::exchange_varying<detail::varying_side::in>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(sent, root == rank()),
@@ -228,8 +237,8 @@ public:
             });
     }
     /** @brief As alltoall(), with blocks that may differ in size. Both buffers are contiguous.
-     *  @param sent     how many elements go to each process, and where they lie in `in`.
-     *  @param received how many elements come from each process, and where they go in `out`. */
+     *  @param sent     the counts and displacements of the blocks in `in`.
+     *  @param received the counts and displacements of the blocks in `out`. */
     template <class S, class R>
     auto alltoallv(S &&in, const counts_displs &sent, R &&out, const counts_displs &received) const {
         detail::check_both<S, R>();
@@ -255,27 +264,27 @@ public:
     /** @} */
 
     /** @name Reductions
-     *  Element by element over all processes. They are collective operations, see above.
+     *  They combine the elements of all processes, element by element. They are collective operations, see above.
      *
      *  The operation is a function object: `std::plus<>`, `std::multiplies<>`, `std::logical_and<>`,
-     *  `std::logical_or<>`, `std::bit_and<>`, `std::bit_or<>`, `std::bit_xor<>`, a lambda that does one of these,
-     *  thence::minimum or thence::maximum; elements are then of arithmetic types or std::complex. Or it is an MPI_Op:
-     *  one of MPI's own, or one that `MPI_Op_create` made. The function of the latter is given elements of the type of
-     *  the buffer, whatever that is, as `void *`, their number, and for structs a contiguous datatype of `sizeof`
-     *  bytes. Such an MPI_Op must live until the operation has been started.
+     *  `std::logical_or<>`, `std::bit_and<>`, `std::bit_or<>`, `std::bit_xor<>`, a lambda that calls one of these
+     *  operators, thence::minimum or thence::maximum. Elements must then have an arithmetic type or be std::complex. Or
+     *  the operation is an MPI_Op: a predefined one, or one of `MPI_Op_create`. The function of the latter gets a
+     *  pointer to the elements, of any type, as `void *`, their number, and for structs a contiguous datatype of
+     *  `sizeof` bytes. Such an MPI_Op must not be freed before the operation has been started.
      *
-     *  Strided operands are packed into memory that the operation allocates, and unpacked when it is complete. */
+     *  Strided operands are copied into memory that the operation allocates, and back when it is complete. */
     /** @{ */
 
-    /** @brief In place: every process has the result in its buffer. */
+    /** @brief In place: every process gets the result in its buffer. */
     template <class B, class Op> auto allreduce(B &&buffer, Op op) const {
         return start_in_place(static_cast<B &&>(buffer), op, MPI_Iallreduce);
     }
-    /** @brief Every process has the result in `out`, which has as many elements as `in`. */
+    /** @brief Every process gets the result in `out`, which must have as many elements as `in`. */
     template <class S, class R, class Op> auto allreduce(S &&in, R &&out, Op op) const {
         return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iallreduce);
     }
-    /** @brief Only the root's `out` is used. */
+    /** @brief The root gets the result in `out`. The `out` of other processes is not used. */
     template <class S, class R, class Op> auto reduce(S &&in, R &&out, Op op, int root = 0) const {
         detail::check_reduction<S, Op>();
         return detail::reduction(
@@ -286,21 +295,21 @@ public:
             },
             rank() == root);
     }
-    /** @brief In place: each process has the result over the processes up to itself, by rank. */
+    /** @brief In place: each process gets the result over the ranks up to its own. */
     template <class B, class Op> auto scan(B &&buffer, Op op) const {
         return start_in_place(static_cast<B &&>(buffer), op, MPI_Iscan);
     }
-    /** @brief Each process has the result over the processes up to itself, by rank, in `out`. */
+    /** @brief Each process gets the result over the ranks up to its own in `out`. */
     template <class S, class R, class Op> auto scan(S &&in, R &&out, Op op) const {
         return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iscan);
     }
-    /** @brief In place: each process has the result over the processes before itself. What is in the buffer of rank 0
-     *         afterwards is undefined. */
+    /** @brief In place: each process gets the result over the ranks below its own. The buffer of rank 0 is undefined
+     *         afterwards. */
     template <class B, class Op> auto exscan(B &&buffer, Op op) const {
         return start_in_place(static_cast<B &&>(buffer), op, MPI_Iexscan);
     }
-    /** @brief Each process has the result over the processes before itself in `out`. What is in that of rank 0
-     *         afterwards is undefined. */
+    /** @brief Each process gets the result over the ranks below its own in `out`. That of rank 0 is undefined
+     *         afterwards. */
     template <class S, class R, class Op> auto exscan(S &&in, R &&out, Op op) const {
         return start_reduction(static_cast<S &&>(in), static_cast<R &&>(out), op, MPI_Iexscan, true);
     }
@@ -322,7 +331,7 @@ private:
                                               return start(MPI_IN_PLACE, all, count, type, op, comm, request);
                                           });
     }
-    /** `reads`: it may leave `out` alone. */
+    /** `reads`: the operation may leave `out` unchanged. */
     template <class S, class R, class Op, class Start>
     auto start_reduction(S &&in, R &&out, Op op, Start start, bool reads = false) const {
         detail::check_reduction<S, Op>();

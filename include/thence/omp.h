@@ -6,7 +6,7 @@
  *  @brief OpenMP: a detached task completes when its MPI operations do. C11 and C++, GCC 11 and Clang 12 or later.
  *
  *  A task with the clause `detach(event)` starts operations, hands them to thence_omp_fulfill_event_after() and
- *  ends. Its thread goes on with other tasks; the tasks that depend on it start once the operations are complete.
+ *  ends. Its thread runs other tasks; the tasks that depend on it start once the operations are complete.
  *
  *  OpenMP has no polling service, and a thread that waits inside `taskwait` or a barrier calls no MPI. Choose what
  *  makes progress instead: create the continuation request with `THENCE_CR_ANY_THREAD`, then the library's helper
@@ -53,7 +53,7 @@ static inline int thence_omp_fulfill_(int error, MPI_Status *statuses, void *dat
  *  @param requests array of `count` active requests of any kind; as in thence_attach(), the non-persistent ones are
  *                  `MPI_REQUEST_NULL` on return.
  *  @param statuses array of `count` statuses that stays valid until the event is fulfilled and is set by then, or
- *                  `MPI_STATUSES_IGNORE`. The task's own stack is gone by then: use memory that outlives the task.
+ *                  `MPI_STATUSES_IGNORE`. The task may have ended by then: use memory that outlives it.
  *  @param event    the handle of the clause `detach(event)` of the calling task. Fulfilled exactly once; inside
  *                  this call if everything is complete already.
  *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`.

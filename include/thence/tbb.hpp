@@ -8,7 +8,7 @@
 /** @file tbb.hpp
  *  @brief oneTBB: suspend a task until MPI operations are complete, and a task group that counts them. C++20.
  *
- *  - `thence::onetbb::suspend(requests, cr)` blocks the task, not its worker, which goes on with other tasks.
+ *  - `thence::onetbb::suspend(requests, cr)` blocks the task, not its worker, which runs other tasks.
  *  - `thence::onetbb::task_group` runs tasks after operations (`run_after`) and makes progress by itself: while
  *    operations are outstanding one small task of the arena polls, between other tasks. Its `wait()` ends when all
  *    tasks and all operations are complete.

@@ -3,7 +3,7 @@
 
 #include "pools/state.hpp"
 
-#include <thence/detail/pause.hpp>
+#include <thence/detail/poll_backoff.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
 #include <mutex>
@@ -333,6 +333,8 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
     if (workers.run_nested([&] { task.run(&task); })) {
         return;
     }
+    // In a callback the task runs after it: as the next task of this thread if that polls for the workers; the same, but in
+    // the arena of the workers, if this is the thread of the MPI pool; else on a worker.
     if (detail::completing == 0) {
         pools.arena->execute([&] { task.run(&task); });
     } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {

@@ -13,8 +13,8 @@ constinit detail::timer_heap timers; // has no destructor, so it can be used unt
 void set_timer(detail::timer &added, detail::timer_time when) noexcept {
     timers.set(added, when);
 }
-void cancel_timer(detail::timer &gone) noexcept {
-    timers.cancel(gone);
+void cancel_timer(detail::timer &cancelled) noexcept {
+    timers.cancel(cancelled);
 }
 bool run_timers() noexcept {
     return timers.run();

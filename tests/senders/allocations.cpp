@@ -14,7 +14,7 @@ void *operator new(std::size_t size) {
     }
     throw std::bad_alloc();
 }
-// Replaced too, or the address sanitizer's own would be freed by ours.
+// Replaced too: else our operator delete would free memory of the address sanitizer.
 void *operator new(std::size_t size, const std::nothrow_t &) noexcept {
     sender_tests::allocations.fetch_add(1, std::memory_order_relaxed);
     return std::malloc(size);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A coroutine that awaits an operation goes on once, with its values, its error, or not at all when it is stopped.
+// A coroutine that awaits an operation is resumed once, with its values or its error. If the operation is stopped, the
+// coroutine ends.
 #include "support.hpp"
 
 #include <atomic>
@@ -14,7 +15,7 @@ using namespace sender_tests;
 
 class awaiting : public senders {};
 
-// Notes that it is gone.
+// Sets a flag when it is destroyed.
 struct local {
     int *alive;
     explicit local(int &count) : alive(&count) { ++count; }
@@ -52,7 +53,7 @@ TEST_P(awaiting, gives_the_values_and_the_status) {
     EXPECT_EQ(sum, 39);
 }
 
-TEST_P(awaiting, gives_one_value_or_none_as_it_is) {
+TEST_P(awaiting, gives_one_value_without_a_tuple_or_nothing) {
     ending end;
     int got = 0;
     auto body = [](int &result) -> ex::task<> {
@@ -68,7 +69,7 @@ TEST_P(awaiting, gives_one_value_or_none_as_it_is) {
     EXPECT_EQ(got, 7);
 }
 
-TEST_P(awaiting, errors_are_thrown_where_it_waits) {
+TEST_P(awaiting, errors_are_thrown_by_co_await) {
     ticket t;
     ending end;
     int caught = 0;
@@ -96,7 +97,7 @@ TEST_P(awaiting, errors_are_thrown_where_it_waits) {
     reported();
 }
 
-TEST_P(awaiting, a_group_that_fails_half_way_is_thrown_after_what_it_started) {
+TEST_P(awaiting, the_error_of_a_group_whose_call_fails_is_thrown_after_its_operations_are_complete) {
     ticket t;
     ending end;
     ex::inplace_stop_source stop;
@@ -137,7 +138,7 @@ TEST_P(awaiting, operations_that_complete_at_once_use_no_stack) {
     EXPECT_EQ(count, 200000);
 }
 
-TEST_P(awaiting, a_stop_ends_it_before_in_and_after_the_call) {
+TEST_P(awaiting, a_stop_request_before_in_or_after_the_call_ends_it) {
     for (const int when : {0, 1, 2}) {
         ticket t;
         ending end;
@@ -151,7 +152,7 @@ TEST_P(awaiting, a_stop_ends_it_before_in_and_after_the_call) {
                           }
                           return start_one{&where}(r);
                       }));
-            ADD_FAILURE() << "it went on";
+            ADD_FAILURE() << "it was resumed";
         };
         auto operation = ex::connect(body(t, alive, when == 1 ? &stop : nullptr), receiver{&end, stop.get_token()});
         if (when == 0) {
@@ -165,11 +166,11 @@ TEST_P(awaiting, a_stop_ends_it_before_in_and_after_the_call) {
         }
         EXPECT_TRUE(eventually([&] { return end.stops == 1; }));
         EXPECT_EQ(end.all(), 1);
-        EXPECT_EQ(t.q == nullptr, when == 0) << "started?";
+        EXPECT_EQ(t.q == nullptr, when == 0) << "whether it was started";
     }
 }
 
-TEST_P(awaiting, an_operation_that_cannot_be_cancelled_goes_on_after_a_stop) {
+TEST_P(awaiting, an_operation_that_cannot_be_cancelled_completes_after_a_stop_request) {
     world.cancelling = on_cancel::ignore;
     ticket t;
     ending end;
@@ -184,7 +185,7 @@ TEST_P(awaiting, an_operation_that_cannot_be_cancelled_goes_on_after_a_stop) {
     EXPECT_TRUE(eventually([&] { return end.values == 1; }));
 }
 
-TEST_P(awaiting, a_sender_that_is_kept_can_be_awaited_again) {
+TEST_P(awaiting, a_stored_sender_can_be_awaited_again) {
     ending end;
     auto body = []() -> ex::task<> {
         auto sender = ex::just(std::string("a")) | thence::transform_mpi([](std::string &s, MPI_Request *r) {
@@ -210,7 +211,7 @@ struct moved {
     ~moved() = default;
 };
 
-TEST_P(awaiting, values_stay_in_the_sender_until_the_end) {
+TEST_P(awaiting, values_stay_in_the_sender_until_completion) {
     ending end;
     auto body = []() -> ex::task<> {
         int moves = 0;
@@ -220,7 +221,7 @@ TEST_P(awaiting, values_stay_in_the_sender_until_the_end) {
                           moves_before_the_call = moves;
                           return complete_at_once(r);
                       }));
-        EXPECT_EQ(moves_before_the_call, 2) << "into just(), into the sender, and into no operation";
+        EXPECT_EQ(moves_before_the_call, 2) << "into just() and into the sender, but not into the operation";
         EXPECT_EQ(moves, 3);
     };
     auto operation = ex::connect(body(), receiver{&end});
@@ -229,8 +230,9 @@ TEST_P(awaiting, values_stay_in_the_sender_until_the_end) {
 }
 #endif
 
-// Another thread completes what the coroutine has just started, and goes on with it while await_suspend() runs here.
-TEST_P(awaiting, the_completion_may_come_at_once_on_another_thread) {
+// Another thread completes the operation that the coroutine has just started, and resumes the coroutine while
+// await_suspend() still runs on this thread.
+TEST_P(awaiting, the_operation_may_complete_at_once_on_another_thread) {
     const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
     std::atomic<ticket *> started{nullptr};
     std::atomic<bool> over{false};

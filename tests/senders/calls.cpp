@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of MPI that the headers of the senders call themselves, on the fake. The program's own definitions come
-// before those of the MPI library.
+// The functions of MPI that the headers of senders call, implemented by the fake. The linker takes the definitions of
+// the program before those of the MPI library.
 #include "fake_mpi.hpp"
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Files of the real MPI, whose statuses are not all written (Open MPI: whether the operation was cancelled).
+// Files of the real MPI. Open MPI does not set in their statuses whether the operation was cancelled.
 #include <thence/transform_mpi.hpp>
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 namespace ex = thence::ex;
 
-// What is allocated and not written holds ones.
+// malloc() fills memory with a value other than 0, so a flag in it that MPI does not set is true.
 class unclean_memory {
 public:
     unclean_memory() { set(0x01); }
@@ -31,7 +31,7 @@ private:
     }
 };
 
-TEST(files, an_operation_that_nobody_asked_to_stop_is_not_stopped) {
+TEST(files, an_operation_without_a_stop_request_is_not_stopped) {
     const unclean_memory unclean;
     const std::string name = "thence_test_file_" + std::to_string(MPI_Wtime());
     MPI_File file = MPI_FILE_NULL;
@@ -39,7 +39,7 @@ TEST(files, an_operation_that_nobody_asked_to_stop_is_not_stopped) {
                             MPI_INFO_NULL, &file),
               MPI_SUCCESS);
     const std::array<double, 4> out{1, 2, 3, 4};
-    ex::inplace_stop_source stop; // never used
+    ex::inplace_stop_source stop; // no stop is requested
     const auto stoppable = [&](auto call) {
         return ex::write_env(ex::just() | thence::transform_mpi(call), ex::prop{ex::get_stop_token, stop.get_token()});
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Several requests of one call: the operation completes once, after all of them.
+// A group of requests that one call starts: the sender completes once, after all of them.
 #include "support.hpp"
 
 namespace {
@@ -8,7 +8,7 @@ using namespace sender_tests;
 
 class group : public senders {
 protected:
-    // A call that starts three operations of the given kinds, and then fails or not.
+    // A call that starts three operations of these kinds, and then succeeds or fails.
     auto three(int code = MPI_SUCCESS) {
         return [this, code](thence::requests<3> r) {
             for (std::size_t i = 0; i < (code == MPI_SUCCESS ? 3U : 2U); ++i) {
@@ -66,7 +66,7 @@ TEST_P(group, sends_all_statuses) {
     EXPECT_EQ(seen[2].MPI_SOURCE, 12);
 }
 
-TEST_P(group, one_failure_is_its_error_after_all_are_over) {
+TEST_P(group, one_failure_is_its_error_after_all_are_complete) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end});
     ex::start(operation);
@@ -80,7 +80,7 @@ TEST_P(group, one_failure_is_its_error_after_all_are_over) {
     reported();
 }
 
-TEST_P(group, a_failure_among_complete_ones_is_its_error) {
+TEST_P(group, a_failure_among_complete_operations_is_its_error) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
                                      three()(r);
@@ -95,22 +95,22 @@ TEST_P(group, a_failure_among_complete_ones_is_its_error) {
     reported();
 }
 
-TEST_P(group, a_call_that_fails_half_way_ends_once_after_what_it_started) {
+TEST_P(group, a_call_that_fails_completes_once_after_the_operations_that_it_started) {
     for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
         world.cancelling = how;
-        kinds[1] = kind::collective; // which nothing can cancel
+        kinds[1] = kind::collective; // cannot be cancelled
         ending end;
         auto operation = ex::connect(ex::just() | thence::transform_mpi(three(MPI_ERR_COUNT)), receiver{&end});
         ex::start(operation);
         let_run();
-        EXPECT_EQ(end.all(), 0) << "its buffers are in use";
+        EXPECT_EQ(end.all(), 0) << "the collective still uses its buffers";
         world.complete(tickets[1]);
         EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
         EXPECT_EQ(end.call_error(), MPI_ERR_COUNT);
     }
 }
 
-TEST_P(group, a_call_that_fails_before_it_starts_anything_ends_at_once) {
+TEST_P(group, a_call_that_fails_before_it_starts_any_operation_completes_at_once) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([](thence::requests<3>) { return MPI_ERR_COUNT; }),
                                  receiver{&end});
@@ -118,7 +118,7 @@ TEST_P(group, a_call_that_fails_before_it_starts_anything_ends_at_once) {
     EXPECT_EQ(end.errors, 1);
 }
 
-TEST_P(group, a_generic_callable_is_a_group_too) {
+TEST_P(group, a_generic_callable_can_start_a_group) {
     ending end;
     auto operation = ex::connect(
         ex::just(1, 2) | thence::transform_mpi([&](auto &, auto &, thence::requests<3> r) { return three()(r); }),
@@ -130,7 +130,7 @@ TEST_P(group, a_generic_callable_is_a_group_too) {
     EXPECT_TRUE(eventually([&] { return end.values == 1; }));
 }
 
-TEST_P(group, a_stop_request_cancels_all_that_can_be) {
+TEST_P(group, a_stop_request_cancels_all_that_can_be_cancelled) {
     ending end;
     ex::inplace_stop_source stop;
     kinds[1] = kind::collective;
@@ -141,10 +141,10 @@ TEST_P(group, a_stop_request_cancels_all_that_can_be) {
     EXPECT_EQ(end.all(), 0);
     world.complete(tickets[1]);
     EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
-    EXPECT_EQ(cancelled_of(end), "c.c") << "the collective has happened";
+    EXPECT_EQ(cancelled_of(end), "c.c") << "the collective is complete";
 }
 
-TEST_P(group, is_stopped_if_all_that_it_started_was_cancelled) {
+TEST_P(group, is_stopped_if_all_operations_that_it_started_were_cancelled) {
     ending end;
     ex::inplace_stop_source stop;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
@@ -157,7 +157,7 @@ TEST_P(group, is_stopped_if_all_that_it_started_was_cancelled) {
     EXPECT_EQ(end.stops, 1);
 }
 
-TEST_P(group, a_message_that_came_before_the_stop_request_is_not_lost) {
+TEST_P(group, a_message_that_arrived_before_the_stop_request_is_not_lost) {
     for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
         world.cancelling = how;
         ending end;
@@ -172,7 +172,7 @@ TEST_P(group, a_message_that_came_before_the_stop_request_is_not_lost) {
     }
 }
 
-TEST_P(group, that_was_complete_when_it_was_asked_is_not_stopped) {
+TEST_P(group, that_was_complete_before_the_stop_request_is_not_stopped) {
     world.cancelling = on_cancel::ignore;
     ending end;
     ex::inplace_stop_source stop;
@@ -185,7 +185,7 @@ TEST_P(group, that_was_complete_when_it_was_asked_is_not_stopped) {
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(group, a_call_that_fails_half_way_tells_what_became_of_the_rest) {
+TEST_P(group, the_error_of_a_failed_call_has_the_statuses_of_its_operations) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([&](thence::requests<3> r) {
                                      three(MPI_ERR_COUNT)(r);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Operations of the kinds that the typed layer does not have, as senders on the real MPI: one-sided, partitioned, and
-// groups of persistent requests. And who frees a communicator.
+// Kinds of operations that thence/mpi.hpp does not have, as senders on the real MPI: one-sided, partitioned, and groups
+// of persistent requests. And which object frees a communicator.
 #include <thence/mpi.hpp>
 #include <thence/transform_mpi.hpp>
 
@@ -37,7 +37,7 @@ TEST_F(kinds, one_sided_operations_complete) {
     EXPECT_TRUE(thence::sync_wait(ex::just(out.data(), 2, MPI_INT, right, 0, 2, MPI_INT, window) |
                                   thence::transform_mpi(MPI_Rput) | ex::then([](auto &&...) {}))
                     .has_value());
-    MPI_Win_flush(right, window); // the sender tells that `out` may be used again, and no more
+    MPI_Win_flush(right, window); // the completion of the sender only means that `out` may be used again
     EXPECT_TRUE(thence::sync_wait(ex::just(in.data(), 2, MPI_INT, right, 0, 2, MPI_INT, window) |
                                   thence::transform_mpi(MPI_Rget) | ex::then([](auto &&...) {}))
                     .has_value());
@@ -66,7 +66,7 @@ TEST_F(kinds, a_partitioned_operation_completes_each_time_it_is_started) {
     else if (rank == 1)
         MPI_Psend_init(data.data(), partitions, each, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
     if (request == MPI_REQUEST_NULL)
-        GTEST_SKIP() << "one of two ranks";
+        GTEST_SKIP() << "needs two ranks";
     for (int turn = 0; turn < 3; ++turn) {
         std::fill(data.begin(), data.end(), rank == 1 ? turn : -1);
         auto ready = ex::just() | ex::then([&] {
@@ -75,7 +75,7 @@ TEST_F(kinds, a_partitioned_operation_completes_each_time_it_is_started) {
                      });
         // when_all starts them in this order: the partitions are ready after the start.
         EXPECT_TRUE(thence::sync_wait(ex::when_all(thence::start_mpi(request), std::move(ready))).has_value());
-        EXPECT_NE(request, MPI_REQUEST_NULL) << "it stays the caller's";
+        EXPECT_NE(request, MPI_REQUEST_NULL) << "the caller still owns it";
         EXPECT_EQ(data.front(), turn);
         EXPECT_EQ(data.back(), turn);
     }
@@ -106,7 +106,7 @@ TEST_F(kinds, a_group_of_persistent_requests_completes_each_time_it_is_started) 
     MPI_Request_free(&own[1]);
 }
 
-// Counts how often communicators with it are freed.
+// An attribute that counts how often communicators with it are freed.
 class freed_communicators {
 public:
     freed_communicators() {
@@ -129,13 +129,13 @@ private:
     int count_ = 0;
 };
 
-TEST_F(kinds, a_communicator_that_is_owned_is_freed_once) {
+TEST_F(kinds, an_owned_communicator_is_freed_once) {
     freed_communicators freed;
     {
         thence::communicator one = thence::communicator::world().duplicate();
         freed.watch(one.get());
         thence::communicator moved = std::move(one);
-        EXPECT_FALSE(one); // NOLINT(bugprone-use-after-move): that is what is asked
+        EXPECT_FALSE(one); // NOLINT(bugprone-use-after-move): the subject
         EXPECT_TRUE(moved);
         one = std::move(moved);
         EXPECT_TRUE(one);
@@ -154,7 +154,7 @@ TEST_F(kinds, a_communicator_that_is_owned_is_freed_once) {
     EXPECT_EQ(freed.count(), 3);
 }
 
-TEST_F(kinds, a_communicator_that_is_only_looked_at_is_not_freed) {
+TEST_F(kinds, a_view_of_a_communicator_does_not_free_it) {
     freed_communicators freed;
     MPI_Comm made = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &made);
@@ -172,13 +172,13 @@ TEST_F(kinds, a_communicator_that_is_only_looked_at_is_not_freed) {
     EXPECT_EQ(freed.count(), 1);
 }
 
-// On the real MPI: leaving a scope with receives that nobody will ever match.
-TEST_F(kinds, leaving_a_scope_may_cancel_operations_in_flight) {
+// No message ever matches these receives.
+TEST_F(kinds, a_scope_can_stop_operations_in_flight) {
     std::array<int, 4> in{};
     ex::counting_scope scope;
     for (int &value : in) {
         ex::spawn(ex::just(&value, 1, MPI_INT, rank, 77, MPI_COMM_WORLD) | thence::transform_mpi(MPI_Irecv) |
-                      ex::then([](auto &&...) noexcept { ADD_FAILURE() << "nobody has sent it"; }) |
+                      ex::then([](auto &&...) noexcept { ADD_FAILURE() << "no message was sent"; }) |
                       ex::upon_error([](auto &&) noexcept { ADD_FAILURE(); }),
                   scope.get_token());
     }

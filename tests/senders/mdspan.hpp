@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// As much of std::mdspan as its layouts need, with its members and their meaning, for compilers that lack it; and a
-// grid that owns what such a view shows.
+// The members of std::mdspan that layouts need, for compilers without <mdspan>; and a grid that owns the elements of
+// such a view.
 #pragma once
 
 #include <array>
@@ -63,7 +63,7 @@ private:
     mapping_type mapping_;
 };
 
-// The elements of an array of that layout; what lies between them is 0.
+// Owns the elements of an array with this layout. Memory between the elements is 0.
 template <class T, std::size_t Rank, class Layout> class grid {
 public:
     explicit grid(const indices<Rank> &sizes) : grid(sizes, Layout::template strides_of<Rank>(sizes)) {}

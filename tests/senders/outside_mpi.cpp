@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // usage: senders_outside_mpi before|after CASE
-// Before MPI_Init and after MPI_Finalize what needs MPI fails with an exception that names the call and what to do, and
-// does not end the program inside MPI. One process per case, since a process initializes MPI once.
+// Before MPI_Init and after MPI_Finalize, calls that need MPI throw an exception that names the call and says what to
+// do. MPI does not end the program. Each case is a process, since a process initializes MPI once.
 #include <thence/adapter.hpp>
 #include <thence/mpi.hpp>
 #include <thence/timeout.hpp>
@@ -126,7 +126,8 @@ int main(int argc, char **argv) {
     if (after) {
         MPI_Init(&argc, &argv);
         int got = 0;
-        thence::sync_wait(self.sendrecv(word, 0, got, 0)); // what the library keeps is made, and freed again
+        thence::sync_wait(self.sendrecv(
+            word, 0, got, 0)); // the library creates its continuation requests, and frees them at MPI_Finalize
         MPI_Finalize();
     }
     return is_refused(cases.at(argv[2]), after ? "MPI_Finalize" : "MPI_Init") ? 0 : 1;

@@ -19,7 +19,7 @@ protected:
     MPI_Request request = MPI_REQUEST_NULL;
 };
 
-TEST_P(persistent, starts_and_completes_again_and_again) {
+TEST_P(persistent, can_be_started_again_after_each_completion) {
     const auto sender = thence::start_mpi(request);
     for (int i = 0; i < 3; ++i) {
         ending end;
@@ -55,7 +55,7 @@ TEST_P(persistent, is_cancelled_by_a_stop_request) {
     EXPECT_EQ(end.stops, 1);
 }
 
-TEST_P(persistent, its_status_tells_that_its_owner_has_cancelled_it) {
+TEST_P(persistent, its_status_says_that_its_owner_has_cancelled_it) {
     ending end;
     bool cancelled = false;
     auto operation =
@@ -69,7 +69,7 @@ TEST_P(persistent, its_status_tells_that_its_owner_has_cancelled_it) {
     EXPECT_TRUE(cancelled);
 }
 
-TEST_P(persistent, is_not_stopped_if_nobody_asked_whatever_its_status_says) {
+TEST_P(persistent, is_not_stopped_without_a_stop_request_whatever_its_status_says) {
     ending end;
     ex::inplace_stop_source stop;
     for (int i = 0; i < 2; ++i) {

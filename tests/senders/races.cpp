@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whatever races between starting, stopping and completing an operation: it completes its receiver once, and is
-// stopped if and only if the cancel came first.
+// Races between starting, stopping and completing an operation: it completes its receiver once, and is stopped if and
+// only if it was cancelled before it was complete.
 //
-// Each round starts one operation on one thread, while a second completes it and a third asks it to stop.
+// In each round one thread starts an operation, a second completes it, and a third requests stop.
 #include "support.hpp"
 
 #include <thence/timeout.hpp>
@@ -19,7 +19,7 @@ class races : public senders {};
 
 void idle(unsigned turns) {
     for (unsigned i = 0; i < turns; ++i) {
-        std::atomic_signal_fence(std::memory_order_seq_cst); // the loop stays
+        std::atomic_signal_fence(std::memory_order_seq_cst); // so that the compiler keeps the loop
     }
 }
 
@@ -34,7 +34,7 @@ TEST_P(races, stop_against_completion) {
     std::atomic<bool> started{false};
     std::atomic<bool> stop_asked{false};
     ending *done = nullptr;
-    // Where cores are busy, one side may win all free races; so some rounds have an order.
+    // On a busy machine one side may win all races. So in some rounds the test decides the order.
     enum { any, stop_first, completion_first } order = any;
     ticket t;
 
@@ -123,9 +123,8 @@ TEST_P(races, stop_against_completion) {
     std::printf("%u rounds: %ld stopped, %ld complete\n", number, stopped, completed);
 }
 
-// Many operations at once, started and completed by several threads, some stopped; their continuation requests are used
-// again and again.
-TEST_P(races, a_request_meets_only_its_own_operation) {
+// Several threads start and complete many operations at once and stop some. The operations reuse continuation requests.
+TEST_P(races, a_stop_request_reaches_only_its_own_operation) {
     const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(400);
     std::atomic<long> wrong{0};
     std::vector<std::thread> threads;
@@ -162,7 +161,7 @@ TEST_P(races, a_request_meets_only_its_own_operation) {
     EXPECT_EQ(wrong, 0);
 }
 
-// A deadline, a stop request from outside, the completion and the start, each on a thread of its own.
+// A deadline, a stop request of the receiver, the completion and the start, each on a thread of its own.
 TEST_P(races, deadline_against_stop_against_completion) {
     const auto end_time = std::chrono::steady_clock::now() + std::chrono::milliseconds(600);
     std::array<long, 3> seen{}; // values, deadlines, stops

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Stop requests: a pending operation is cancelled, and is stopped if and only if MPI was asked to cancel it and says
-// that it did.
+// Stop requests: a pending operation is cancelled. It is stopped if and only if MPI was asked to cancel it and its
+// status says that it was cancelled.
 #include "support.hpp"
 
 namespace {
@@ -29,7 +29,7 @@ TEST_P(stopping, a_pending_receive_is_cancelled) {
     }
 }
 
-TEST_P(stopping, before_the_start_nothing_is_called) {
+TEST_P(stopping, before_the_start_the_call_is_not_made) {
     stop.request_stop();
     auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
     ex::start(operation);
@@ -37,7 +37,7 @@ TEST_P(stopping, before_the_start_nothing_is_called) {
     EXPECT_EQ(t.q, nullptr);
 }
 
-TEST_P(stopping, what_mpi_cannot_cancel_completes_normally) {
+TEST_P(stopping, an_operation_that_mpi_cannot_cancel_completes) {
     world.cancelling = on_cancel::ignore;
     for (const kind what : {kind::point_to_point, kind::collective, kind::rma}) {
         ex::inplace_stop_source source;
@@ -53,8 +53,8 @@ TEST_P(stopping, what_mpi_cannot_cancel_completes_normally) {
     }
 }
 
-// Files of Open MPI leave that part of the status as it was.
-TEST_P(stopping, what_nobody_asked_to_stop_is_not_stopped_whatever_its_status_says) {
+// Open MPI does not set that part of the status of file operations.
+TEST_P(stopping, without_a_stop_request_it_is_not_stopped_whatever_its_status_says) {
     auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
     ex::start(operation);
     world.complete(t, {.cancelled = true});
@@ -62,7 +62,7 @@ TEST_P(stopping, what_nobody_asked_to_stop_is_not_stopped_whatever_its_status_sa
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(stopping, what_is_complete_before_it_can_be_cancelled_is_not_stopped_whatever_its_status_says) {
+TEST_P(stopping, an_operation_that_is_complete_before_the_cancel_is_not_stopped_whatever_its_status_says) {
     auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
                                      start_one{&t}(r);
                                      world.complete(t, {.cancelled = true});
@@ -74,7 +74,7 @@ TEST_P(stopping, what_is_complete_before_it_can_be_cancelled_is_not_stopped_what
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(stopping, the_token_says_whether_a_stop_request_came_too_late) {
+TEST_P(stopping, the_token_says_that_stop_was_requested_too_late) {
     world.cancelling = on_cancel::ignore;
     bool asked = false;
     auto operation = ex::connect(one(t) | ex::let_value([] { return ex::read_env(ex::get_stop_token); }) |
@@ -87,7 +87,7 @@ TEST_P(stopping, the_token_says_whether_a_stop_request_came_too_late) {
     EXPECT_TRUE(asked);
 }
 
-TEST_P(stopping, an_uncancellable_operation_is_left_alone) {
+TEST_P(stopping, an_uncancellable_operation_is_not_cancelled) {
     auto operation = ex::connect(ex::just() | thence::transform_mpi(start_one{&t}, thence::uncancellable),
                                  receiver{&end, stop.get_token()});
     ex::start(operation);
@@ -99,7 +99,7 @@ TEST_P(stopping, an_uncancellable_operation_is_left_alone) {
     EXPECT_TRUE(eventually([&] { return end.values == 1; }));
 }
 
-TEST_P(stopping, an_error_wins_over_a_stop_request) {
+TEST_P(stopping, an_error_has_precedence_over_a_stop_request) {
     world.cancelling = on_cancel::ignore;
     auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
     ex::start(operation);
@@ -110,7 +110,7 @@ TEST_P(stopping, an_error_wins_over_a_stop_request) {
     reported();
 }
 
-TEST_P(stopping, only_the_operation_that_was_asked_is_cancelled) {
+TEST_P(stopping, a_stop_request_cancels_only_its_own_operation) {
     ticket u;
     ending other;
     ex::inplace_stop_source others;
@@ -127,7 +127,7 @@ TEST_P(stopping, only_the_operation_that_was_asked_is_cancelled) {
     EXPECT_TRUE(eventually([&] { return other.values == 1; }));
 }
 
-TEST_P(stopping, a_late_request_meets_no_later_operation) {
+TEST_P(stopping, a_late_stop_request_does_not_cancel_the_next_operation) {
     {
         auto operation = ex::connect(one(t), receiver{&end, stop.get_token()});
         ex::start(operation);
@@ -136,7 +136,7 @@ TEST_P(stopping, a_late_request_meets_no_later_operation) {
     }
     ending next;
     ex::inplace_stop_source other;
-    auto operation = ex::connect(one(t), receiver{&next, other.get_token()}); // takes the same continuation request
+    auto operation = ex::connect(one(t), receiver{&next, other.get_token()}); // uses the same continuation request
     ex::start(operation);
     stop.request_stop();
     let_run();
@@ -146,7 +146,7 @@ TEST_P(stopping, a_late_request_meets_no_later_operation) {
     EXPECT_TRUE(eventually([&] { return next.values == 1; }));
 }
 
-TEST_P(stopping, a_request_during_the_call_cancels_what_it_started) {
+TEST_P(stopping, a_stop_request_during_the_call_cancels_its_operation) {
     auto operation = ex::connect(ex::just() | thence::transform_mpi([&](MPI_Request *r) {
                                      stop.request_stop();
                                      return start_one{&t}(r);
@@ -157,7 +157,7 @@ TEST_P(stopping, a_request_during_the_call_cancels_what_it_started) {
     EXPECT_EQ(end.stops, 1);
 }
 
-TEST_P(stopping, a_failing_start_call_completes_once_here_too) {
+TEST_P(stopping, a_failed_call_completes_once) {
     auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }),
                                  receiver{&end, stop.get_token()});
     ex::start(operation);

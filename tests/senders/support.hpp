@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of senders on the fake MPI share: the fixture, operations of the fake as callables, and receivers that
-// write down how they were completed.
+// Shared by the tests of senders on the fake MPI: the fixture, callables that start operations of the fake, and
+// receivers that record how they were completed.
 #pragma once
 
 #include "library.hpp"
@@ -17,7 +17,7 @@ namespace ex = thence::ex;
 
 namespace sender_tests {
 
-// How often operator new was called.
+// The number of calls of operator new.
 extern std::atomic<long> allocations;
 
 using namespace thence::fake;
@@ -30,16 +30,16 @@ protected:
     }
 };
 
-// How a receiver was completed. Exactly one of the counts must become 1.
+// How a receiver was completed. Exactly one of the counts becomes 1.
 struct ending {
     std::atomic<int> values{0};
     std::atomic<int> errors{0};
     std::atomic<int> stops{0};
     std::exception_ptr error;
-    std::function<void()> inside; // what the completion does
+    std::function<void()> inside; // called in the completion
 
     int all() const { return values + errors + stops; }
-    // The class of a thence::mpi_error that came from there, else -1.
+    // The class of a thence::mpi_error of this origin, else -1.
     int error_class(thence::mpi_error::origin where) const {
         try {
             std::rethrow_exception(error);
@@ -61,7 +61,7 @@ template <class Token = ex::never_stop_token> struct receiver {
     struct environment {
         Token token;
         Token query(ex::get_stop_token_t) const noexcept { return token; }
-#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER) // tasks ask for it
+#if defined(THENCE_EXECUTION_HAS_START_SCHEDULER) // tasks need it
         ex::inline_scheduler query(ex::get_start_scheduler_t) const noexcept {
             return {};
         }
@@ -86,7 +86,7 @@ private:
         if (end->inside) {
             end->inside();
         }
-        count.fetch_add(1, std::memory_order_acq_rel); // whoever sees it may end everything
+        count.fetch_add(1, std::memory_order_acq_rel); // a thread that sees it may destroy this
     }
 };
 receiver(ending *)->receiver<>;
@@ -94,7 +94,7 @@ template <class Token> receiver(ending *, Token) -> receiver<Token>;
 
 using stoppable = ex::inplace_stop_token;
 
-// Starts an operation of the fake; the test completes it through `t`.
+// Starts an operation of the fake, which the test completes through `t`.
 struct start_one {
     ticket *t;
     kind what = kind::point_to_point;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A sender with a deadline completes once: with its own completion if that comes first, with timed_out if it was
-// stopped because of the deadline, stopped if somebody else asked first.
+// A sender with a deadline completes once: with its own completion if that is first, with timed_out if the deadline has
+// stopped it, as stopped if the receiver requested stop before the deadline.
 #include "support.hpp"
 
 #include "senders/timer_heap.hpp"
@@ -55,13 +55,13 @@ struct sends_lvalue {
     template <class R> auto connect(R r) const { return state<R>{text, std::move(r)}; }
 };
 
-// Lets a deadline pass, and looks at the clock once.
+// Waits until a deadline is over, and runs the timers once.
 bool run_after(std::chrono::milliseconds time) {
     std::this_thread::sleep_for(time);
     return thence::run_timers();
 }
 
-TEST_P(timeouts, what_completes_in_time_completes_as_without) {
+TEST_P(timeouts, a_sender_that_completes_in_time_completes_as_without_a_deadline) {
     int sum = 0;
     auto operation = ex::connect(
         ex::just(3) |
@@ -78,7 +78,7 @@ TEST_P(timeouts, what_completes_in_time_completes_as_without) {
     EXPECT_EQ(world.cancel_calls, 0U);
 }
 
-TEST_P(timeouts, a_pending_receive_is_cancelled_by_who_runs_the_timers) {
+TEST_P(timeouts, the_thread_that_runs_the_timers_cancels_a_pending_receive) {
     for (const on_cancel how : {on_cancel::complete_at_once, on_cancel::complete_in_progress}) {
         world.cancelling = how;
         ending e;
@@ -86,7 +86,7 @@ TEST_P(timeouts, a_pending_receive_is_cancelled_by_who_runs_the_timers) {
         ex::start(operation);
         std::this_thread::sleep_for(2ms);
         let_run();
-        EXPECT_EQ(e.all(), 0) << "nobody looked at the clock";
+        EXPECT_EQ(e.all(), 0) << "no thread has run the timers";
         EXPECT_TRUE(thence::run_timers());
         EXPECT_TRUE(eventually([&] { return e.errors == 1; }));
         EXPECT_TRUE(is_timed_out(e));
@@ -95,7 +95,7 @@ TEST_P(timeouts, a_pending_receive_is_cancelled_by_who_runs_the_timers) {
     }
 }
 
-TEST_P(timeouts, what_mpi_cannot_cancel_completes_after_its_deadline) {
+TEST_P(timeouts, an_operation_that_mpi_cannot_cancel_completes_after_its_deadline) {
     world.cancelling = on_cancel::ignore;
     auto operation = ex::connect(one(t, kind::collective) | thence::timeout(1ms), receiver{&end});
     ex::start(operation);
@@ -106,7 +106,7 @@ TEST_P(timeouts, what_mpi_cannot_cancel_completes_after_its_deadline) {
     EXPECT_TRUE(eventually([&] { return end.values == 1; }));
 }
 
-TEST_P(timeouts, no_time_at_all_starts_nothing) {
+TEST_P(timeouts, with_a_duration_of_zero_the_call_is_not_made) {
     for (const auto none : {0ms, -5ms}) {
         ending e;
         auto operation = ex::connect(one(t) | thence::timeout(none), receiver{&e});
@@ -117,7 +117,7 @@ TEST_P(timeouts, no_time_at_all_starts_nothing) {
     }
 }
 
-TEST_P(timeouts, a_time_that_no_clock_reaches_is_no_deadline) {
+TEST_P(timeouts, a_duration_beyond_the_range_of_the_clock_is_no_deadline) {
     auto operation = ex::connect(one(t) | thence::timeout(std::chrono::hours::max()), receiver{&end});
     ex::start(operation);
     EXPECT_FALSE(thence::run_timers());
@@ -134,7 +134,7 @@ TEST_P(timeouts, errors_are_passed_on) {
     reported();
 }
 
-TEST_P(timeouts, a_request_from_outside_is_passed_on) {
+TEST_P(timeouts, a_stop_request_of_the_receiver_is_passed_on) {
     auto operation = ex::connect(one(t) | thence::timeout(1h), receiver{&end, stop.get_token()});
     ex::start(operation);
     stop.request_stop();
@@ -142,7 +142,7 @@ TEST_P(timeouts, a_request_from_outside_is_passed_on) {
     EXPECT_EQ(end.all(), 1);
 }
 
-TEST_P(timeouts, a_request_before_the_start_is_passed_on) {
+TEST_P(timeouts, a_stop_request_before_the_start_is_passed_on) {
     stop.request_stop();
     auto operation = ex::connect(one(t) | thence::timeout(1h), receiver{&end, stop.get_token()});
     ex::start(operation);
@@ -150,7 +150,7 @@ TEST_P(timeouts, a_request_before_the_start_is_passed_on) {
     EXPECT_EQ(t.q, nullptr);
 }
 
-TEST_P(timeouts, the_first_who_asks_decides) {
+TEST_P(timeouts, the_first_stop_request_decides) {
     world.cancelling = on_cancel::complete_in_progress;
     for (const bool deadline_first : {true, false}) {
         ex::inplace_stop_source source;
@@ -220,7 +220,7 @@ TEST_P(timeouts, sync_wait_runs_the_timers) {
     EXPECT_THROW(thence::sync_wait(one(t) | thence::timeout(3ms)), thence::timed_out);
 }
 
-TEST_P(timeouts, a_task_goes_on_after_a_deadline) {
+TEST_P(timeouts, a_task_continues_after_a_deadline) {
     int tries = 0;
     auto body = [](int &count) -> ex::task<int> {
         for (;;) {
@@ -252,8 +252,8 @@ TEST_P(timeouts, a_deadline_ends_a_whole_task) {
     EXPECT_EQ(world.cancel_calls, 2U);
 }
 
-// What cannot be cancelled completes late, and says so.
-TEST_P(timeouts, tell_whether_a_value_came_late) {
+// An operation that cannot be cancelled completes late, and `late` is set.
+TEST_P(timeouts, set_late_if_a_value_came_late) {
     for (const bool in_time : {true, false}) {
         world.cancelling = on_cancel::ignore;
         ticket asked;
@@ -271,13 +271,13 @@ TEST_P(timeouts, tell_whether_a_value_came_late) {
     }
 }
 
-TEST_P(timeouts, that_stopped_a_sender_say_so_too) {
+TEST_P(timeouts, set_late_if_they_stopped_a_sender) {
     bool late = false;
     EXPECT_THROW(thence::sync_wait(thence::timeout(one(t), 1ms, late)), thence::timed_out);
     EXPECT_TRUE(late);
 }
 
-// The heap of timers against a list: set in any order, some taken out, the rest run at their time.
+// Compares the heap of timers with a list: timers are set in any order, some are cancelled, the others run when due.
 TEST_P(timeouts, many_deadlines_run_in_order) {
     struct entry : thence::detail::timer {
         std::vector<int> *ran = nullptr;
@@ -299,7 +299,7 @@ TEST_P(timeouts, many_deadlines_run_in_order) {
         for (int i = 0; i < 100; ++i) {
             entries[i].ran = &ran;
             entries[i].number = times[i];
-            queue.set(entries[i], 1 + times[i]); // long past
+            queue.set(entries[i], 1 + times[i]); // in the past
             if (random() % 3 == 0) {
                 const std::size_t gone = random() % (i + 1);
                 queue.cancel(entries[gone]);

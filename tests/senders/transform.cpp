@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One operation: it completes once, with the values, the status or the error, when MPI does.
+// One operation: it completes once, with the values, the status or the error, when MPI completes it.
 #include "support.hpp"
 
 #include <memory>
@@ -14,7 +14,7 @@ TEST_P(transform, completes_when_mpi_does) {
     ticket t;
     ending end;
     auto operation = ex::connect(one(t), receiver{&end});
-    EXPECT_EQ(t.q, nullptr) << "nothing is started before start()";
+    EXPECT_EQ(t.q, nullptr) << "no operation is started before start()";
     ex::start(operation);
     let_run();
     EXPECT_EQ(end.all(), 0);
@@ -23,7 +23,7 @@ TEST_P(transform, completes_when_mpi_does) {
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(transform, completes_in_start_when_the_operation_is_complete) {
+TEST_P(transform, completes_in_start_if_the_operation_is_complete) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *request) {
                                      *request = world.start();
@@ -36,18 +36,19 @@ TEST_P(transform, completes_in_start_when_the_operation_is_complete) {
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(transform, a_call_that_starts_nothing_is_complete) {
+TEST_P(transform, a_call_that_starts_no_operation_is_complete) {
     ending end;
     auto operation = ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) {}), receiver{&end});
     ex::start(operation);
     EXPECT_EQ(end.values, 1);
 }
 
-TEST_P(transform, in_completion_goes_on_before_mpi_completes_the_next) {
+TEST_P(transform, in_completion_runs_the_work_before_mpi_completes_the_next_operation) {
     ticket first;
     ticket second;
     bool next_is_complete = true;
-    const bool native = std::string(GetParam().engine) == "openmpi"; // elsewhere it may be gone already
+    const bool native =
+        std::string(GetParam().engine) == "openmpi"; // on other engines the operation may be complete already
     ending end;
     auto before = ex::connect(
         ex::just(42) |
@@ -85,7 +86,7 @@ TEST_P(transform, passes_the_values_on) {
     EXPECT_EQ(sum, 42);
 }
 
-TEST_P(transform, buffers_moved_in_live_until_completion) {
+TEST_P(transform, buffers_that_are_moved_in_exist_until_completion) {
     ticket t;
     std::weak_ptr<int> watched;
     ending end;
@@ -95,7 +96,7 @@ TEST_P(transform, buffers_moved_in_live_until_completion) {
         auto operation = ex::connect(
             ex::just(std::move(buffer)) | thence::transform_mpi([&](std::shared_ptr<int> &, MPI_Request *r) {
                 return start_one{&t}(r);
-            }) | ex::then([](std::shared_ptr<int>) {}), // ends it
+            }) | ex::then([](std::shared_ptr<int>) {}), // destroys the buffer
             receiver{&end});
         ex::start(operation);
         let_run();
@@ -106,7 +107,7 @@ TEST_P(transform, buffers_moved_in_live_until_completion) {
     }
 }
 
-TEST_P(transform, sends_the_status_where_it_is_asked_for) {
+TEST_P(transform, sends_the_status_with_the_option) {
     for (const bool at_once : {false, true}) {
         ticket t;
         int source = -1;
@@ -131,8 +132,8 @@ TEST_P(transform, sends_the_status_where_it_is_asked_for) {
     }
 }
 
-// Elsewhere such a call completed its receiver with the error and then with a value.
-TEST_P(transform, a_failing_start_call_completes_once) {
+// Another implementation completed the receiver with the error and then with a value.
+TEST_P(transform, a_failed_call_completes_once) {
     ending end;
     auto operation =
         ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }), receiver{&end});
@@ -143,7 +144,7 @@ TEST_P(transform, a_failing_start_call_completes_once) {
     EXPECT_EQ(end.call_error(), MPI_ERR_RANK);
 }
 
-TEST_P(transform, the_text_of_an_error_is_kept) {
+TEST_P(transform, an_error_has_the_text_of_mpi) {
     ending end;
     auto operation =
         ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) { return MPI_ERR_RANK; }), receiver{&end});
@@ -156,7 +157,7 @@ TEST_P(transform, the_text_of_an_error_is_kept) {
     }
 }
 
-TEST_P(transform, a_callable_that_throws_completes_with_what_it_threw) {
+TEST_P(transform, a_callable_that_throws_completes_with_its_exception) {
     ending end;
     auto operation =
         ex::connect(ex::just() | thence::transform_mpi([](MPI_Request *) -> int { throw 3; }), receiver{&end});
@@ -165,10 +166,10 @@ TEST_P(transform, a_callable_that_throws_completes_with_what_it_threw) {
     EXPECT_THROW(std::rethrow_exception(end.error), int);
 }
 
-// What the last operation of a kind was decides how the next one is looked at first, and nothing else.
-TEST_P(transform, each_operation_of_a_kind_ends_as_itself) {
+// The last operation of a type decides only whether the request of the next one is tested first.
+TEST_P(transform, each_operation_of_a_type_completes_with_its_own_result) {
     enum class how { at_once, failed_at_once, later, failed_later, nothing, known };
-    MPI_Request complete = MPI_REQUEST_NULL; // one that says by itself that it is
+    MPI_Request complete = MPI_REQUEST_NULL; // a request that is complete
 #if defined(OPEN_MPI)
     if (std::string(GetParam().engine) == "openmpi") {
         complete = world.start();
@@ -210,12 +211,12 @@ TEST_P(transform, each_operation_of_a_kind_ends_as_itself) {
     if (complete != MPI_REQUEST_NULL) {
         int flag = 0;
         EXPECT_EQ(thence::mpi::table.Test(&complete, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
-        EXPECT_EQ(flag, 1) << "it is still there";
+        EXPECT_EQ(flag, 1) << "the request was not released";
     }
 }
 
-// Elsewhere an error that the first test found became a value.
-TEST_P(transform, truncation_found_at_once_is_an_error) {
+// In another implementation an error that the first test found became a value.
+TEST_P(transform, truncation_that_is_found_at_once_is_an_error) {
     for (const bool before : {true, false}) {
         ticket t;
         ending end;
@@ -237,7 +238,7 @@ TEST_P(transform, truncation_found_at_once_is_an_error) {
     }
 }
 
-TEST_P(transform, errors_of_the_predecessor_pass) {
+TEST_P(transform, errors_of_the_predecessor_are_forwarded) {
     ticket t;
     ending end;
     auto operation =
@@ -245,10 +246,10 @@ TEST_P(transform, errors_of_the_predecessor_pass) {
     ex::start(operation);
     EXPECT_EQ(end.errors, 1);
     EXPECT_THROW(std::rethrow_exception(end.error), int);
-    EXPECT_EQ(t.q, nullptr) << "nothing was started";
+    EXPECT_EQ(t.q, nullptr) << "no operation was started";
 }
 
-TEST_P(transform, a_stop_of_the_predecessor_passes) {
+TEST_P(transform, a_stop_of_the_predecessor_is_forwarded) {
     ticket first;
     ticket second;
     ending end;
@@ -259,10 +260,10 @@ TEST_P(transform, a_stop_of_the_predecessor_passes) {
     stop.request_stop();
     EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
     EXPECT_EQ(end.stops, 1);
-    EXPECT_EQ(second.q, nullptr) << "nothing more was started";
+    EXPECT_EQ(second.q, nullptr) << "no other operation was started";
 }
 
-class transform_without_testsome : public transform {}; // the fake's MPI_Testsome allocates by itself
+class transform_without_testsome : public transform {}; // the MPI_Testsome of the fake allocates
 
 TEST_P(transform_without_testsome, allocates_nothing) {
     ticket t;
@@ -284,7 +285,7 @@ TEST_P(transform_without_testsome, allocates_nothing) {
         return allocated;
     };
     for (int i = 0; i < 20; ++i) {
-        round(); // the library's own pools fill
+        round(); // the library allocates its objects in the first rounds
     }
     EXPECT_EQ(round(), 0);
 }

@@ -25,7 +25,7 @@ TEST_F(typed, a_ring_of_ranges) {
     });
 }
 
-TEST_F(typed, buffers_moved_in_come_back) {
+TEST_F(typed, buffers_that_are_moved_in_are_sent) {
     run([&]() -> ex::task<> {
         auto [sent, received, status] = co_await ex::when_all(comm.send(std::vector<particle>(2, {0.5F, me}), right),
                                                               comm.recv(std::vector<particle>(3), left));
@@ -36,15 +36,16 @@ TEST_F(typed, buffers_moved_in_come_back) {
     });
 }
 
-TEST_F(typed, what_is_moved_in_lives_until_the_end) {
+TEST_F(typed, a_buffer_that_is_moved_in_exists_until_completion) {
     std::vector<double> every(all());
-    // The sender outlives the expression that made it, so nothing of that may be referred to.
+    // The sender outlives the expression that creates it, so it must not refer to temporaries.
     auto gathered = [&] { return comm.allgather(std::vector<double>{me + 0.5}, every); }();
     auto exchanged = [&] { return comm.alltoall(std::vector<int>(all(), me), std::vector<int>(all(), -1)); }();
     auto reduced = [&] { return comm.allreduce(std::vector<int>{me, 1}, std::vector<int>(2), std::plus<>()); }();
     auto scattered = [&] { return comm.scatter(every, std::vector<double>(1)); }();
     auto shifted = [&] { return comm.sendrecv(std::vector<int>(5000, me), right, std::vector<int>(5000), left, 4); }();
-    const std::vector<std::vector<double>> reuse(8, std::vector<double>(all(), -7)); // of the memory, if it is free
+    const std::vector<std::vector<double>> reuse(
+        8, std::vector<double>(all(), -7)); // reuses the memory of a buffer that was freed too early
     run([&]() -> ex::task<> {
         const std::vector<double> part = co_await std::move(gathered);
         EXPECT_EQ(part, std::vector<double>{me + 0.5});
@@ -65,7 +66,7 @@ TEST_F(typed, what_is_moved_in_lives_until_the_end) {
     static_assert(thence::detail::moves_in<std::vector<int>> && !thence::detail::moves_in<std::span<int>>);
 }
 
-TEST_F(typed, a_count_of_what_did_not_come_is_an_error) {
+TEST_F(typed, a_count_of_elements_of_another_type_is_an_error) {
     run([&]() -> ex::task<> {
         const std::vector<char> five(5);
         std::vector<char> room(8);
@@ -92,8 +93,8 @@ void count_error(MPI_Comm *, int *, ...) {
     ++errors_raised;
 }
 
-TEST_F(typed, processes_that_mpi_leaves_out_have_an_empty_communicator) {
-    // Where errors that belong to no communicator go: to these two. By default they end the job.
+TEST_F(typed, processes_outside_of_a_new_communicator_have_an_empty_handle) {
+    // Errors without a communicator go to the error handlers of these two. By default they end the job.
     MPI_Errhandler counting = MPI_ERRHANDLER_NULL;
     MPI_Comm_create_errhandler(count_error, &counting);
     const std::array<MPI_Comm, 2> raised_on{MPI_COMM_WORLD, MPI_COMM_SELF};
@@ -159,7 +160,7 @@ TEST_F(typed, a_pending_receive_is_cancelled_with_its_scope) {
     };
     EXPECT_FALSE(thence::sync_wait(race()).has_value());
     thence::sync_wait(comm.barrier());
-    run([&]() -> ex::task<> { // a later message is not swallowed
+    run([&]() -> ex::task<> { // the cancelled receive does not take a later message
         const int value = 7;
         int got = 0;
         co_await comm.sendrecv(value, right, got, left, 99);
@@ -167,7 +168,7 @@ TEST_F(typed, a_pending_receive_is_cancelled_with_its_scope) {
     });
 }
 
-// Elsewhere blocking methods with inline requests deadlocked at sizes beyond the eager limit.
+// In another implementation, blocking methods with inline requests deadlocked above the eager limit.
 TEST_F(typed, the_ring_ends_at_every_message_size) {
     for (const std::size_t bytes : {std::size_t{64}, std::size_t{8192}, std::size_t{131072}}) {
         run([&]() -> ex::task<> {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of the typed layer share: a fixture with a communicator and its neighbours, and what programs send.
+// Shared by the tests of thence/mpi.hpp: a fixture with a communicator and the neighbours of this rank, and types to
+// send.
 #pragma once
 
 #include <thence/mpi.hpp>
@@ -19,7 +20,7 @@ class typed : public testing::Test {
 protected:
     // Runs the coroutine to its end on this rank.
     template <class Program> void run(Program program) { ASSERT_TRUE(thence::sync_wait(program())); }
-    // Awaits what fails in the call. Returns the error class.
+    // Awaits a sender whose call fails. Returns the error class.
     template <class Sender> int class_of_call_error(Sender sender) {
         try {
             thence::sync_wait(std::move(sender));
@@ -29,7 +30,7 @@ protected:
         }
         return MPI_SUCCESS;
     }
-    // A number for each process.
+    // One number per process.
     std::size_t all() const { return static_cast<std::size_t>(size); }
 
     thence::communicator comm = thence::communicator::world().duplicate();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collective operations of the typed layer on the real MPI, any number of ranks.
+// Collective operations of thence/mpi.hpp on the real MPI, with any number of ranks.
 #include "typed.hpp"
 
 #include <array>
@@ -82,14 +82,14 @@ TEST_F(typed, blocks_of_different_sizes) {
         EXPECT_EQ(apart.back().x, 0.5F);
         EXPECT_TRUE(size == 1 || (apart[1].id == -1 && apart[2].id == 1));
 
-        // Everyone sends r + 1 elements to process r.
+        // Every process sends r + 1 elements to process r.
         std::vector<int> to_all = expected;
         const std::vector<int> same(all(), me + 1);
         std::vector<int> from_all(all() * static_cast<std::size_t>(me + 1), -1);
         co_await comm.alltoallv(to_all, counts, from_all, same);
         EXPECT_EQ(from_all, std::vector<int>(from_all.size(), me));
 
-        // A strided side whose blocks are whole, and a moved-in one.
+        // A strided buffer with equal blocks, and a buffer that is moved in.
         std::vector<int> column(2 * mine.size(), me);
         const std::vector<int> back = co_await comm.allgatherv(thence::strided<int>(column.data(), mine.size(), 1, 2),
                                                                std::vector<int>(expected.size()), counts);
@@ -97,7 +97,7 @@ TEST_F(typed, blocks_of_different_sizes) {
     });
 }
 
-TEST_F(typed, blocks_that_do_not_fit_are_an_error) {
+TEST_F(typed, counts_that_do_not_fit_the_buffers_are_an_error) {
     const std::vector<int> one{1};
     std::vector<int> room(all());
     using thence::counts_displs;
@@ -140,7 +140,7 @@ TEST_F(typed, scans) {
     });
 }
 
-TEST_F(typed, function_objects_are_known_by_what_they_do) {
+TEST_F(typed, function_objects_are_recognized_by_their_operators) {
     using thence::detail::operator_of;
     EXPECT_EQ(operator_of(std::plus<>()), MPI_SUM);
     EXPECT_EQ(operator_of(std::plus<int>()), MPI_SUM);
@@ -160,18 +160,18 @@ void add_particles(void *in, void *inout, int *count, MPI_Datatype *type) {
     int bytes = 0;
     MPI_Type_size(*type, &bytes);
     if (bytes != static_cast<int>(sizeof(particle)))
-        return; // a part of an element
+        return; // not the datatype of a particle; the result is wrong then
     const auto *from = static_cast<const particle *>(in);
     auto *to = static_cast<particle *>(inout);
     for (int i = 0; i != *count; ++i)
         to[i] = {to[i].x + from[i].x, to[i].id + from[i].id};
 }
 
-TEST_F(typed, an_operation_of_the_users_own_on_structs) {
+TEST_F(typed, a_user_defined_operation_on_structs) {
     MPI_Op sum = MPI_OP_NULL;
     MPI_Op_create(add_particles, 1, &sum);
     run([&]() -> ex::task<> {
-        std::vector<particle> many(1000, particle{1.0F, me}); // enough to be cut
+        std::vector<particle> many(1000, particle{1.0F, me}); // large enough that MPI splits it
         const std::vector<particle> in = many;
         std::vector<particle> out(many.size());
         const particle expected{1.0F * static_cast<float>(size), size * (size - 1) / 2};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Buffers of the typed layer on the real MPI, any number of ranks: elements of every kind, and strided views of any
+// Buffers of thence/mpi.hpp on the real MPI, with any number of ranks: elements of every kind, and strided views of any
 // rank and layout, whose elements arrive in the order of their indices.
 #include "typed.hpp"
 
@@ -39,7 +39,7 @@ TEST_F(typed, strided_columns) {
     });
 }
 
-// What the elements of the views hold: which rank sent them, and the indices.
+// The value of an element: the rank that sent it, and its indices.
 template <class View> void fill(const View &view, int rank) {
     view.for_each([&](auto &element, const auto &index) {
         int digits = rank + 1;
@@ -82,7 +82,7 @@ TEST_F(typed, an_mdspan_arrives_in_any_layout_of_its_extents) {
         grid<int, 1, layout_stride> row({4}, {3});
         grid<int, 1, layout_right> packed({4});
         fill(packed, me);
-        const auto view = row.view(); // an lvalue that is const: the elements are not
+        const auto view = row.view(); // a const view of elements that are not const
         co_await comm.sendrecv(packed.view(), right, view, left);
         expect(row, left);
         EXPECT_EQ(row.sum_of_others(), 0);
@@ -146,7 +146,7 @@ TEST_F(typed, strided_buffers_of_collectives) {
         std::vector<int> exchanged(wide.size(), -1);
         const thence::strided<int> from_all(exchanged.data(), 2 * n, 3, 4);
         co_await comm.alltoall(every, from_all);
-        for (std::size_t row = 0; row != 2 * n; ++row) // everyone had the same
+        for (std::size_t row = 0; row != 2 * n; ++row) // every process had the same
             EXPECT_EQ(from_all(row, 1), 100 * (me + 1) + static_cast<int>(10 * (row % 2)) + 1);
         EXPECT_EQ(exchanged[3], -1);
     });
@@ -154,12 +154,12 @@ TEST_F(typed, strided_buffers_of_collectives) {
 
 TEST_F(typed, blocks_of_a_strided_buffer_are_slices) {
     if (size == 1)
-        GTEST_SKIP() << "one part is the whole buffer";
+        GTEST_SKIP() << "one block is the whole buffer";
     std::vector<int> cells(100);
     const int own = 1;
-    // As many elements as processes, but in one row less than those: no slices.
+    // A single row is contiguous, so it can be divided into blocks. Several rows can be divided only into whole rows.
     const thence::strided<int> one_row(cells.data(), 1, all(), 10);
-    EXPECT_EQ(class_of_call_error(comm.allgather(own, one_row)), MPI_SUCCESS); // is contiguous
+    EXPECT_EQ(class_of_call_error(comm.allgather(own, one_row)), MPI_SUCCESS);
     const std::vector<int> three(3);
     const thence::strided<int> rows(cells.data(), 3, all(), 10);
     if (3 % size != 0) {
@@ -167,10 +167,10 @@ TEST_F(typed, blocks_of_a_strided_buffer_are_slices) {
     }
 }
 
-// In memory that cannot be written to.
+// In read-only memory.
 constexpr std::array<double, 6> constants{1, 2, -1, 3, 4, -1};
 
-TEST_F(typed, what_a_reduction_only_reads_is_not_written_to) {
+TEST_F(typed, the_input_of_a_reduction_is_not_written) {
     run([&]() -> ex::task<> {
         const thence::strided<const double> in(constants.data(), 2, 2, 3);
         std::vector<double> cells(8, -1);
@@ -207,7 +207,7 @@ TEST_F(typed, strided_operands_of_reductions) {
             EXPECT_EQ(sums.sum_of_all(), 0);
         EXPECT_EQ(sums.sum_of_others(), 0);
 
-        // What is moved in comes back all the same.
+        // A buffer that is moved in is sent as well.
         cells = {-1, -1, -1, -1, -1, -1};
         const std::vector<double> back = co_await comm.allreduce(std::vector<double>(in), view, std::plus<>());
         EXPECT_EQ(back, in);
@@ -215,7 +215,7 @@ TEST_F(typed, strided_operands_of_reductions) {
         const std::vector<double> result = co_await comm.allreduce(view, std::vector<double>(4), thence::minimum());
         EXPECT_EQ(result, flat);
     });
-    // A sender that is started twice packs what is there then.
+    // A sender that is started twice packs the elements at each start.
     std::vector<int> cells{1, 0, 1, 0};
     const thence::strided<int> every_other(cells.data(), 2, 1, 2);
     const auto doubled = comm.allreduce(every_other, std::plus<>());
@@ -224,7 +224,7 @@ TEST_F(typed, strided_operands_of_reductions) {
     EXPECT_EQ(cells, (std::vector<int>{size * size, 0, size * size, 0}));
 }
 
-TEST_F(typed, a_type_is_mpis_own_or_bytes) {
+TEST_F(typed, a_type_has_a_predefined_datatype_or_is_bytes) {
     using thence::detail::has_mpi_type;
     using thence::detail::mpi_type;
     EXPECT_EQ(mpi_type<std::complex<float>>(), MPI_CXX_FLOAT_COMPLEX);
@@ -234,10 +234,10 @@ TEST_F(typed, a_type_is_mpis_own_or_bytes) {
     static_assert(!has_mpi_type<particle> && !has_mpi_type<std::complex<int>> && !has_mpi_type<std::array<double, 2>>);
 }
 
-TEST_F(typed, integers_that_mpi_has_no_type_for_are_bytes) {
+TEST_F(typed, integers_without_an_mpi_datatype_are_bytes) {
 #ifdef __SIZEOF_INT128__
     __extension__ using wide = __int128;
-    static_assert(!thence::detail::has_mpi_type<wide> && thence::detail::travels<wide>());
+    static_assert(!thence::detail::has_mpi_type<wide> && thence::detail::sendable<wide>());
     run([&]() -> ex::task<> {
         const std::array<wide, 2> out{(static_cast<wide>(me + 1) << 100) + 5, -7};
         std::array<wide, 2> in{};
@@ -247,7 +247,7 @@ TEST_F(typed, integers_that_mpi_has_no_type_for_are_bytes) {
         EXPECT_TRUE(in[1] == -7);
     });
 #else
-    GTEST_SKIP() << "the compiler has none";
+    GTEST_SKIP() << "the compiler does not have __int128";
 #endif
 }
 
@@ -296,15 +296,15 @@ template <> inline constexpr bool thence::as_bytes<with_constructor> = true;
 
 namespace {
 
-TEST_F(typed, nothing_that_points_elsewhere_travels) {
+TEST_F(typed, types_with_pointers_cannot_be_sent) {
     using thence::detail::travels;
-    static_assert(travels<particle>() && travels<all_values>() && travels<derived>() && travels<const double>() &&
-                  travels<int[3]>() && travels<with_constructor>());
-    static_assert(!travels<int *>() && !travels<std::nullptr_t>() && !travels<int typed_tests::particle::*>());
-    static_assert(!travels<holds_a_pointer>() && !travels<holds_it_inside>() && !travels<pointer_first>() &&
-                  !travels<reference>());
-    static_assert(!travels<std::reference_wrapper<int>>() && !travels<std::string_view>() &&
-                  !travels<std::optional<int>>() && !travels<std::vector<int>>());
+    static_assert(sendable<particle>() && sendable<all_values>() && sendable<derived>() && sendable<const double>() &&
+                  sendable<int[3]>() && sendable<with_constructor>());
+    static_assert(!sendable<int *>() && !sendable<std::nullptr_t>() && !sendable<int typed_tests::particle::*>());
+    static_assert(!sendable<holds_a_pointer>() && !sendable<holds_it_inside>() && !sendable<pointer_first>() &&
+                  !sendable<reference>());
+    static_assert(!sendable<std::reference_wrapper<int>>() && !sendable<std::string_view>() &&
+                  !sendable<std::optional<int>>() && !sendable<std::vector<int>>());
     run([&]() -> ex::task<> {
         const with_constructor out(me + 10);
         with_constructor in(0);
@@ -313,7 +313,7 @@ TEST_F(typed, nothing_that_points_elsewhere_travels) {
     });
 }
 
-TEST_F(typed, more_than_two_gigabytes_of_structs_are_counted_one_by_one) {
+TEST_F(typed, more_than_two_gigabytes_of_structs_are_counted_as_elements) {
     struct large {
         std::array<char, 1 << 20> bytes;
     };

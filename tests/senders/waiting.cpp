@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// thence::sync_wait makes progress, refuses where it could never return, and scopes wait for what is in flight.
+// thence::sync_wait makes progress, and throws where it could never return. Scopes wait for operations in flight.
 #include "sleeps.hpp"
 #include "support.hpp"
 
@@ -15,7 +15,7 @@ using namespace sender_tests;
 
 class waiting : public senders {};
 
-// Completes the operation in MPI's own progress, so only a thread that makes some ends it.
+// Completes the operation in MPI's own progress, so some thread has to make progress.
 auto completed_by_progress() {
     return ex::just(3) | thence::transform_mpi([](int, MPI_Request *r) {
                *r = world.start();
@@ -33,7 +33,7 @@ TEST_P(waiting, throws_the_error) {
                  thence::mpi_error);
 }
 
-// Completes with an error as libraries of the system tell them.
+// Completes with a std::error_code.
 struct fails_with_code {
     using sender_concept = ex::sender_t;
     using completion_signatures = ex::completion_signatures<ex::set_value_t(), ex::set_error_t(std::error_code)>;
@@ -59,7 +59,7 @@ TEST_P(waiting, is_empty_when_stopped) {
     EXPECT_FALSE(thence::sync_wait(stops()).has_value());
 }
 
-TEST_P(waiting, runs_what_is_scheduled_on_its_thread) {
+TEST_P(waiting, runs_work_that_is_scheduled_on_its_thread) {
     const auto here = std::this_thread::get_id();
     auto [same] = thence::sync_wait(ex::read_env(ex::get_scheduler) | ex::let_value([](auto scheduler) {
                                         return completed_by_progress() | ex::continues_on(scheduler) |
@@ -81,7 +81,7 @@ TEST_P(waiting, a_task_awaits_operations) {
     EXPECT_EQ(total, 30);
 }
 
-// What goes on inline leaves no task for the loop: it has to learn otherwise that a poll has found something.
+// Inline work leaves no task for the loop. It has to notice otherwise that a poll has found something.
 TEST_P(waiting, does_not_sleep_while_every_poll_finds_something) {
     constexpr int many = 2000;
     int met = 0;
@@ -111,11 +111,11 @@ TEST_P(waiting, inside_a_completion_is_refused) {
     world.complete(t);
     EXPECT_TRUE(eventually([&] { return end.values == 1; }));
     EXPECT_TRUE(refused);
-    thence::sync_wait(completed_by_progress()); // not any more
+    thence::sync_wait(completed_by_progress()); // after the completion
 }
 
-// Elsewhere a scope that ended with operations in flight hung.
-TEST_P(waiting, leaving_a_scope_waits_for_operations_in_flight) {
+// In another implementation, a scope that ended with operations in flight hung.
+TEST_P(waiting, join_waits_for_operations_in_flight) {
     ex::counting_scope scope;
     std::atomic<int> done{0};
     for (int i = 0; i < 5; ++i) {
@@ -127,14 +127,14 @@ TEST_P(waiting, leaving_a_scope_waits_for_operations_in_flight) {
     EXPECT_EQ(done, 5);
 }
 
-TEST_P(waiting, leaving_a_scope_may_cancel_operations_in_flight) {
+TEST_P(waiting, a_scope_can_stop_operations_in_flight) {
     ex::counting_scope scope;
     ticket tickets[4];
     for (ticket &t : tickets) {
         ex::spawn(one(t) | ex::upon_error([](auto &&) noexcept {}), scope.get_token());
     }
     scope.request_stop();
-    thence::sync_wait(scope.join()); // nobody completes them
+    thence::sync_wait(scope.join()); // the test does not complete them
     EXPECT_EQ(world.cancel_calls, 4U);
 }
 

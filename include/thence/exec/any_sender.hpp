@@ -6,12 +6,14 @@
 #else
 
 /** @file exec/any_sender.hpp
- *  @brief A sender of any type, known only by how it completes: `any_sender<set_value_t(int), set_stopped_t()>`.
+ *  @brief A type-erased sender: `any_sender<set_value_t(int), set_stopped_t()>` holds a sender of any type that
+ *         completes in these ways.
  *
- *  Completion signatures: those it is declared with; the sender inside may have fewer.
+ *  Completion signatures: the template arguments. The sender that it holds may have fewer.
  *
- *  Senders up to `any_sender_bytes` and operations up to `any_operation_bytes` live inside; larger ones are allocated.
- *  Of the receiver's environment the sender inside sees the stop token, as an inplace_stop_token.
+ *  Senders up to `any_sender_bytes` and operations up to `any_operation_bytes` are stored inside. Larger ones are
+ *  allocated. The environment of the sender that it holds has only the stop token of the receiver, as an
+ *  inplace_stop_token.
  *
  *  Source: the idea is that of any_sender_of in NVIDIA's stdexec; C++26 has none. */
 
@@ -22,11 +24,11 @@
 
 namespace thence::exec {
 
-/** @brief An any_sender was connected that holds no sender. */
+/** @brief Thrown if an any_sender is connected that holds no sender. */
 class empty_any_sender : public std::exception {
 public:
     const char *what() const noexcept override {
-        return "any_sender: connected, awaited or waited for while it is empty: it was moved from or connected before";
+        return "any_sender: connected, awaited or waited for while it is empty: it was moved from before";
     }
 };
 
@@ -35,7 +37,7 @@ inline constexpr std::size_t any_operation_bytes = 192;
 
 namespace detail {
 
-/** How an operation completes with one signature. */
+/** The function that completes an operation with one signature. */
 template <class Sig> struct any_completion;
 template <class Tag, class... As> struct any_completion<Tag(As...)> {
     void (*complete)(void *, As &&...) noexcept;
@@ -43,7 +45,7 @@ template <class Tag, class... As> struct any_completion<Tag(As...)> {
     void operator()(void *operation, Tag, As... as) const noexcept { complete(operation, static_cast<As &&>(as)...); }
     template <class Operation> static constexpr any_completion of() noexcept {
         return {[](void *operation, As &&...as) noexcept {
-            Tag()(static_cast<Operation *>(operation)->ended(), static_cast<As &&>(as)...);
+            Tag()(static_cast<Operation *>(operation)->release_receiver(), static_cast<As &&>(as)...);
         }};
     }
 };
@@ -53,7 +55,7 @@ template <class... Sigs> struct any_completions : any_completion<Sigs>... {
 template <class Operation, class... Sigs>
 inline constexpr any_completions<Sigs...> completions_of{any_completion<Sigs>::template of<Operation>()...};
 
-/** What the operation inside knows of the operation around it. */
+/** The outer operation, as the receiver of the inner one accesses it. */
 template <class... Sigs> struct any_outer {
     const any_completions<Sigs...> *completions;
     void *operation;
@@ -79,15 +81,15 @@ template <class... Sigs> struct any_receiver {
     prop<get_stop_token_t, inplace_stop_token> get_env() const noexcept { return {get_stop_token, outer->token}; }
 };
 
-/** Room for an object of any type. It is inside if it fits, and can be moved where `Movable`. */
+/** Whether a T is stored inside, in `Bytes` bytes. `Movable`: it must be movable without an exception. */
 template <std::size_t Bytes, class T, bool Movable>
 inline constexpr bool fits = sizeof(T) <= Bytes && alignof(T) <= alignof(std::max_align_t) &&
                              (!Movable || std::is_nothrow_move_constructible_v<T>);
 
-class any_operation_room : immovable {
+class any_operation_storage : immovable {
 public:
-    any_operation_room() = default;
-    ~any_operation_room() {
+    any_operation_storage() = default;
+    ~any_operation_storage() {
         if (object_ != nullptr)
             destroy_(object_);
     }
@@ -113,7 +115,7 @@ private:
 template <class... Sigs> struct any_sender_functions {
     void (*move)(void *from, void *to) noexcept; // and destroys *from
     void (*destroy)(void *) noexcept;
-    void (*connect)(void *sender, any_operation_room &, any_receiver<Sigs...>);
+    void (*connect)(void *sender, any_operation_storage &, any_receiver<Sigs...>);
 
     template <class S, class Op> static constexpr any_sender_functions of() noexcept {
         if constexpr (fits<any_sender_bytes, S, true>)
@@ -123,14 +125,15 @@ template <class... Sigs> struct any_sender_functions {
                         moved->~S();
                     },
                     [](void *at) noexcept { static_cast<S *>(at)->~S(); },
-                    [](void *at, any_operation_room &room, any_receiver<Sigs...> r) {
-                        room.emplace<Op>([&] { return exec::connect(static_cast<S &&>(*static_cast<S *>(at)), r); });
+                    [](void *at, any_operation_storage &storage, any_receiver<Sigs...> r) {
+                        storage.emplace<Op>([&] { return exec::connect(static_cast<S &&>(*static_cast<S *>(at)), r); });
                     }};
         else
             return {[](void *from, void *to) noexcept { ::new (to) S *(*static_cast<S **>(from)); },
                     [](void *at) noexcept { delete *static_cast<S **>(at); },
-                    [](void *at, any_operation_room &room, any_receiver<Sigs...> r) {
-                        room.emplace<Op>([&] { return exec::connect(static_cast<S &&>(**static_cast<S **>(at)), r); });
+                    [](void *at, any_operation_storage &storage, any_receiver<Sigs...> r) {
+                        storage.emplace<Op>(
+                            [&] { return exec::connect(static_cast<S &&>(**static_cast<S **>(at)), r); });
                     }};
     }
 };
@@ -144,14 +147,14 @@ public:
 
     any_operation(const any_sender_functions<Sigs...> *functions, void *sender, R r)
         : receiver_(static_cast<R &&>(r)), outer_{&completions_of<any_operation, Sigs...>, this, {}} {
-        functions->connect(sender, room_, any_receiver<Sigs...>{&outer_});
+        functions->connect(sender, storage_, any_receiver<Sigs...>{&outer_});
     }
     void start() &noexcept {
         outer_.token = token_.set(get_stop_token(exec::get_env(receiver_)));
-        room_.start();
+        storage_.start();
     }
-    /** The receiver, to be completed: the operation inside has ended. */
-    R &&ended() noexcept {
+    /** The inner operation has completed. @return the receiver, which the caller completes. */
+    R &&release_receiver() noexcept {
         token_.reset();
         return static_cast<R &&>(receiver_);
     }
@@ -160,12 +163,13 @@ private:
     [[no_unique_address]] R receiver_;
     any_outer<Sigs...> outer_;
     [[no_unique_address]] inplace_token_of<stop_token_of_t<env_of_t<R>>> token_;
-    any_operation_room room_;
+    any_operation_storage storage_;
 };
 
 } // namespace detail
 
-/** @brief Move-only; empty after it was moved from. To connect an empty one throws empty_any_sender. */
+/** @brief A move-only, type-erased sender. It is empty after it was moved from. connect() of an empty one throws
+ *         empty_any_sender. */
 template <class... Sigs> class [[nodiscard]] any_sender {
 public:
     using sender_concept = sender_t;

@@ -6,22 +6,21 @@
 #else
 
 /** @file exec/as_awaitable.hpp
- *  @brief What a coroutine awaits when it says `co_await sender`: the operation lives in its frame, nothing is
- *         allocated.
+ *  @brief The awaitable of `co_await sender`. The operation is in the frame of the coroutine; nothing is allocated.
  *
- *  The sender must have one way to complete with values. `co_await` gives nothing, the value, or a tuple of several
- *  values; it throws the error; when the sender is stopped, the coroutine ends there, through
+ *  The sender must have exactly one set_value_t signature. `co_await` returns nothing, the value, or a tuple of several
+ *  values. It throws the error. If the sender is stopped, the coroutine ends there, through
  *  `promise.unhandled_stopped()`.
  *
- *  Completion signatures that it takes: set_value_t(Vs...) of exactly one kind; set_error_t(E) of any E;
- *  set_stopped_t().
+ *  Completion signatures that it accepts: exactly one set_value_t(Vs...); set_error_t(E) of any E; set_stopped_t().
  *
  *  Source: C++26 [exec.as.awaitable]. */
 
-// Invariant: the coroutine goes on exactly once, on the thread of the completion. It counts as suspended as soon as
-// await_suspend is entered, so a completion on another thread resumes it at once, and await_suspend then touches
-// neither it nor the awaitable any more. A completion inside start() on the same thread only says so, in the frame of
-// await_suspend, which returns into the coroutine: a loop over senders that complete at once uses no stack.
+// Invariant: the coroutine is resumed exactly once, on the thread of the completion. It is suspended when await_suspend
+// is called. So a completion on another thread resumes it at once, and await_suspend must not access the coroutine or
+// the awaitable after that. A completion inside start() on the same thread only sets a flag on the stack of
+// await_suspend, which then returns into the coroutine. So a loop over senders that complete at once does not nest on
+// the stack.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/as_exception.hpp>
@@ -33,7 +32,7 @@ namespace thence::exec {
 
 namespace detail {
 
-/** In the frame of an await_suspend that is starting an operation; the list of them belongs to its thread. */
+/** On the stack of an await_suspend that is in start(). Each thread has a list of them. */
 struct starting {
     const void *awaitable;
     starting *outer;
@@ -43,11 +42,11 @@ inline constinit thread_local starting *innermost_starting = nullptr;
 
 struct nothing {};
 
-/** From the list of value tuples of a sender: what is kept, and what co_await returns. */
+/** Computes from the list of value tuples of a sender the type that is stored, and the type that co_await returns. */
 template <class Values> struct await_value {
     static_assert(always_false<Values>, "co_await of a sender with several ways to complete with values: pipe it into "
                                         "into_variant() to make one of them");
-    using kept = nothing; // no second message
+    using kept = nothing; // avoids a second message
     using type = void;
 };
 template <> struct await_value<list<std::tuple<>>> {
@@ -62,7 +61,7 @@ template <class T, class U, class... Vs> struct await_value<list<std::tuple<T, U
     using kept = std::tuple<T, U, Vs...>;
     using type = kept;
 };
-// A sender without values still says where it stops the coroutine.
+// A sender without set_value_t can be awaited too: it throws, or ends the coroutine.
 template <> struct await_value<list<>> : await_value<list<std::tuple<>>> {};
 
 template <class S, class Promise> class sender_awaitable : immovable {
@@ -103,7 +102,7 @@ public:
     static constexpr bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<Promise>) noexcept {
         if (!completes_in_start())
-            return true; // this may be gone already
+            return true; // *this may be destroyed already
         if (!outcome_.empty())
             return false;
         coroutine_.promise().unhandled_stopped().resume(); // may destroy this
@@ -117,8 +116,8 @@ public:
     }
 
 private:
-    // Not inlined: no compiler may keep the address of the list across a suspension, after which the thread may be
-    // another one.
+    // Not inlined: the compiler must not reuse the address of the thread's list after a suspension, since the coroutine
+    // may be resumed on another thread.
     [[gnu::noinline]] bool completes_in_start() noexcept {
         starting here{this, innermost_starting};
         starting_ = reinterpret_cast<std::uintptr_t>(&here);
@@ -128,7 +127,7 @@ private:
         return here.completed;
     }
     [[gnu::noinline]] starting *being_started() const noexcept {
-        // Both must match: the address of an awaitable, or of a frame, that is gone may be in use again.
+        // Both must match: after an awaitable or a stack frame is destroyed, another may have its address.
         for (starting *s = innermost_starting; s != nullptr; s = s->outer)
             if (reinterpret_cast<std::uintptr_t>(s) == starting_ && s->awaitable == this)
                 return s;
@@ -144,15 +143,16 @@ private:
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
-    std::uintptr_t starting_ = 0;               // an address: nothing may lie there any more
+    std::uintptr_t starting_ = 0;               // the address of a `starting` that may be destroyed
     std::coroutine_handle<Promise> coroutine_;
     connect_result_t<S, awaiting_receiver> operation_;
 };
 
 } // namespace detail
 
-/** @brief `as_awaitable(value, promise)`: the value's own member as_awaitable(promise), or itself if it is awaitable,
- *         or a sender made awaitable, or else the value as it is. */
+/** @brief `as_awaitable(value, promise)` returns what co_await of the value awaits: the result of the value's member
+ *         as_awaitable(promise) if it has one; the value if it is awaitable; the awaitable of a sender; else the
+ *         value. */
 struct as_awaitable_t {
     template <class T, class Promise> decltype(auto) operator()(T &&value, Promise &promise) const {
         if constexpr (detail::has_as_awaitable<T, Promise>)

@@ -6,7 +6,7 @@
 #else
 
 /** @file exec/awaitable.hpp
- *  @brief Which types a coroutine can `co_await`, and what it gets: every such type is a sender too.
+ *  @brief The types that a coroutine can `co_await`, and the type of the result. Every such type is a sender too.
  *
  *  Completion signatures of such a sender: see exec/connect_awaitable.hpp.
  *
@@ -39,7 +39,7 @@ template <class T> constexpr decltype(auto) awaiter_of(T &&value) {
         return static_cast<T &&>(value);
 }
 
-/** Whether a coroutine with this promise can `co_await` a T without any help of a sender. */
+/** Whether a coroutine with this promise can `co_await` a T that need not be a sender. */
 template <class T, class Promise>
 concept awaitable = requires(T &&value) {
     { awaiter_of(static_cast<T &&>(value)) } -> awaiter<Promise>;
@@ -47,13 +47,13 @@ concept awaitable = requires(T &&value) {
 
 template <class T> using await_result_t = decltype(awaiter_of(std::declval<T>()).await_resume());
 
-/** A member `as_awaitable(promise)`: what a T is for coroutines with that promise. */
+/** Whether a T has a member `as_awaitable(promise)`, which returns what coroutines with that promise await. */
 template <class T, class Promise>
 concept has_as_awaitable = requires(T &&value, Promise &promise) {
     static_cast<T &&>(value).as_awaitable(promise);
 };
 
-/** Stands for the promise of a coroutine whose environment is Env. */
+/** A promise with the environment Env, for use in unevaluated expressions. */
 template <class Env> struct env_promise {
     const Env &get_env() const noexcept;
     std::coroutine_handle<> unhandled_stopped() noexcept;

@@ -39,22 +39,22 @@ template <class... Sigs> inline constexpr bool is_completions<completion_signatu
 template <class Completions> struct signature_list;
 template <class... Sigs> struct signature_list<completion_signatures<Sigs...>> { using type = list<Sigs...>; };
 
-/** All of several `completion_signatures`, each signature once. */
+/** The union of several `completion_signatures`: each signature once. */
 template <class... Completions>
 using join_completions_t =
     rename_t<unique_list_t<concat_t<typename signature_list<Completions>::type...>>, completion_signatures>;
 
 using exception_completion = completion_signatures<set_error_t(std::exception_ptr)>;
 
-/** set_error_t(exception_ptr) unless nothing throws. */
+/** set_error_t(std::exception_ptr) unless `Nothrow`. */
 template <bool Nothrow>
 using completions_if_throwing = std::conditional_t<Nothrow, completion_signatures<>, exception_completion>;
 
-/** set_value_t(Result), set_value_t() for void. */
+/** set_value_t(Result); set_value_t() for void. */
 template <class Result> struct result_signature { using type = completion_signatures<set_value_t(Result)>; };
 template <> struct result_signature<void> { using type = completion_signatures<set_value_t()>; };
 
-/** Each signature through `Map<Signature>::type`, a `completion_signatures`; the results joined. */
+/** Applies `Map<Signature>::type`, a `completion_signatures`, to each signature, and joins the results. */
 template <class Completions, template <class> class Map> struct map_completions;
 template <class... Sigs, template <class> class Map> struct map_completions<completion_signatures<Sigs...>, Map> {
     using type = join_completions_t<typename Map<Sigs>::type...>;
@@ -81,26 +81,26 @@ using gather_t = typename gather<Tag, Completions, Item>::type;
 template <class... As> using decayed_tuple = std::tuple<std::decay_t<As>...>;
 template <class T> using identity_t = T;
 
-/** The signature as a tuple that keeps it: the tag and the decayed arguments. */
+/** A tuple that stores a completion with this signature: the tag and the decayed arguments. */
 template <class Sig> struct kept;
 template <class Tag, class... As> struct kept<Tag(As...)> {
     using type = std::tuple<Tag, std::decay_t<As>...>;
     static constexpr bool nothrow = (nothrow_decay_copy<As> && ...);
 };
-/** A list of the tuples that keep any completion; whether keeping it never throws. */
+/** The list of tuples that store any of these completions, and whether storing one cannot throw. */
 template <class Completions> struct kept_list;
 template <class... Sigs> struct kept_list<completion_signatures<Sigs...>> {
     using type = unique_t<typename kept<Sigs>::type...>;
     static constexpr bool nothrow = (kept<Sigs>::nothrow && ...);
 };
 
-/** What is delivered from a kept completion: the decayed arguments as rvalues. */
+/** The signature with which a stored completion is delivered: the decayed arguments, as rvalues. */
 template <class Sig> struct decayed_signature;
 template <class Tag, class... As> struct decayed_signature<Tag(As...)> {
     using type = completion_signatures<Tag(std::decay_t<As>...)>;
 };
 
-/** Completes a receiver with what a kept tuple says; the tuple may be destroyed by it. */
+/** Completes a receiver with a stored completion. The receiver may destroy the tuple. */
 template <class R, class Tag, class... As> void deliver(R &&receiver, std::tuple<Tag, As...> &kept) noexcept {
     std::apply([&receiver](Tag tag, As &...as) { tag(static_cast<R &&>(receiver), static_cast<As &&>(as)...); }, kept);
 }

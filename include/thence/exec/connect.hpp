@@ -6,12 +6,12 @@
 #else
 
 /** @file exec/connect.hpp
- *  @brief Joins a sender and a receiver into an operation state, which start() starts.
+ *  @brief connect(): makes an operation state of a sender and a receiver, which start() starts.
  *
- *  `connect(sender, receiver)` calls the member `sender.connect(receiver)`. An awaitable without one runs in a
- *  coroutine of its own, whose frame is the only allocation.
+ *  `connect(sender, receiver)` calls the member `sender.connect(receiver)`. For an awaitable without that member it
+ *  makes a coroutine, whose frame is the only allocation.
  *
- *  Completion signatures: the sender's in the receiver's environment, and the receiver takes each of them.
+ *  Completion signatures: those of the sender in the receiver's environment. The receiver must accept each of them.
  *
  *  Source: C++26 [exec.connect]. */
 
@@ -50,7 +50,7 @@ inline constexpr connect_t connect{};
 
 template <class S, class R> using connect_result_t = decltype(connect(std::declval<S>(), std::declval<R>()));
 
-/** @brief A sender that can be connected to a receiver which takes all its completions. */
+/** @brief A sender that can be connected to R, which accepts all its completions. */
 template <class S, class R>
 concept sender_to = sender_in<S, env_of_t<R>> && receiver_of<R, completion_signatures_of_t<S, env_of_t<R>>> &&
     requires(S &&s, R &&r) {
@@ -62,7 +62,7 @@ namespace detail {
 template <class S, class R>
 inline constexpr bool nothrow_connect = noexcept(connect(std::declval<S>(), std::declval<R>()));
 
-/** A receiver of anything, never completed: to ask whether connecting throws. */
+/** A receiver that accepts any completion. It is used only in noexcept(), to find out whether connect() throws. */
 template <class Env> struct receiver_archetype {
     using receiver_concept = receiver_t;
     void set_value(auto &&...) &&noexcept;

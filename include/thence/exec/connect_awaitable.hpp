@@ -6,15 +6,15 @@
 #else
 
 /** @file exec/connect_awaitable.hpp
- *  @brief An awaitable as an operation: a coroutine that awaits it and completes the receiver with the outcome.
+ *  @brief The operation state of an awaitable: a coroutine that awaits it and completes the receiver with the result.
  *
  *  Completion signatures: set_value_t(result), or set_value_t() for void; set_error_t(std::exception_ptr);
  *  set_stopped_t(), when the awaitable calls `promise.unhandled_stopped()`.
  *
  *  Source: C++26 [exec.connect]. */
 
-// Invariant: the receiver is completed while the coroutine is suspended for good, as its last act, so the receiver may
-// destroy the operation state and with it the frame.
+// Invariant: the receiver is completed when the coroutine is suspended for the last time. So the receiver may destroy
+// the operation state and with it the coroutine's frame.
 
 #include <thence/exec/awaitable.hpp>
 #include <thence/exec/completion_signatures.hpp>
@@ -42,7 +42,7 @@ private:
     std::coroutine_handle<promise_type> coroutine_;
 };
 
-/** Suspends and then calls `fn`, which may destroy the coroutine. */
+/** Suspends the coroutine, then calls `fn`, which may destroy it. */
 template <class Fn> struct suspend_and_call {
     Fn fn;
     static constexpr bool await_ready() noexcept { return false; }

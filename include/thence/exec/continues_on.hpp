@@ -6,16 +6,16 @@
 #else
 
 /** @file exec/continues_on.hpp
- *  @brief Moves what follows a sender to a scheduler: its outcome, of whichever kind, is sent from there.
+ *  @brief Completes on a scheduler: it stores the completion of a sender, of any kind, and sends it on the scheduler.
  *
  *  Completion signatures:
  *  - those of the sender, values and errors decayed,
- *  - the errors of the scheduler, and set_stopped_t() if it may refuse,
- *  - set_error_t(std::exception_ptr) unless keeping the outcome is noexcept.
+ *  - the errors and set_stopped_t() of schedule(),
+ *  - set_error_t(std::exception_ptr) unless storing the values and errors is noexcept.
  *
  *  Source: C++26 [exec.continues.on], [exec.schedule.from]. */
 
-// Invariant: outcome is set, once, before the scheduler's operation is started, and nothing reads it earlier.
+// Invariant: `outcome` is set once, before the scheduler's operation is started, and is read only after that.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/kept_outcome.hpp>
@@ -26,7 +26,7 @@ namespace thence::exec {
 
 namespace detail {
 
-/** Of a scheduler only what prevents going on. */
+/** The completion signatures of schedule() without set_value_t(). */
 template <class Sig> struct without_values { using type = completion_signatures<Sig>; };
 template <class... Vs> struct without_values<set_value_t(Vs...)> { using type = completion_signatures<>; };
 
@@ -52,7 +52,7 @@ template <class Operation, class R> struct continues_on_receiver {
 };
 
 /** Receiver of the scheduler's sender. */
-template <class Operation, class R> struct arrival_receiver {
+template <class Operation, class R> struct schedule_receiver {
     using receiver_concept = receiver_t;
     Operation *operation;
 
@@ -67,7 +67,7 @@ template <class Operation, class R> struct arrival_receiver {
 template <class S, class Scheduler, class R> struct continues_on_operation : immovable {
     using operation_state_concept = operation_state_t;
     using first_receiver = continues_on_receiver<continues_on_operation, R>;
-    using second_receiver = arrival_receiver<continues_on_operation, R>;
+    using second_receiver = schedule_receiver<continues_on_operation, R>;
 
     [[no_unique_address]] R receiver;
     [[no_unique_address]] kept_outcome_t<completion_signatures_of_t<S, env_of_t<R>>> outcome;
@@ -103,7 +103,7 @@ template <class S, class Scheduler> struct continues_on_sender {
     template <class Self, class... Env>
     requires sender_in<copy_cvref_t<Self, S>, Env...> && sender_in<schedule_result_t<Scheduler>, Env...>
     static consteval auto get_completion_signatures() {
-        return continues_on_completions<part_completions_t<Self, S, Env...>,
+        return continues_on_completions<child_completions_t<Self, S, Env...>,
                                         completion_signatures_of_t<schedule_result_t<Scheduler>, Env...>>();
     }
     template <receiver R> auto connect(R r) && {
@@ -122,7 +122,7 @@ template <class S, class Scheduler> struct continues_on_sender {
 /** @brief `continues_on(sender, scheduler)`, `sender | continues_on(scheduler)`. */
 struct continues_on_t {
     template <sender S, class Scheduler> constexpr auto operator()(S &&s, Scheduler &&target) const {
-        static_assert(scheduler<Scheduler>, "continues_on: the second argument is no scheduler");
+        static_assert(scheduler<Scheduler>, "continues_on: the second argument is not a scheduler");
         return detail::continues_on_sender<std::decay_t<S>, std::decay_t<Scheduler>>{static_cast<S &&>(s),
                                                                                      static_cast<Scheduler &&>(target)};
     }

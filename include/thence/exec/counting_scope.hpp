@@ -6,21 +6,22 @@
 #else
 
 /** @file exec/counting_scope.hpp
- *  @brief Scopes that count the work in them: `join()` is a sender that completes when there is none left.
+ *  @brief Scopes that count the operations in them. The sender `join()` completes when there are none.
  *
- *  Work enters through spawn(), spawn_future() or associate() with `scope.get_token()`. A scope that work was in must
- *  be joined before it is destroyed, otherwise the program ends. `close()` refuses new work; counting_scope also asks
- *  what is in it to stop: `request_stop()`.
+ *  spawn(), spawn_future() and associate() with `scope.get_token()` start operations in a scope. A scope in which any
+ *  operation was must be joined before it is destroyed, otherwise the program ends. After `close()` no operation can be
+ *  started in it. `counting_scope::request_stop()` requests stop of all its operations.
  *
- *  Completion signatures of join(): set_value_t(); errors and set_stopped_t() of the scheduler in the environment, on
- *  which it completes if it had to wait. Without one it completes where the last work ended.
+ *  Completion signatures of join(): set_value_t(); errors and set_stopped_t() of the scheduler of the environment. If
+ *  it has to wait, it completes on that scheduler, or, without one, where the last operation has completed.
  *
  *  Source: C++26 [exec.counting.scopes]; P3149. */
 
 // Invariants.
-//  - count, flags and the list of joins are read and written under the lock.
-//  - A scope becomes joined once, with count zero, and takes no association after that.
-//  - Who makes it joined takes the list of joins with it and touches the scope no more: any of them may destroy it.
+//  - The lock guards the count, the flags and the list of joins.
+//  - A scope becomes joined once, with count zero. It accepts no association after that.
+//  - The thread that makes the scope joined removes the list of joins, and does not access the scope after that: any of
+//    the joins may destroy it.
 
 #include <cstdio>
 #include <exception>
@@ -36,16 +37,16 @@ namespace detail {
 
 struct join_waiter {
     join_waiter *next = nullptr;
-    void (*tell)(join_waiter *) noexcept = nullptr;
+    void (*notify)(join_waiter *) noexcept = nullptr;
 };
 
-/** What both scopes share. */
+/** The base of both scopes. */
 class scope_base {
 public:
     scope_base() = default;
     scope_base(scope_base &&) = delete;
 
-    /** @brief Takes no more work. */
+    /** @brief Refuses all operations that are started later. Thread-safe. */
     void close() noexcept {
         const locked lock(lock_);
         closed_ = true;
@@ -69,11 +70,11 @@ public:
             }
         }
         while (first != nullptr) {
-            join_waiter *told = std::exchange(first, first->next);
-            told->tell(told);
+            join_waiter *each = std::exchange(first, first->next);
+            each->notify(each);
         }
     }
-    /** @return whether the scope is joined now; otherwise `waiter` is told when it is. */
+    /** @return whether the scope is joined now. If not, `waiter` is notified when it is. */
     bool join_or_wait(join_waiter *waiter) noexcept {
         const locked lock(lock_);
         if (count_ == 0) {
@@ -93,8 +94,8 @@ protected:
 private:
     [[noreturn, gnu::noinline]] static void not_joined() noexcept {
         std::fputs(
-            "thence: a scope is destroyed before it was joined: work in it may still be going on, with what lives "
-            "around it. Wait for it first, on all ways that leave, also of exceptions: sync_wait(scope.join()), or "
+            "thence: a scope is destroyed before it was joined: operations in it may still run, and may use local "
+            "objects. Join it before it is destroyed, also if an exception is thrown: sync_wait(scope.join()), or "
             "co_await scope.join()\n",
             stderr);
         std::terminate();
@@ -108,7 +109,7 @@ private:
     join_waiter *joins_ = nullptr;
 };
 
-/** One share of the count of a scope. */
+/** An association with a scope: counts 1 in it. */
 template <class Scope> class counting_association {
 public:
     counting_association() = default;
@@ -132,8 +133,8 @@ private:
 
 template <class R> inline constexpr bool has_scheduler = answers<env_of_t<R>, get_scheduler_t>;
 
-/** Goes to the receiver's scheduler and completes there; without one, at once. */
-template <class R> struct join_arrival {
+/** Completes the receiver of join(), on its scheduler if it has one, else at once. */
+template <class R> struct join_completion {
     struct inner_receiver {
         using receiver_concept = receiver_t;
         R *receiver;
@@ -147,14 +148,14 @@ template <class R> struct join_arrival {
     using source = schedule_result_t<decltype(get_scheduler(std::declval<env_of_t<R>>()))>;
     connect_result_t<source, inner_receiver> operation;
 
-    explicit join_arrival(R &receiver)
+    explicit join_completion(R &receiver)
         : operation(exec::connect(exec::schedule(get_scheduler(exec::get_env(receiver))), inner_receiver{&receiver})) {}
     void start() noexcept { exec::start(operation); }
 };
 template <class R>
-requires(!has_scheduler<R>) struct join_arrival<R> {
+requires(!has_scheduler<R>) struct join_completion<R> {
     R &receiver;
-    explicit join_arrival(R &r) noexcept : receiver(r) {}
+    explicit join_completion(R &r) noexcept : receiver(r) {}
     void start() noexcept { exec::set_value(static_cast<R &&>(receiver)); }
 };
 
@@ -162,8 +163,8 @@ template <class R> class join_operation : join_waiter, immovable {
 public:
     using operation_state_concept = operation_state_t;
 
-    join_operation(scope_base *scope, R r) : scope_(scope), receiver_(static_cast<R &&>(r)), arrival_(receiver_) {
-        this->tell = [](join_waiter *self) noexcept { static_cast<join_operation *>(self)->arrival_.start(); };
+    join_operation(scope_base *scope, R r) : scope_(scope), receiver_(static_cast<R &&>(r)), completion_(receiver_) {
+        this->notify = [](join_waiter *self) noexcept { static_cast<join_operation *>(self)->completion_.start(); };
     }
     void start() &noexcept {
         if (scope_->join_or_wait(this))
@@ -173,7 +174,7 @@ public:
 private:
     scope_base *scope_;
     [[no_unique_address]] R receiver_;
-    join_arrival<R> arrival_;
+    join_completion<R> completion_;
 };
 
 struct join_sender {
@@ -193,7 +194,7 @@ struct join_sender {
 
 } // namespace detail
 
-/** @brief Counts, and leaves its work alone. */
+/** @brief A scope that only counts its operations. */
 class simple_counting_scope : public detail::scope_base {
 public:
     class token {
@@ -210,7 +211,7 @@ public:
     auto join() noexcept { return detail::join_sender{this}; }
 };
 
-/** @brief Counts, and can ask all its work to stop. */
+/** @brief A scope that counts its operations and can request stop of all of them. */
 class counting_scope : public detail::scope_base {
 public:
     class token {

@@ -6,10 +6,10 @@
 #else
 
 /** @file exec/env.hpp
- *  @brief Environments: objects that answer queries, `environment.query(question)`.
+ *  @brief Environments: objects that answer queries, `environment.query(query)`.
  *
- *  A receiver's environment says under which conditions its operation runs (stop token, scheduler, allocator); a
- *  sender's says what is known about it before it runs (where it completes).
+ *  The environment of a receiver has the stop token, scheduler and allocator of its operation. The environment of a
+ *  sender has what is known before it is started, such as the scheduler on which it completes.
  *
  *  Source: C++26 [exec.envs], [exec.get.env], [exec.prop], [exec.env]. */
 
@@ -38,7 +38,7 @@ template <class Query, class Value> struct prop {
 };
 template <class Query, class Value> prop(Query, Value) -> prop<Query, Value>;
 
-/** @brief Several environments as one: the first that knows an answer gives it. `env<>` knows none. */
+/** @brief Joins several environments. The first that answers a query is used. `env<>` answers none. */
 template <class... Envs> struct env;
 
 template <> struct env<> {};
@@ -60,7 +60,7 @@ template <class First, class... Rest> struct env<First, Rest...> {
 };
 template <class... Envs> env(Envs...) -> env<Envs...>;
 
-/** @brief The environment of a receiver, sender, promise ...: what its member `get_env()` returns, else `env<>`. */
+/** @return the environment of a receiver, sender, promise ...: that of its member `get_env()`, or `env<>`. */
 struct get_env_t {
     template <class T> constexpr auto operator()(const T &object) const noexcept {
         if constexpr (requires { object.get_env(); }) {
@@ -89,7 +89,7 @@ inline constexpr forwarding_query_t forwarding_query{};
 
 namespace detail {
 
-/** What of an environment an adaptor passes on. */
+/** The environment that an adaptor forwards: queries that are forwarding queries. */
 template <class Env> struct forwarded_env {
     [[no_unique_address]] Env inner;
 

@@ -6,7 +6,7 @@
 #else
 
 /** @file exec/inline_scheduler.hpp
- *  @brief The scheduler that goes on at once, on the calling thread.
+ *  @brief The scheduler whose schedule() completes at once, on the thread that starts it.
  *
  *  Completion signatures of its schedule(): set_value_t().
  *

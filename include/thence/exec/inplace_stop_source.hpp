@@ -6,17 +6,18 @@
 #else
 
 /** @file exec/inplace_stop_source.hpp
- *  @brief A stop source that allocates nothing: source, token and callback, linked by their addresses.
+ *  @brief A stop source that allocates nothing, with its token and callback. They are linked by their addresses.
  *
  *  Source: C++26 [stopsource.inplace], [stoptoken.inplace], [stopcallback.inplace]. */
 
 // Invariants.
-//  - A callback runs at most once: it is taken off the list under the lock before it runs.
-//  - ~inplace_stop_callback returns when the callback will not run any more and is not running on another thread. On
-//    the thread that runs it, it returns at once: a callback may destroy itself.
-//  - A callback may also destroy the source (an operation that completes because it was asked to stop usually ends
-//    there). So after a callback the notifier first looks at its own frame, where the destructor left a mark.
-//  - state_ is written only by the holder of the lock bit; stop_requested() reads it without the lock.
+//  - A callback runs at most once: before it runs, it is removed from the list while the lock is held.
+//  - ~inplace_stop_callback returns when the callback will not run any more and does not run on another thread. On the
+//    thread that runs it, the destructor returns at once: a callback may destroy itself.
+//  - A callback may also destroy the source, since an operation that completes when stop is requested usually ends
+//    there. The destructor of the source notes that in the `notification`, which is on the stack of request_stop(). So
+//    request_stop() checks it after each callback, before it accesses the source.
+//  - Only the thread that holds the lock bit writes state_. stop_requested() reads it without the lock.
 
 #include <pthread.h>
 
@@ -31,14 +32,14 @@ template <class F> class inplace_stop_callback;
 
 namespace detail {
 
-/** pthread_self() promises the compiler that it never changes, which a coroutine that moves between threads would
- *  believe: this asks again each time. */
+/** pthread_self() is declared such that the compiler may reuse its result. In a coroutine that moves between threads
+ *  that would be wrong. This function calls it each time. */
 [[gnu::noinline]] inline pthread_t this_thread() noexcept {
     __asm__ __volatile__("" ::: "memory");
     return ::pthread_self();
 }
 
-/** On the list of its source, or taken off it by the notifier, or never on it. */
+/** A callback. It is in the list of its source, or was removed from it by request_stop(), or was never in it. */
 class stop_callback_base : immovable {
 protected:
     using function = void (*)(stop_callback_base *) noexcept;
@@ -53,45 +54,45 @@ private:
     const inplace_stop_source *source_;
     function run_;
     stop_callback_base *next_ = nullptr;
-    stop_callback_base **link_ = nullptr; // what points here; null when off the list
+    stop_callback_base **link_ = nullptr; // the pointer that points here; null if it is not in the list
     atomic<bool> ran_{false};
 };
 
 } // namespace detail
 
-/** @brief Asks operations to stop.
- *  @note Threads: any number may call any member, except that the destructor must come last. Its callbacks may destroy
- *        it, on the thread in request_stop(). */
+/** @brief Requests stop of operations that have its token.
+ *  @note Threads: any number may call any member at once. The destructor must be the last call. A callback may destroy
+ *        the source, on the thread that is in request_stop(). */
 class inplace_stop_source {
 public:
     inplace_stop_source() noexcept = default;
     inplace_stop_source(inplace_stop_source &&) = delete;
     ~inplace_stop_source() {
         if (notifier_ != nullptr)
-            notifier_->source_is_gone = true;
+            notifier_->source_destroyed = true;
     }
 
     inline inplace_stop_token get_token() const noexcept;
     static constexpr bool stop_possible() noexcept { return true; }
     bool stop_requested() const noexcept { return (state_.load() & requested) != 0; }
-    /** @brief Runs the callbacks, on this thread, unless a request came before.
+    /** @brief Runs the callbacks on this thread, unless stop was requested before.
      *  @return whether this was the first request. */
     inline bool request_stop() noexcept;
 
 private:
     friend detail::stop_callback_base;
 
-    /** In the frame of the thread that runs the callbacks. */
+    /** The state of request_stop(), on the stack of its thread. */
     struct notification {
         pthread_t thread;
         detail::stop_callback_base *running;
-        bool callback_is_gone;
-        bool source_is_gone;
+        bool callback_destroyed;
+        bool source_destroyed;
     };
     static constexpr unsigned char requested = 1;
     static constexpr unsigned char held = 2;
 
-    /** Returns the state without `held`, and holds the lock unless `refuse` is set in it. */
+    /** Takes the lock unless a bit of `refuse` is set in the state. @return the state without `held`. */
     unsigned char lock_unless(unsigned char refuse) const noexcept {
         detail::spin_wait pause;
         unsigned char found = state_.load();
@@ -112,7 +113,7 @@ private:
     notification *notifier_ = nullptr;
 };
 
-/** @brief Refers to a source; one that was default-constructed refers to none and never stops. */
+/** @brief The token of a source. A default-constructed token has no source: stop is never requested. */
 class inplace_stop_token {
 public:
     template <class F> using callback_type = inplace_stop_callback<F>;
@@ -130,8 +131,8 @@ private:
     const inplace_stop_source *source_ = nullptr;
 };
 
-/** @brief Calls an F once when the source of a token is asked to stop: in the thread that asks, or here and now if that
- *         has happened. The destructor waits while another thread is in F. */
+/** @brief Calls an F once when stop is requested of the source of a token, on the thread that requests it. If that was
+ *         before, the constructor calls F. The destructor waits while F runs on another thread. */
 template <class F> class inplace_stop_callback : detail::stop_callback_base {
 public:
     using callback_type = F;
@@ -168,12 +169,12 @@ inline bool inplace_stop_source::request_stop() noexcept {
             callbacks_->link_ = &callbacks_;
         callback->link_ = nullptr;
         mine.running = callback;
-        mine.callback_is_gone = false;
+        mine.callback_destroyed = false;
         unlock(requested);
         callback->run_(callback);
-        if (mine.source_is_gone)
+        if (mine.source_destroyed)
             return true;
-        if (!mine.callback_is_gone)
+        if (!mine.callback_destroyed)
             callback->ran_.store(true); // from here on another thread may destroy it
         lock_unless(0);
     }
@@ -213,7 +214,7 @@ inline void detail::stop_callback_base::remove() noexcept {
     const bool running_here =
         notifier != nullptr && notifier->running == this && ::pthread_equal(notifier->thread, this_thread()) != 0;
     if (running_here)
-        notifier->callback_is_gone = true;
+        notifier->callback_destroyed = true;
     source_->unlock(state);
     if (running_here)
         return;

@@ -6,10 +6,10 @@
 #else
 
 /** @file exec/into_variant.hpp
- *  @brief Makes of several ways to complete with values one: a std::variant of tuples.
+ *  @brief Turns several set_value_t signatures into one, whose value is a std::variant of tuples.
  *
  *  Completion signatures: set_value_t(std::variant<std::tuple<Values...>...>); set_error_t(std::exception_ptr) unless
- *  keeping the values is noexcept; errors and set_stopped_t() pass through.
+ *  storing the values is noexcept; errors and set_stopped_t() of the sender, unchanged.
  *
  *  Source: C++26 [exec.into.variant]. */
 
@@ -62,7 +62,7 @@ template <class S> struct into_variant_sender {
     template <class Self, class... Env>
     requires sender_in<copy_cvref_t<Self, S>, Env...>
     static consteval auto get_completion_signatures() {
-        using completions = part_completions_t<Self, S, Env...>;
+        using completions = child_completions_t<Self, S, Env...>;
         return typename map_completions<completions,
                                         into_variant_completions<values_variant_t<completions>>::template map>::type();
     }

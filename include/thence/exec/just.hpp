@@ -6,7 +6,7 @@
 #else
 
 /** @file exec/just.hpp
- *  @brief Senders that complete at once with what they hold.
+ *  @brief Senders that complete at once: with values or an error that they hold, or as stopped.
  *
  *  Completion signatures:
  *  - just(values...): set_value_t(Values...)
@@ -56,7 +56,7 @@ template <class Tag, class... Vs> struct just_sender {
 
 } // namespace detail
 
-/** @brief Sends the values, kept by value: wrap in std::ref what must not be copied. */
+/** @brief A sender of these values, which it stores by value. Use std::ref for an object that must not be copied. */
 struct just_t {
     template <detail::movable_value... Vs>
     constexpr auto operator()(Vs &&...values) const noexcept((detail::nothrow_decay_copy<Vs> && ...)) {
@@ -64,14 +64,14 @@ struct just_t {
             std::tuple<std::decay_t<Vs>...>(static_cast<Vs &&>(values)...)};
     }
 };
-/** @brief Fails with the error. */
+/** @brief A sender that completes with this error. */
 struct just_error_t {
     template <detail::movable_value E>
     constexpr auto operator()(E &&error) const noexcept(detail::nothrow_decay_copy<E>) {
         return detail::just_sender<set_error_t, std::decay_t<E>>{std::tuple<std::decay_t<E>>(static_cast<E &&>(error))};
     }
 };
-/** @brief Is stopped from the start. */
+/** @brief A sender that completes as stopped. */
 struct just_stopped_t {
     constexpr auto operator()() const noexcept { return detail::just_sender<set_stopped_t>{}; }
 };

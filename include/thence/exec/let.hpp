@@ -6,22 +6,25 @@
 #else
 
 /** @file exec/let.hpp
- *  @brief `let_value`, `let_error`, `let_stopped`: a function takes one kind of completion and returns the sender that
- *         goes on. What it took lives in the operation until that sender has completed, so the function may take it by
- *         reference. The predecessor's operation lives until the function has returned.
+ *  @brief `let_value`, `let_error`, `let_stopped`: a function of the values or of the error, or for stopped, returns a
+ *         sender, which is started next. The arguments of the function are stored in the operation until that sender
+ *         completes, so the function may take them by reference. The predecessor's operation exists until the function
+ *         has returned.
  *
- *  Completion signatures, for the channel that the function takes:
+ *  Completion signatures, for the channel of the function:
  *  - those of every sender that the function returns,
- *  - set_error_t(std::exception_ptr) unless keeping the arguments, the function and connecting are noexcept;
- *  the other two channels pass through.
+ *  - set_error_t(std::exception_ptr) unless storing the arguments, the function and connect() are noexcept.
  *
- *  Environment: in the sender that goes on, get_scheduler is where the predecessor completed, if that is known.
+ *  Those of the other two channels are unchanged.
+ *
+ *  Environment: for the sender that the function returns, get_scheduler is the scheduler on which the predecessor has
+ *  completed, if that is known.
  *
  *  Source: C++26 [exec.let]. */
 
-// Invariant: the predecessor's operation and the next one take the same room, one after the other. The arguments are
-// kept outside of it. The predecessor's operation, in whose completion all this happens, lives until the function has
-// returned, which may look at what the arguments refer to there, and is destroyed when the next one takes the room.
+// Invariant: the predecessor's operation and the next one use the same storage, one after the other. The arguments are
+// stored elsewhere. The function is called in the completion of the predecessor's operation, which exists until the
+// function has returned, since arguments may refer to it. It is destroyed when the next operation is constructed.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/variant.hpp>
@@ -32,7 +35,7 @@ namespace thence::exec {
 
 namespace detail {
 
-/** The scheduler on which S completes, as an environment: what the next sender sees. */
+/** An environment with the scheduler on which S completes, for the next sender. */
 template <class Tag, class S> constexpr auto let_env(const S &s) noexcept {
     if constexpr (answers<env_of_t<S>, get_completion_scheduler_t<Tag>>)
         return prop{get_scheduler, get_completion_scheduler<Tag>(exec::get_env(s))};
@@ -65,13 +68,13 @@ template <class Tag, class F, class... Env> struct let_completions {
             completions_if_throwing<next::nothrow &&
                                     nothrow_connect<typename next::type, typename archetype_for<Env...>::type>>>;
     };
-    /** Whether the completions of all next senders are known. */
+    /** Whether the completion signatures of the next sender are known. */
     template <class Sig> struct known : std::true_type {};
     template <class... As>
     struct known<Tag(As...)> : std::bool_constant<sender_in<typename let_next<F, As...>::type, Env...>> {};
 };
 
-/** Receiver of the sender that the function returned. */
+/** The receiver of the sender that the function returns. */
 template <class R, class Added> struct let_next_receiver {
     using receiver_concept = receiver_t;
     R *next;
@@ -92,7 +95,7 @@ template <class R, class Added> struct let_next_receiver {
     }
 };
 
-/** Receiver of the predecessor. */
+/** The receiver of the predecessor. */
 template <class Tag, class Operation, class R> struct let_receiver {
     using receiver_concept = receiver_t;
     Operation *operation;
@@ -105,7 +108,7 @@ template <class Tag, class Operation, class R> struct let_receiver {
 private:
     template <class Channel, class... As> void take(As &&...as) noexcept {
         if constexpr (std::is_same_v<Channel, Tag>)
-            operation->go_on(static_cast<As &&>(as)...); // destroys this
+            operation->start_next(static_cast<As &&>(as)...); // destroys *this
         else
             Channel()(static_cast<R &&>(operation->receiver), static_cast<As &&>(as)...);
     }
@@ -138,7 +141,7 @@ template <class Tag, class S, class F, class R> struct let_operation : immovable
     }
     void start() &noexcept { exec::start(operations.template get<first_operation>()); }
 
-    template <class... As> void go_on(As &&...as) noexcept {
+    template <class... As> void start_next(As &&...as) noexcept {
         if constexpr (let_next<F, As...>::nothrow &&
                       nothrow_connect<typename let_next<F, As...>::type, next_receiver>) {
             exec::start(make_next(static_cast<As &&>(as)...));
@@ -175,9 +178,10 @@ template <class Tag, class S, class F> struct let_sender {
 
     template <class Self, class... Env>
     requires sender_in<copy_cvref_t<Self, S>, Env...> &&
-        (all_signatures<part_completions_t<Self, S, Env...>,
+        (all_signatures<child_completions_t<Self, S, Env...>,
                         rules<Self, Env...>::template known>)static consteval auto get_completion_signatures() {
-        return typename map_completions<part_completions_t<Self, S, Env...>, rules<Self, Env...>::template map>::type();
+        return
+            typename map_completions<child_completions_t<Self, S, Env...>, rules<Self, Env...>::template map>::type();
     }
     template <receiver R>
     auto connect(R r) &&noexcept(std::is_nothrow_constructible_v<let_operation<Tag, S, F, R>, S, F, R>) {
@@ -199,11 +203,11 @@ template <class Adaptor, class Tag> struct let_adaptor {
 
 } // namespace detail
 
-/** @brief Goes on with the sender that a function of the values returns. */
+/** @brief Starts the sender that a function of the values returns. */
 struct let_value_t : detail::let_adaptor<let_value_t, set_value_t> {};
-/** @brief Goes on with the sender that a function of the error returns. */
+/** @brief Starts the sender that a function of the error returns. */
 struct let_error_t : detail::let_adaptor<let_error_t, set_error_t> {};
-/** @brief Goes on with the sender that a function returns when the predecessor was stopped. */
+/** @brief Starts the sender that a function returns if the predecessor was stopped. */
 struct let_stopped_t : detail::let_adaptor<let_stopped_t, set_stopped_t> {};
 inline constexpr let_value_t let_value{};
 inline constexpr let_error_t let_error{};

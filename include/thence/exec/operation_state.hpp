@@ -6,7 +6,7 @@
 #else
 
 /** @file exec/operation_state.hpp
- *  @brief Operation states: an operation that is ready to start, in a place where it stays until it completes.
+ *  @brief Operation states: objects that hold an operation. They must not be moved, and must exist until it completes.
  *
  *  Source: C++26 [exec.opstate], [exec.opstate.start]. */
 
@@ -14,11 +14,12 @@
 
 namespace thence::exec {
 
-/** @brief What an operation state names as its `operation_state_concept`. */
+/** @brief The tag that an operation state has as its member type `operation_state_concept`. */
 struct operation_state_t {};
 using operation_state_tag = operation_state_t;
 
-/** @brief Starts an operation. From then on it exists until it has completed its receiver. */
+/** @brief Starts an operation. Its operation state must not be destroyed before the operation completes its
+ *         receiver. */
 struct start_t {
     template <class Op> constexpr void operator()(Op &operation) const noexcept {
         static_assert(

@@ -6,7 +6,7 @@
 #else
 
 /** @file exec/queries.hpp
- *  @brief The questions that the algorithms ask environments. Each is a function object; adaptors pass all of them on.
+ *  @brief The queries of environments that algorithms use. Each is a function object. Adaptors forward all of them.
  *
  *  Source: C++26 [exec.queries]. */
 
@@ -15,7 +15,7 @@
 
 namespace thence::exec {
 
-/** @brief The stop token of an operation; never_stop_token where the environment has none. */
+/** @brief The stop token of an operation; never_stop_token if the environment has none. */
 struct get_stop_token_t : forwarding_query_t {
     template <class Env> constexpr auto operator()(const Env &environment) const noexcept {
         if constexpr (detail::answers<Env, get_stop_token_t>) {
@@ -32,7 +32,7 @@ template <class T> using stop_token_of_t = decltype(get_stop_token(std::declval<
 
 namespace detail {
 
-/** A question without an answer of its own. */
+/** A query without a default answer. */
 template <class Query> struct required_query : forwarding_query_t {
     template <class Env>
     requires answers<Env, Query>
@@ -41,19 +41,20 @@ template <class Query> struct required_query : forwarding_query_t {
 
 } // namespace detail
 
-/** @brief The scheduler on which the operation was started, where new work may be scheduled. */
+/** @brief The scheduler on which the operation was started. New work may be scheduled there. */
 struct get_scheduler_t : detail::required_query<get_scheduler_t> {};
 inline constexpr get_scheduler_t get_scheduler{};
 
-/** @brief A scheduler of the thread that waits for the operation: work that runs there always gets on. */
+/** @brief A scheduler of the thread that waits for the operation. It makes progress while that thread waits. */
 struct get_delegation_scheduler_t : detail::required_query<get_delegation_scheduler_t> {};
 inline constexpr get_delegation_scheduler_t get_delegation_scheduler{};
 
-/** @brief The allocator for what an algorithm must put on the heap. */
+/** @brief The allocator that an algorithm uses for memory on the heap. */
 struct get_allocator_t : detail::required_query<get_allocator_t> {};
 inline constexpr get_allocator_t get_allocator{};
 
-/** @brief Asked of a sender's environment: on which scheduler does it complete with `Tag` (`set_value_t`, ...)? */
+/** @brief A query of the environment of a sender: the scheduler on which it completes with `Tag` (`set_value_t`,
+ *         ...). */
 template <class Tag> struct get_completion_scheduler_t : detail::required_query<get_completion_scheduler_t<Tag>> {};
 template <class Tag> inline constexpr get_completion_scheduler_t<Tag> get_completion_scheduler{};
 

@@ -6,10 +6,10 @@
 #else
 
 /** @file exec/read_env.hpp
- *  @brief A sender of what the receiver's environment answers: `read_env(get_stop_token)`.
+ *  @brief A sender of the answer of the receiver's environment to a query: `read_env(get_stop_token)`.
  *
- *  Completion signatures: set_value_t(Answer); set_error_t(std::exception_ptr) unless the query is noexcept. Known only
- *  for an environment that answers.
+ *  Completion signatures: set_value_t(Answer); set_error_t(std::exception_ptr) unless the query is noexcept. They are
+ *  known only for an environment that answers the query.
  *
  *  Source: C++26 [exec.read.env]. */
 
@@ -39,7 +39,7 @@ template <class R, class Query> struct read_env_operation : immovable {
 
 private:
     void send() {
-        // The answer may refer to the environment, which so lives until the receiver has taken it.
+        // The answer may refer to the environment, so that exists until set_value() returns.
         const auto environment = exec::get_env(receiver);
         exec::set_value(static_cast<R &&>(receiver), Query()(environment));
     }

@@ -7,7 +7,7 @@
 
 /** @file exec/receivers.hpp
  *  @brief Receivers: callbacks with three channels. An operation calls exactly one of `set_value`, `set_error` and
- *         `set_stopped`, once, as its last act.
+ *         `set_stopped`, once, and does not access its own state after that.
  *
  *  Source: C++26 [exec.recv], [exec.set.value], [exec.set.error], [exec.set.stopped]. */
 
@@ -15,7 +15,7 @@
 
 namespace thence::exec {
 
-/** @brief What a receiver names as its `receiver_concept`. */
+/** @brief The tag that a receiver has as its member type `receiver_concept`. */
 struct receiver_t {};
 using receiver_tag = receiver_t;
 
@@ -23,7 +23,7 @@ namespace detail {
 
 template <class R> constexpr void check_receiver_argument() noexcept {
     static_assert(!std::is_reference_v<R> && !std::is_const_v<R>,
-                  "a receiver is completed once and given up: pass it as a non-const rvalue, std::move(receiver)");
+                  "to complete a receiver consumes it: pass it as a non-const rvalue, std::move(receiver)");
 }
 
 } // namespace detail
@@ -58,7 +58,7 @@ struct set_error_t {
         }
     }
 };
-/** @brief Completes a receiver: the operation gave up because it was asked to, or because it no longer matters. */
+/** @brief Completes a receiver without a result: the operation ended early, usually since stop was requested. */
 struct set_stopped_t {
     template <class R> constexpr void operator()(R &&receiver) const noexcept {
         detail::check_receiver_argument<R>();
@@ -104,7 +104,7 @@ inline constexpr bool accepts_all<R, completion_signatures<Sigs...>> = (accepts<
 
 } // namespace detail
 
-/** @brief A receiver that takes every completion of `Completions`, a `completion_signatures`. */
+/** @brief A receiver that accepts every completion of `Completions`, a `completion_signatures`. */
 template <class R, class Completions>
 concept receiver_of = receiver<R> && detail::accepts_all<std::remove_cvref_t<R>, Completions>;
 

@@ -6,17 +6,17 @@
 #else
 
 /** @file exec/run_loop.hpp
- *  @brief A queue of work that the threads in run() do, in order, until finish() is called and the queue is empty.
+ *  @brief A queue of operations, which threads in run() complete in order until finish() was called and it is empty.
  *
- *  Completion signatures of its scheduler: set_value_t(), set_stopped_t() if a stop was requested before its turn.
+ *  Completion signatures of its scheduler: set_value_t(); set_stopped_t() if stop was requested before its turn.
  *
  *  Source: C++26 [exec.run.loop]. */
 
 // Invariants.
-//  - An operation is in the queue from start() until a thread in run() takes it out, under the mutex, to complete it.
-//  - finish() and push() signal while they hold the mutex: when run() returns they touch the loop no more, so the
-//  thread
-//    that returns from run() may destroy it.
+//  - An operation is in the queue from start() until a thread in run() removes it, while it holds the mutex, and
+//    completes it.
+//  - finish() and push() signal while they hold the mutex. So they do not access the loop after run() has returned, and
+//    the thread that returns from run() may destroy the loop.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/mutex.hpp>
@@ -24,7 +24,8 @@
 
 namespace thence::exec {
 
-/** @brief Threads: any number may run(), schedule and finish() at once. */
+/** @brief A queue of operations that run() completes.
+ *  @note Threads: any number may call run(), schedule and finish() at once. */
 class run_loop {
     struct task_base : detail::immovable {
         task_base *next = nullptr;
@@ -56,7 +57,7 @@ public:
     run_loop(run_loop &&) = delete;
     ~run_loop() {
         if (head_ != nullptr)
-            std::terminate(); // operations that would never complete
+            std::terminate(); // these operations would never complete
     }
 
     scheduler_type get_scheduler() noexcept;
@@ -66,7 +67,7 @@ public:
         while (task_base *task = pop())
             task->execute(task);
     }
-    /** @brief Lets run() return when the queue is empty. */
+    /** @brief Makes run() return when the queue is empty. */
     void finish() noexcept {
         const detail::locked lock(mutex_);
         finishing_ = true;
@@ -97,7 +98,7 @@ private:
     bool finishing_ = false;
 };
 
-/** @brief Schedules on a run_loop, which must outlive it. */
+/** @brief The scheduler of a run_loop, which must outlive it. */
 class run_loop::scheduler_type {
     struct environment {
         run_loop *loop;

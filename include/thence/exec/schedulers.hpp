@@ -6,9 +6,10 @@
 #else
 
 /** @file exec/schedulers.hpp
- *  @brief Schedulers: handles to a place where work runs. `schedule(scheduler)` is a sender that completes there.
+ *  @brief Schedulers: handles of execution resources, such as a thread pool. The sender `schedule(scheduler)` completes
+ *         on that resource.
  *
- *  Completion signatures of schedule(): set_value_t(); set_stopped_t() and errors as the scheduler says.
+ *  Completion signatures of schedule(): set_value_t(); set_stopped_t() and errors if the scheduler has them.
  *
  *  Source: C++26 [exec.sched], [exec.schedule]. */
 
@@ -17,7 +18,7 @@
 
 namespace thence::exec {
 
-/** @brief What a scheduler names as its `scheduler_concept`. */
+/** @brief The tag that a scheduler has as its member type `scheduler_concept`. */
 struct scheduler_t {};
 using scheduler_tag = scheduler_t;
 
@@ -25,7 +26,7 @@ struct schedule_t {
     template <class Scheduler> constexpr auto operator()(Scheduler &&target) const noexcept {
         static_assert(
             requires { static_cast<Scheduler &&>(target).schedule(); },
-            "this is no scheduler: it has no member schedule() that returns a sender");
+            "this is not a scheduler: it has no member schedule() that returns a sender");
         static_assert(sender<decltype(static_cast<Scheduler &&>(target).schedule())>,
                       "a scheduler's schedule() must return a sender");
         return static_cast<Scheduler &&>(target).schedule();

@@ -6,11 +6,11 @@
 #else
 
 /** @file exec/scope.hpp
- *  @brief What an async scope offers to those who start work in it: tokens, which give associations. A scope is not
- *         left before every association with it is gone. `associate(sender, token)` makes a sender hold one.
+ *  @brief Tokens of async scopes, and associations, which tokens give. A scope is not joined before every association
+ *         with it is destroyed. `associate(sender, token)` gives a sender an association.
  *
- *  Completion signatures of associate(): those of the sender as the token wraps it, and set_stopped_t(): so it
- *  completes when the scope takes no more work.
+ *  Completion signatures of associate(): those of the sender as the token wraps it; set_stopped_t(), with which it
+ *  completes if the scope refuses it.
  *
  *  Source: C++26 [exec.scope.concepts], [exec.associate]; P3149, P3815. */
 
@@ -21,7 +21,7 @@
 
 namespace thence::exec {
 
-/** @brief Keeps a scope from being left; false if the scope refused. */
+/** @brief An object that keeps a scope from being joined. It converts to false if the scope has refused. */
 template <class T>
 concept scope_association = std::movable<T> && std::is_nothrow_move_constructible_v<T> &&
     std::is_nothrow_move_assignable_v<T> && std::default_initializable<T> && requires(const T &association) {
@@ -32,7 +32,7 @@ concept scope_association = std::movable<T> && std::is_nothrow_move_constructibl
 
 namespace detail {
 
-/** Some sender, to ask tokens what they do with one. */
+/** A sender for use in the concept scope_token. */
 struct sender_archetype {
     using sender_concept = sender_t;
     using completion_signatures =
@@ -46,7 +46,8 @@ struct sender_archetype {
 
 } // namespace detail
 
-/** @brief Handle to a scope. `wrap(sender)` adds what the scope wants of all its work, as a way to stop it. */
+/** @brief A handle of a scope. `wrap(sender)` adapts a sender as the scope needs it, for instance so that the scope can
+ *         request stop of it. */
 template <class T>
 concept scope_token = std::copyable<T> && requires(const T &token) {
     { token.try_associate() } -> scope_association;
@@ -59,7 +60,7 @@ template <class Token> using association_t = decltype(std::declval<const Token &
 template <class Token, class S>
 using wrapped_t = std::decay_t<decltype(std::declval<const Token &>().wrap(std::declval<S>()))>;
 
-/** The association ends with the operation state, after the operation in it. */
+/** The operation state destroys the association after the operation. */
 template <class S, class Association, class R> class associate_operation : immovable {
     struct inner_receiver {
         using receiver_concept = receiver_t;
@@ -111,7 +112,7 @@ public:
             sender_.emplace(token.wrap(static_cast<Given &&>(given)));
     }
     associate_sender(associate_sender &&) noexcept(std::is_nothrow_move_constructible_v<S>) = default;
-    /** A copy has an association of its own, if the scope still gives one. */
+    /** The copy has an association of its own, unless the scope refuses it. */
     associate_sender(const associate_sender &other) requires std::copy_constructible<S>
         : association_(other.association_.try_associate()) {
         if (association_)

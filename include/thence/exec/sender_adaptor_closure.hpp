@@ -6,8 +6,8 @@
 #else
 
 /** @file exec/sender_adaptor_closure.hpp
- *  @brief `sender | adaptor`: an adaptor whose other arguments are given waits for its sender. Closures compose, and
- *         your own joins in by deriving from sender_adaptor_closure<itself> and taking a sender in its operator().
+ *  @brief `sender | closure`. A closure is an adaptor with all its arguments except the sender. `closure | closure` is
+ *         a closure too. To make your own, derive from sender_adaptor_closure<itself>, with an operator() of a sender.
  *
  *  Source: C++26 [exec.adapt.obj]. */
 
@@ -24,7 +24,7 @@ concept closure =
     std::derived_from<std::remove_cvref_t<T>, sender_adaptor_closure<std::remove_cvref_t<T>>> && !sender<T> &&
     movable_value<T>;
 
-/** `adaptor(sender, args...)` without its sender. */
+/** The closure of `adaptor(sender, args...)`. */
 template <class Adaptor, class... As> struct bound_closure : sender_adaptor_closure<bound_closure<Adaptor, As...>> {
     [[no_unique_address]] std::tuple<As...> args;
 

@@ -8,11 +8,12 @@
 /** @file exec/senders.hpp
  *  @brief Senders: descriptions of work that, connected to a receiver, become operations.
  *
- *  A sender type names `sender_concept = sender_t` and says how it completes in one of these ways, the first found:
+ *  A sender type has the member type `sender_concept = sender_t`. Its completion signatures are those of the first of
+ *  these that it has:
  *  - `template <class Self, class... Env> static consteval auto get_completion_signatures()` (C++26),
- *  - `get_completion_signatures(environment)`, a member whose return type counts (P2300),
+ *  - `get_completion_signatures(environment)`, a member, of which only the return type is used (P2300),
  *  - a member type `completion_signatures`,
- *  - being awaitable: it sends what `co_await` returns, a std::exception_ptr, or stopped.
+ *  - if it is awaitable: the value that `co_await` returns, a std::exception_ptr, or stopped.
  *
  *  Source: C++26 [exec.snd.concepts], [exec.getcomplsigs]; P2300R10, P3557R3. */
 
@@ -21,7 +22,7 @@
 
 namespace thence::exec {
 
-/** @brief What a sender names as its `sender_concept`. */
+/** @brief The tag that a sender has as its member type `sender_concept`. */
 struct sender_t {};
 using sender_tag = sender_t;
 
@@ -89,11 +90,11 @@ concept has_signatures = requires {
 
 } // namespace detail
 
-/** @brief A sender whose completions are known for an environment; without `Env`, for all of them. */
+/** @brief A sender whose completion signatures are known for an environment; without `Env`, for every environment. */
 template <class S, class... Env>
 concept sender_in = sender<S> && sizeof...(Env) <= 1 && detail::has_signatures<S, Env...>;
 
-/** @brief How a sender completes, a `completion_signatures`. */
+/** @brief The `completion_signatures` of a sender. */
 template <class S, class... Env>
 requires sender_in<S, Env...>
 using completion_signatures_of_t = typename detail::signatures_of<S, Env...>::type;
@@ -122,9 +123,9 @@ template <class Completions> inline constexpr bool has_stopped = false;
 template <class... Sigs>
 inline constexpr bool has_stopped<completion_signatures<Sigs...>> = contains<set_stopped_t(), Sigs...>;
 
-/** The completions of a part of another sender `Self`, that has it as `Part`. */
-template <class Self, class Part, class... Env>
-using part_completions_t = completion_signatures_of_t<copy_cvref_t<Self, Part>, Env...>;
+/** The completion signatures of `Child`, a sender that is a member of the sender `Self`. */
+template <class Self, class Child, class... Env>
+using child_completions_t = completion_signatures_of_t<copy_cvref_t<Self, Child>, Env...>;
 
 } // namespace detail
 

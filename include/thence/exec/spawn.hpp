@@ -6,14 +6,14 @@
 #else
 
 /** @file exec/spawn.hpp
- *  @brief Starts a sender in a scope, at once and for nobody in particular: who joins the scope waits for it.
+ *  @brief Starts a sender in a scope. The scope's join() waits for it.
  *
- *  The sender may complete with set_value_t() and set_stopped_t() only. If the scope takes no more work it is not
- *  started. The operation state is the only allocation, from get_allocator of the given environment or of the sender's.
+ *  The sender may complete only with set_value_t() and set_stopped_t(). If the scope refuses it, it is not started. The
+ *  operation state is the only allocation, with get_allocator of the given environment or of the sender's.
  *
  *  Source: C++26 [exec.spawn]; P3149. */
 
-// Invariant: the state is destroyed before its association, so that when the scope is joined nothing of it is left.
+// Invariant: the state is destroyed before its association. So when the scope is joined, the state is destroyed.
 
 #include <thence/exec/detail/allocate.hpp>
 #include <thence/exec/scope.hpp>
@@ -59,12 +59,12 @@ struct spawn_t {
         auto wrapped = write_env(token.wrap(static_cast<S &&>(s)), static_cast<Env &&>(environment));
         using sender_type = decltype(wrapped);
         static_assert(sender_in<sender_type, env<>>,
-                      "spawn: how the sender completes is not known; answer what it asks with spawn's third argument, "
+                      "spawn: how the sender completes is not known; answer its queries with spawn's third argument, "
                       "an environment");
         if constexpr (sender_in<sender_type, env<>>) {
             constexpr bool fitting = detail::spawnable<completion_signatures_of_t<sender_type, env<>>>;
             static_assert(fitting,
-                          "spawn: nobody takes values or errors of a spawned sender; drop values with "
+                          "spawn: values and errors of a spawned sender are not delivered; drop values with "
                           "then([](auto &&...) noexcept {}) and handle errors with upon_error(), or use spawn_future");
             if constexpr (fitting) {
                 auto association = token.try_associate();

@@ -6,23 +6,24 @@
 #else
 
 /** @file exec/spawn_future.hpp
- *  @brief Starts a sender in a scope at once and gives a sender of its outcome. Who drops that asks the work to stop.
+ *  @brief Starts a sender in a scope at once, and returns a sender of its result, the future. To destroy the future
+ *         requests stop.
  *
  *  Completion signatures: those of the sender, values and errors decayed; set_error_t(std::exception_ptr) unless
- *  keeping them is noexcept; set_stopped_t(), also if the scope took no more work.
+ *  storing them is noexcept; set_stopped_t(), also if the scope refuses the sender.
  *
- *  The state is the only allocation, from get_allocator of the given environment or of the sender's. The scope is not
- *  joined before the outcome has been taken or dropped.
+ *  The state is the only allocation, with get_allocator of the given environment or of the sender's. The scope is not
+ *  joined before the future has completed or is destroyed.
  *
  *  Source: C++26 [exec.spawn.future]; P3149. */
 
 // Invariants.
-//  - meeting is null until one side comes; then it is `completed` (the work was first), `abandoned` (nobody will take
-//  the
-//    outcome) or the waiter. The second to come does what is left: takes the outcome, destroys the state, or tells the
-//    waiter. No third change happens.
-//  - Only who comes second, or the waiter after it was told, destroys the state.
-//  - A stop request ends before `abandoned` is put down, so the work cannot destroy the state under it.
+//  - `first_` is null until one of two sides sets it: the operation sets `future_completed` when it completes; the
+//    future sets a waiter when it is started, or `future_abandoned` when it is destroyed. The other side then finds it
+//    set: it notifies the waiter, takes the result, or destroys the state. It does not change again after that.
+//  - Only the second side, or the waiter after it was notified, destroys the state.
+//  - The future requests stop before it sets `future_abandoned`, so the operation cannot destroy the state during the
+//    request.
 
 #include <thence/exec/detail/allocate.hpp>
 #include <thence/exec/detail/kept_outcome.hpp>
@@ -36,12 +37,12 @@ namespace thence::exec {
 namespace detail {
 
 struct future_waiter {
-    void (*tell)(future_waiter *) noexcept = nullptr;
+    void (*notify)(future_waiter *) noexcept = nullptr;
 };
 inline constinit future_waiter future_completed{};
 inline constinit future_waiter future_abandoned{};
 
-/** Sender, as it runs: it hears of stop requests to the future. */
+/** The sender that is started: stop requests of the future's receiver reach it. */
 template <class S> using future_work_t = decltype(stop_when(std::declval<S>(), inplace_stop_token()));
 
 template <class S, class Association, class Allocator> class future_state : immovable {
@@ -77,13 +78,13 @@ public:
     }
     void wait(future_waiter *waiter) noexcept {
         future_waiter *found = nullptr;
-        if (!meeting_.compare_exchange(found, waiter))
-            waiter->tell(waiter);
+        if (!first_.compare_exchange(found, waiter))
+            waiter->notify(waiter);
     }
     void abandon() noexcept {
         stop.request_stop();
         future_waiter *found = nullptr;
-        if (!meeting_.compare_exchange(found, &future_abandoned))
+        if (!first_.compare_exchange(found, &future_abandoned))
             destroy();
     }
     void destroy() noexcept {
@@ -95,30 +96,30 @@ public:
 private:
     template <class Tag, class... As> void complete(As &&...as) noexcept {
         keep<Tag>(outcome_, static_cast<As &&>(as)...);
-        future_waiter *found = meeting_.exchange(&future_completed);
+        future_waiter *found = first_.exchange(&future_completed);
         if (found == &future_abandoned)
             destroy();
         else if (found != nullptr)
-            found->tell(found);
+            found->notify(found);
     }
 
     [[no_unique_address]] Allocator allocator_;
     Association association_;
-    atomic<future_waiter *> meeting_{nullptr};
+    atomic<future_waiter *> first_{nullptr};
     kept_outcome_t<input, std::tuple<set_stopped_t>> outcome_;
     connect_result_t<future_work_t<S>, future_receiver> operation_;
 };
 
-/** The one right to the outcome; dropped, it abandons the work. */
-template <class State> class future_claim {
+/** Owns the result. If it is destroyed before it is taken, the operation is abandoned. */
+template <class State> class future_owner {
 public:
-    explicit future_claim(State *state) noexcept : state_(state) {}
-    future_claim(future_claim &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-    future_claim &operator=(future_claim other) noexcept {
+    explicit future_owner(State *state) noexcept : state_(state) {}
+    future_owner(future_owner &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+    future_owner &operator=(future_owner other) noexcept {
         std::swap(state_, other.state_);
         return *this;
     }
-    ~future_claim() {
+    ~future_owner() {
         if (state_ != nullptr)
             state_->abandon();
     }
@@ -133,28 +134,28 @@ template <class State, class R> class future_operation : future_waiter, immovabl
 public:
     using operation_state_concept = operation_state_t;
 
-    future_operation(future_claim<State> claim, R r) noexcept(std::is_nothrow_move_constructible_v<R>)
-        : claim_(static_cast<future_claim<State> &&>(claim)), receiver_(static_cast<R &&>(r)) {
-        this->tell = [](future_waiter *self) noexcept { static_cast<future_operation *>(self)->deliver_outcome(); };
+    future_operation(future_owner<State> owner, R r) noexcept(std::is_nothrow_move_constructible_v<R>)
+        : owner_(static_cast<future_owner<State> &&>(owner)), receiver_(static_cast<R &&>(r)) {
+        this->notify = [](future_waiter *self) noexcept { static_cast<future_operation *>(self)->deliver_outcome(); };
     }
     void start() &noexcept {
-        on_stop_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&claim_.get()->stop});
-        claim_.get()->wait(this);
+        on_stop_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&owner_.get()->stop});
+        owner_.get()->wait(this);
     }
 
 private:
     void deliver_outcome() noexcept {
         on_stop_.reset();
-        State *state = claim_.release();
+        State *state = owner_.release();
         state->visit([this, state]<class... As>(std::tuple<As...> &kept) noexcept {
-            // Taken out first: the scope may be joined, and gone, when the receiver hears of it.
+            // Moved out first: when the receiver is completed, the scope may be joined and destroyed.
             std::tuple<As...> taken(static_cast<std::tuple<As...> &&>(kept));
             state->destroy();
             deliver(static_cast<R &&>(receiver_), taken);
         });
     }
 
-    future_claim<State> claim_;
+    future_owner<State> owner_;
     [[no_unique_address]] R receiver_;
     [[no_unique_address]] stop_callback_slot<stop_token_of_t<env_of_t<R>>, forward_stop> on_stop_;
 };
@@ -163,16 +164,16 @@ template <class State> class [[nodiscard]] future_sender {
 public:
     using sender_concept = sender_t;
 
-    explicit future_sender(State *state) noexcept : claim_(state) {}
+    explicit future_sender(State *state) noexcept : owner_(state) {}
     template <class, class...> static consteval auto get_completion_signatures() {
         return typename State::completions();
     }
     template <receiver R> auto connect(R r) &&noexcept(std::is_nothrow_move_constructible_v<R>) {
-        return future_operation<State, R>(static_cast<future_claim<State> &&>(claim_), static_cast<R &&>(r));
+        return future_operation<State, R>(static_cast<future_owner<State> &&>(owner_), static_cast<R &&>(r));
     }
 
 private:
-    future_claim<State> claim_;
+    future_owner<State> owner_;
 };
 
 } // namespace detail

@@ -6,21 +6,22 @@
 #else
 
 /** @file exec/split.hpp
- *  @brief A sender whose outcome many may take: the copies of `split(sender)` run it once, when the first is started,
- *         and all see its results as constants.
+ *  @brief A sender that can be copied: the copies of `split(sender)` start the sender once, when the first copy is
+ *         started, and all of them complete with const references to its result.
  *
- *  A stop request of one of them asks the sender to stop, for all.
+ *  A stop request of the receiver of one copy requests stop of the sender, so of all copies.
  *
  *  Completion signatures: set_value_t(const Values &...), set_error_t(const Error &) for those of the sender;
- *  set_error_t(const std::exception_ptr &) unless keeping them is noexcept; set_stopped_t().
+ *  set_error_t(const std::exception_ptr &) unless storing them is noexcept; set_stopped_t().
  *
  *  Source: P2300R10 [exec.split]. */
 
 // Invariants.
-//  - waiting is empty (not started), a list (running) or `end` (complete), in this order. Who turns empty into a list
-//    starts the sender; who puts `end` there tells all that were on the list; who finds `end` tells itself.
-//  - outcome is written before `end` is released, and never after.
-//  - Each copy, each operation, and the sender while it runs, hold one reference; the last releases the state.
+//  - waiting_ is null (not started), a list of waiters (running), or `end_` (complete), in this order. The thread that
+//    changes null into a list starts the sender. The thread that sets `end_` notifies all waiters of the list. A thread
+//    that finds `end_` notifies its own waiter.
+//  - outcome_ is written before `end_` is stored, and not after that.
+//  - Each copy, each operation, and the sender while it runs hold one reference. The last one destroys the state.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/kept_outcome.hpp>
@@ -33,10 +34,10 @@ namespace detail {
 
 struct split_waiter {
     split_waiter *next = nullptr;
-    void (*tell)(split_waiter *) noexcept = nullptr;
+    void (*notify)(split_waiter *) noexcept = nullptr;
 };
 
-/** What a copy of the outcome is delivered as. */
+/** The signature with which a copy completes. */
 template <class Sig> struct constant_signature;
 template <class Tag, class... As> struct constant_signature<Tag(As...)> {
     using type = completion_signatures<Tag(const std::decay_t<As> &...)>;
@@ -77,12 +78,12 @@ public:
         if (references_.fetch_sub(1) == 1)
             delete this;
     }
-    /** The caller is told, now or later, and holds a reference until then. */
+    /** Notifies the waiter, now or later. The caller holds a reference until then. */
     void wait(split_waiter *waiter) noexcept {
         split_waiter *found = waiting_.load();
         do {
             if (found == &end_) {
-                waiter->tell(waiter);
+                waiter->notify(waiter);
                 return;
             }
             waiter->next = found;
@@ -101,8 +102,8 @@ private:
         for (split_waiter *w = waiting_.exchange(&end_); w != nullptr;)
             first = std::exchange(w, std::exchange(w->next, first));
         while (first != nullptr) {
-            split_waiter *told = std::exchange(first, first->next);
-            told->tell(told); // may be gone now
+            split_waiter *each = std::exchange(first, first->next);
+            each->notify(each); // it may be destroyed now
         }
         release();
     }
@@ -144,7 +145,7 @@ template <class State, class R> struct split_operation : split_waiter, immovable
 
     split_operation(shared<State> s, R r) noexcept(std::is_nothrow_move_constructible_v<R>)
         : state(static_cast<shared<State> &&>(s)), receiver(static_cast<R &&>(r)) {
-        this->tell = [](split_waiter *self) noexcept { static_cast<split_operation *>(self)->complete(); };
+        this->notify = [](split_waiter *self) noexcept { static_cast<split_operation *>(self)->complete(); };
     }
     void start() &noexcept {
         on_stop.set(get_stop_token(exec::get_env(receiver)), forward_stop{&state->stop});

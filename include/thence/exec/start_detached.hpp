@@ -6,12 +6,13 @@
 #else
 
 /** @file exec/start_detached.hpp
- *  @brief Starts a sender that nobody waits for. Prefer a counting_scope, which can: see thence/exec/spawn.hpp.
+ *  @brief Starts a sender for which no code waits. Prefer spawn() in a counting_scope, which can be joined: see
+ *         thence/exec/spawn.hpp.
  *
- *  An error ends the program; values and stopped are dropped. The operation state is the only allocation, from
+ *  An error ends the program. Values and stopped are ignored. The operation state is the only allocation, with
  *  get_allocator of the given environment or of the sender's.
  *
- *  Completion signatures that it takes: any.
+ *  Completion signatures that it accepts: any.
  *
  *  Source: P2300R10 [exec.start.detached]. */
 

@@ -6,11 +6,11 @@
 #else
 
 /** @file exec/stop_token.hpp
- *  @brief What a stop token is, and the token whose stop never comes.
+ *  @brief The concept of stop tokens, and never_stop_token.
  *
- *  A stop token answers "has somebody asked to stop?" (`stop_requested`), "can it still happen?" (`stop_possible`) and
- *  takes callbacks that run once when it does (`Token::callback_type<F>`, constructed from a token and an F; its
- *  destructor returns only when F is not running on another thread).
+ *  A stop token says whether stop was requested (`stop_requested`) and whether it can be or has been (`stop_possible`).
+ *  `Token::callback_type<F>`, constructed from a token and an F, calls F once when stop is requested. Its destructor
+ *  waits while F runs on another thread.
  *
  *  Source: C++26 [stoptoken.concepts], [stoptoken.never]. */
 
@@ -30,13 +30,13 @@ concept stoppable_token = std::is_nothrow_copy_constructible_v<Token> && std::eq
     noexcept->std::same_as<bool>;
 };
 
-/** @brief A token that is known at compile time never to be asked to stop. */
+/** @brief A token of which it is known at compile time that stop is never requested. */
 template <class Token>
 concept unstoppable_token = stoppable_token<Token> && requires {
     requires std::bool_constant<(!Token::stop_possible())>::value;
 };
 
-/** @brief The token of an operation that nobody can stop. */
+/** @brief The token of an operation that cannot be stopped. */
 class never_stop_token {
     struct ignore {
         explicit ignore(never_stop_token, auto &&) noexcept {}

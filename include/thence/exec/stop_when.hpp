@@ -6,13 +6,13 @@
 #else
 
 /** @file exec/stop_when.hpp
- *  @brief A sender that is asked to stop by a token as well as by its receiver: `stop_when(sender, token)`.
+ *  @brief `stop_when(sender, token)`: stop requests of the token and of the receiver both reach the sender.
  *
  *  Completion signatures: those of the sender.
  *
- *  Source: C++26 [exec.stop.when], where it is for the use of the library alone. */
+ *  Source: C++26 [exec.stop.when], where only the library itself uses it. */
 
-// Invariant: both callbacks are gone before the receiver is completed, so no request reaches a source that is gone.
+// Invariant: both stop callbacks are destroyed before the receiver is completed, so none accesses a destroyed source.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
@@ -24,21 +24,21 @@ namespace detail {
 
 template <class S, class Token, class R> class stop_when_operation : immovable {
     using outer_token = stop_token_of_t<env_of_t<R>>;
-    // Where the receiver never stops, the token itself serves.
-    static constexpr bool alone = unstoppable_token<outer_token>;
-    using inner_token = std::conditional_t<alone, Token, inplace_stop_token>;
+    // If the receiver cannot be stopped, the sender gets the token itself.
+    static constexpr bool only_token = unstoppable_token<outer_token>;
+    using inner_token = std::conditional_t<only_token, Token, inplace_stop_token>;
 
     struct inner_receiver {
         using receiver_concept = receiver_t;
         stop_when_operation *self;
 
         template <class... Vs> void set_value(Vs &&...values) &&noexcept {
-            exec::set_value(self->ended(), static_cast<Vs &&>(values)...);
+            exec::set_value(self->release_receiver(), static_cast<Vs &&>(values)...);
         }
         template <class E> void set_error(E &&error) &&noexcept {
-            exec::set_error(self->ended(), static_cast<E &&>(error));
+            exec::set_error(self->release_receiver(), static_cast<E &&>(error));
         }
-        void set_stopped() &&noexcept { exec::set_stopped(self->ended()); }
+        void set_stopped() &&noexcept { exec::set_stopped(self->release_receiver()); }
         env<prop<get_stop_token_t, inner_token>, env_of_t<R>> get_env() const noexcept {
             return {{get_stop_token, self->inner()}, exec::get_env(self->receiver_)};
         }
@@ -51,7 +51,7 @@ public:
         : receiver_(static_cast<R &&>(r)), token_(token),
           operation_(exec::connect(static_cast<S &&>(s), inner_receiver{this})) {}
     void start() &noexcept {
-        if constexpr (!alone) {
+        if constexpr (!only_token) {
             by_token_.set(token_, forward_stop{&source_});
             by_receiver_.set(get_stop_token(exec::get_env(receiver_)), forward_stop{&source_});
         }
@@ -63,12 +63,12 @@ private:
         static void reset() noexcept {}
     };
     inner_token inner() const noexcept {
-        if constexpr (alone)
+        if constexpr (only_token)
             return token_;
         else
             return source_.get_token();
     }
-    R &&ended() noexcept {
+    R &&release_receiver() noexcept {
         by_token_.reset();
         by_receiver_.reset();
         return static_cast<R &&>(receiver_);
@@ -76,8 +76,8 @@ private:
 
     [[no_unique_address]] R receiver_;
     [[no_unique_address]] Token token_;
-    [[no_unique_address]] std::conditional_t<alone, unused, inplace_stop_source> source_;
-    [[no_unique_address]] std::conditional_t<alone, unused, stop_callback_slot<Token, forward_stop>> by_token_;
+    [[no_unique_address]] std::conditional_t<only_token, unused, inplace_stop_source> source_;
+    [[no_unique_address]] std::conditional_t<only_token, unused, stop_callback_slot<Token, forward_stop>> by_token_;
     [[no_unique_address]] stop_callback_slot<outer_token, forward_stop> by_receiver_;
     connect_result_t<S, inner_receiver> operation_;
 };
@@ -95,11 +95,11 @@ template <class S, class Token> struct stop_when_sender {
 
     template <class Self>
     requires sender_in<copy_cvref_t<Self, S>>
-    static consteval auto get_completion_signatures() { return part_completions_t<Self, S>(); }
+    static consteval auto get_completion_signatures() { return child_completions_t<Self, S>(); }
     template <class Self, class Env>
     requires sender_in<copy_cvref_t<Self, S>, stop_when_env<Token, Env>>
     static consteval auto get_completion_signatures() {
-        return part_completions_t<Self, S, stop_when_env<Token, Env>>();
+        return child_completions_t<Self, S, stop_when_env<Token, Env>>();
     }
     template <receiver R> auto connect(R r) && {
         return stop_when_operation<S, Token, R>(static_cast<S &&>(predecessor), token, static_cast<R &&>(r));

@@ -6,13 +6,13 @@
 #else
 
 /** @file exec/sync_wait.hpp
- *  @brief Runs a sender and waits for it: the way from ordinary code into senders and back.
+ *  @brief Starts a sender and blocks the calling thread until it completes.
  *
  *  The waiting thread runs a run_loop, which is the sender's get_scheduler and get_delegation_scheduler. It sleeps
  *  while the loop has nothing to do.
  *
- *  Completion signatures that it takes: set_value_t(Vs...) of exactly one kind, the result; set_error_t(E) of any E,
- *  thrown; set_stopped_t(), no result.
+ *  Completion signatures that it accepts: exactly one set_value_t(Vs...), which is the result; set_error_t(E) of any E,
+ *  which is thrown; set_stopped_t(), without a result.
  *
  *  Source: C++26 [exec.sync.wait]. */
 
@@ -36,7 +36,7 @@ template <class Values> struct sync_wait_result {
         always_false<Values>,
         "sync_wait: the sender must have exactly one way to complete with values; handle or turn the others into it "
         "with then(), upon_error(), or pipe it into into_variant()");
-    using type = std::tuple<>; // no second message
+    using type = std::tuple<>; // avoids a second message
 };
 template <class Tuple> struct sync_wait_result<list<Tuple>> { using type = Tuple; };
 
@@ -70,17 +70,17 @@ template <class Result> struct sync_wait_receiver {
 
 } // namespace detail
 
-/** @brief Runs `sender` to its end.
- *  @return the values as a tuple, nothing if it was stopped.
- *  @throws what a std::exception_ptr holds, or any other error as it is. */
+/** @brief Starts `sender` and waits until it completes.
+ *  @return the values as a tuple in an optional, which is empty if the sender was stopped.
+ *  @throws the exception of a std::exception_ptr, or any other error as it is. */
 struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
         using plain = std::remove_cvref_t<S>;
         static_assert(sender<plain>,
-                      "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no "
+                      "sync_wait: this is not a sender: it has no `using sender_concept = sender_t`, and no "
                       "coroutine can await it");
         static_assert(sender_in<S, detail::sync_wait_env> || !sender_in<plain, detail::sync_wait_env>,
-                      "sync_wait: this sender can be waited for only once: hand it over with std::move()");
+                      "sync_wait: this sender can be waited for only once: pass it with std::move()");
         static_assert(!sender<plain> || sender_in<plain, detail::sync_wait_env>,
                       "sync_wait: how the sender completes is not known here; it may ask the environment for something "
                       "that only write_env(sender, prop{query, value}) can answer");

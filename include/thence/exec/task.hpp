@@ -10,23 +10,24 @@
  *
  *  Completion signatures: set_value_t(T), or set_value_t() for void; set_error_t(std::exception_ptr); set_stopped_t().
  *
- *  A task starts when it is awaited or its operation is started. It asks whoever waits for it for the stop token, which
- *  is get_stop_token in its environment. When something it awaits is stopped, it ends there, its local objects are
- *  destroyed with it, and it is stopped itself. Its frame is its only allocation; each thread keeps some for the next.
+ *  A task starts when it is awaited, or when its operation is started. The stop token of the coroutine or receiver that
+ *  waits for it is get_stop_token in its environment. If a sender that it awaits is stopped, the task ends there, its
+ *  local objects are destroyed, and it completes as stopped. Its frame is its only allocation. Each thread keeps the
+ *  memory of some frames for later tasks.
  *
- *  It goes on wherever what it awaited completed, as std::execution::task does with an inline scheduler; write
- *  `co_await (sender | continues_on(scheduler))` to go on elsewhere.
+ *  It resumes on the thread on which what it awaits has completed, as std::execution::task does with an inline
+ *  scheduler. To resume elsewhere, write `co_await (sender | continues_on(scheduler))`.
  *
- *  A task that awaits other tasks, one after the other, needs no more stack for it, since going on is a jump. GCC makes
- *  it one with -O2 or more, or with -foptimize-sibling-calls, also beside -O0; without, a loop of some ten thousand
- *  `co_await task()` overflows the stack.
+ *  A task that awaits tasks in a loop needs no more stack for it if the compiler makes the resumption a tail call. GCC
+ *  does with -O2 or more, and with -foptimize-sibling-calls at any level. Without it, about ten thousand iterations of
+ *  `co_await task()` overflow the stack.
  *
  *  Source: C++26 [exec.task], of which it has no allocator, no affinity and no error types. */
 
 // Invariants.
-//  - The frame belongs to the task, then to the awaiter or operation that took it; they alone destroy it.
-//  - waiter is set before the coroutine runs, and told once: by the final suspension, or by unhandled_stopped(), after
-//    which the coroutine never runs again. It may destroy the frame then.
+//  - The task owns the frame, until an awaiter or operation takes it over. Only the owner destroys it.
+//  - `waiter` is set before the coroutine runs. It is notified once: by the final suspension, or by
+//    unhandled_stopped(). The coroutine is not resumed after that, and the waiter may destroy the frame.
 
 #include <thence/exec/as_awaitable.hpp>
 #include <thence/exec/detail/frame_memory.hpp>
@@ -38,7 +39,7 @@ template <class T> class task;
 
 namespace detail {
 
-/** Who waits for a task. Each returns the coroutine that runs next. */
+/** An awaiter or operation that waits for a task. Each function returns the coroutine to resume next. */
 struct task_waiter {
     std::coroutine_handle<> (*completed)(task_waiter *) noexcept;
     std::coroutine_handle<> (*stopped)(task_waiter *) noexcept;
@@ -50,7 +51,7 @@ struct task_env {
 };
 
 struct task_promise_base : kept_frame {
-    task_waiter *waiter; // as the token, set before the first resumption
+    task_waiter *waiter; // set before the first resumption, as `token`
     inplace_stop_token token;
 
     struct final_awaiter {
@@ -68,7 +69,7 @@ struct task_promise_base : kept_frame {
     task_env get_env() const noexcept { return {token}; }
 };
 
-/** What a task<T> returns or throws. */
+/** The result of a task<T>: its value or exception. */
 template <class T> struct task_result {
     using kept = std::conditional_t<std::is_reference_v<T>, std::remove_reference_t<T> *, T>;
     variant<kept, std::exception_ptr> result;
@@ -105,8 +106,8 @@ template <class T> struct task_promise : task_promise_base, task_result<T> {
     [[gnu::noinline]] void unhandled_exception() noexcept {
         this->result.template emplace<std::exception_ptr>(std::current_exception());
     }
-    // The operand of co_await lives until the whole expression ends. So a sender whose member await_in_place(promise)
-    // returns an awaiter that refers to it need not be moved into one.
+    // The operand of co_await exists until the end of the whole expression. So if a sender has a member
+    // await_in_place(promise), the awaiter that it returns may refer to the sender, which need not be moved.
     template <class U> decltype(auto) await_transform(U &&value) {
         if constexpr (requires { static_cast<U &&>(value).await_in_place(*this); })
             return static_cast<U &&>(value).await_in_place(*this);
@@ -119,7 +120,7 @@ template <class T> struct task_promise : task_promise_base, task_result<T> {
     }
 };
 
-/** Owns a frame. */
+/** Owns the frame of a task. */
 template <class T> class task_frame {
 public:
     explicit task_frame(std::coroutine_handle<task_promise<T>> handle) noexcept : handle_(handle) {}
@@ -138,7 +139,7 @@ private:
     std::coroutine_handle<task_promise<T>> handle_;
 };
 
-/** `co_await task` in a coroutine whose stop token is a Token. */
+/** The awaiter of `co_await task` in a coroutine whose stop token is a Token. */
 template <class T, class Token> class task_awaiter : task_waiter, immovable {
 public:
     explicit task_awaiter(task_frame<T> frame) noexcept : frame_(frame.release()) {}
@@ -160,7 +161,7 @@ public:
                     .promise()
                     .unhandled_stopped();
             else
-                std::terminate(); // the waiting coroutine has no way to be stopped
+                std::terminate(); // the waiting coroutine cannot be stopped
         };
         frame_.promise().waiter = this;
         if constexpr (std::is_same_v<stop_token_of_t<env_of_t<Promise>>, Token>)
@@ -179,7 +180,7 @@ private:
     [[no_unique_address]] inplace_token_of<Token> token_;
 };
 
-/** A task connected to a receiver. */
+/** The operation state of a task. */
 template <class T, class R> class task_operation : task_waiter, immovable {
 public:
     using operation_state_concept = operation_state_t;
@@ -220,7 +221,7 @@ private:
 
 } // namespace detail
 
-/** @brief A lazy coroutine. Awaited, or connected, once: as an rvalue. */
+/** @brief A lazy coroutine. It can be awaited or connected once, as an rvalue. */
 template <class T = void> class [[nodiscard]] task {
 public:
     using promise_type = detail::task_promise<T>;

@@ -6,17 +6,18 @@
 #else
 
 /** @file exec/then.hpp
- *  @brief `then`, `upon_error`, `upon_stopped`: a function takes one kind of completion and returns the value that is
- *         sent instead.
+ *  @brief `then`, `upon_error`, `upon_stopped`: calls a function with the values or the error, or for stopped, and
+ *         sends the value that it returns.
  *
- *  Completion signatures, for the channel that the function takes:
+ *  Completion signatures, for the channel of the function:
  *  - set_value_t(Result) for each set of arguments, set_value_t() if it returns void,
- *  - set_error_t(std::exception_ptr) unless it is noexcept for all of them;
- *  the other two channels pass through.
+ *  - set_error_t(std::exception_ptr) unless it is noexcept for all of them.
+ *
+ *  Those of the other two channels are unchanged.
  *
  *  Source: C++26 [exec.then]. */
 
-// The operation state is the predecessor's own: the function travels in the receiver.
+// The operation state is that of the predecessor. The function is in its receiver.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/sender_adaptor_closure.hpp>
@@ -25,7 +26,7 @@ namespace thence::exec {
 
 namespace detail {
 
-/** How `then`, ... complete: the signatures of Tag through F, the others as they are. */
+/** Maps the signatures of Tag to the results of F. The others are unchanged. */
 template <class Tag, class F> struct then_completions {
     template <class Sig> struct map { using type = completion_signatures<Sig>; };
     template <class... As> struct map<Tag(As...)> {
@@ -56,7 +57,7 @@ private:
         } else {
             try {
                 call(static_cast<As &&>(as)...);
-            } catch (...) { // from the function: completing a receiver never throws
+            } catch (...) { // the function threw; a receiver does not
                 exec::set_error(static_cast<R &&>(next), std::current_exception());
             }
         }
@@ -79,7 +80,7 @@ template <class Tag, class S, class F> struct then_sender {
     template <class Self, class... Env>
     requires sender_in<copy_cvref_t<Self, S>, Env...>
     static consteval auto get_completion_signatures() {
-        return typename map_completions<part_completions_t<Self, S, Env...>,
+        return typename map_completions<child_completions_t<Self, S, Env...>,
                                         then_completions<Tag, F>::template map>::type();
     }
     template <receiver R>
@@ -114,7 +115,7 @@ template <class Adaptor, class Tag> struct then_adaptor {
 struct then_t : detail::then_adaptor<then_t, set_value_t> {};
 /** @brief Calls a function with the error; sends what it returns as a value. */
 struct upon_error_t : detail::then_adaptor<upon_error_t, set_error_t> {};
-/** @brief Calls a function when stopped; sends what it returns as a value. */
+/** @brief Calls a function if the sender was stopped; sends what it returns as a value. */
 struct upon_stopped_t : detail::then_adaptor<upon_stopped_t, set_stopped_t> {};
 inline constexpr then_t then{};
 inline constexpr upon_error_t upon_error{};

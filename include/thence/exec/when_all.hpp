@@ -6,23 +6,24 @@
 #else
 
 /** @file exec/when_all.hpp
- *  @brief Runs several senders at once and sends all their values, in the order of the senders. The first that fails or
- *         stops asks the others to stop; all have completed when when_all completes.
+ *  @brief Starts several senders and completes when all have completed, with all their values, in the order of the
+ *         senders. When one fails or is stopped, stop is requested of the others.
  *
  *  Completion signatures:
- *  - set_value_t(Values...) of all senders, one after the other, if each has one way to complete with values,
+ *  - set_value_t(Values...) with the values of all senders in order, if each has exactly one set_value_t signature,
  *  - set_error_t(E) for each error of a sender,
- *  - set_error_t(std::exception_ptr) unless keeping the values and errors is noexcept,
+ *  - set_error_t(std::exception_ptr) unless storing the values and errors is noexcept,
  *  - set_stopped_t() if a sender has it.
  *
  *  Source: C++26 [exec.when.all]; P3887. */
 
 // Invariants.
-//  - pending counts the senders that have not completed. Who takes it to zero, and nobody else, completes the receiver;
-//    the releases of the count make all results visible to it.
-//  - outcome goes from values to stopped or failed, and from stopped to failed, never back. Who makes it failed, and
-//    nobody else, stores the error.
-//  - A sender that asks the others to stop still has its share of pending, so the operation outlives the request.
+//  - pending counts the senders that have not completed. Only the sender that decrements it to zero completes the
+//    receiver. The decrements are release operations, so it sees all results.
+//  - outcome changes from values to stopped or failed, and from stopped to failed. Only the sender that changes it to
+//    failed stores its error.
+//  - A sender that requests stop of the others still counts in pending, so the operation exists until the request is
+//    done.
 
 #include <thence/exec/connect.hpp>
 #include <thence/exec/detail/stop_callback_slot.hpp>
@@ -35,11 +36,11 @@ namespace detail {
 using when_all_token = prop<get_stop_token_t, inplace_stop_token>;
 template <class... Env> using when_all_env = env<when_all_token, Env...>;
 
-/** The one list of values of a sender, or none. */
+/** The list of values of a sender with one set_value_t signature, or with none. */
 template <class Values> struct single_values {
     static_assert(always_false<Values>, "when_all: a sender has several ways to complete with values; pipe it into "
                                         "into_variant() to make one of them");
-    static constexpr bool any = false; // no second message
+    static constexpr bool any = false; // avoids a second message
     using type = list<>;
 };
 template <> struct single_values<list<>> {
@@ -56,7 +57,7 @@ template <class... Vs> using value_signature = completion_signatures<set_value_t
 template <class... Es> using error_signatures = completion_signatures<set_error_t(Es)...>;
 template <class Completions> using decayed_errors = unique_list_t<gather_t<set_error_t, Completions, std::decay_t>>;
 
-/** What is known of when_all from how its senders complete. */
+/** Properties of when_all, computed from the completion signatures of its senders. */
 template <class... Completions> struct when_all_traits {
     static constexpr bool nothrow = (kept_list<Completions>::nothrow && ...);
     static constexpr bool sends_values = (single_values_of<Completions>::any && ...);
@@ -209,7 +210,7 @@ template <class... Ss> struct when_all_sender {
     template <class Self, class... Env>
     requires(sender_in<copy_cvref_t<Self, Ss>, when_all_env<Env...>>
                  &&...) static consteval auto get_completion_signatures() {
-        return typename when_all_traits<part_completions_t<Self, Ss, when_all_env<Env...>>...>::completions();
+        return typename when_all_traits<child_completions_t<Self, Ss, when_all_env<Env...>>...>::completions();
     }
     template <receiver R> auto connect(R r) && {
         return when_all_operation<R, std::index_sequence_for<Ss...>, Ss...>(static_cast<R &&>(r),
@@ -223,7 +224,7 @@ template <class... Ss> struct when_all_sender {
 
 } // namespace detail
 
-/** @brief All of the senders, at once. */
+/** @brief `when_all(senders...)`. */
 struct when_all_t {
     template <sender... Ss> constexpr auto operator()(Ss &&...senders) const {
         return detail::when_all_sender<std::decay_t<Ss>...>{

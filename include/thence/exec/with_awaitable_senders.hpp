@@ -6,8 +6,8 @@
 #else
 
 /** @file exec/with_awaitable_senders.hpp
- *  @brief Base of the promise of your own coroutine type: its coroutines can `co_await` senders, and being stopped ends
- *         them and those that wait for them.
+ *  @brief A base class of the promise of your own coroutine type. Its coroutines can `co_await` senders. If a sender is
+ *         stopped, the coroutine and those that wait for it end.
  *
  *  Source: C++26 [exec.with.awaitable.senders]. */
 
@@ -30,8 +30,8 @@ public:
     }
     std::coroutine_handle<> continuation() const noexcept { return continuation_; }
 
-    /** @brief What to resume after this coroutine was stopped; ends the program if the waiting coroutine cannot be
-     *         stopped, having no unhandled_stopped(). */
+    /** @return the coroutine to resume after this one was stopped. Ends the program if the waiting coroutine has no
+     *          unhandled_stopped(), so cannot be stopped. */
     std::coroutine_handle<> unhandled_stopped() noexcept { return stopped_(continuation_.address()); }
 
     template <class T> decltype(auto) await_transform(T &&value) {

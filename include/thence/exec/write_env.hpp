@@ -6,8 +6,9 @@
 #else
 
 /** @file exec/write_env.hpp
- *  @brief Answers queries of a sender: `write_env(sender, prop{get_stop_token, token})`. What the given environment
- *         does not know is asked of the receiver's. `unstoppable(sender)` never hears of a stop request.
+ *  @brief `write_env(sender, environment)`: the sender's queries are answered by this environment, for instance
+ *         `prop{get_stop_token, token}`, and if it has no answer, by that of the receiver. `unstoppable(sender)`: stop
+ *         requests do not reach the sender.
  *
  *  Completion signatures: those of the sender in the joined environment.
  *
@@ -43,7 +44,7 @@ template <class S, class Env> struct write_env_sender {
 
     template <class Self, class... Outer>
     requires sender_in<copy_cvref_t<Self, S>, env<Env, Outer...>>
-    static consteval auto get_completion_signatures() { return part_completions_t<Self, S, env<Env, Outer...>>(); }
+    static consteval auto get_completion_signatures() { return child_completions_t<Self, S, env<Env, Outer...>>(); }
     template <receiver R> auto connect(R r) &&noexcept(nothrow_connect<S, write_env_receiver<R, Env>>) {
         return exec::connect(static_cast<S &&>(predecessor),
                              write_env_receiver<R, Env>{static_cast<R &&>(r), static_cast<Env &&>(answers)});

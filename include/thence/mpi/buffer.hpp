@@ -6,20 +6,19 @@
 #else
 
 /** @file mpi/buffer.hpp
- *  @brief What can be sent and received:
+ *  @brief The buffers of the operations in thence/mpi.hpp. These can be sent and received:
  *
  *  - a contiguous range (`std::vector`, `std::array`, `std::span`, a C array, ...);
  *  - one element (`double`, a `struct`, ...);
  *  - a thence::strided view, or anything with the members of `std::mdspan`, of any rank and any strided layout.
  *
- *  What elements may be: mpi/element.hpp. Pointers, and structs that hold one, are refused.
+ *  mpi/element.hpp says which types elements may have. Pointers, and structs with a pointer, are compile errors.
  *
- *  Lifetime: a range or element that is an lvalue, and whatever a view refers to, must live until the operation is
- *  complete. An rvalue that owns its elements (`std::vector<int>(n)`) moves into the operation, and is sent back among
- *  its values.
+ *  Lifetime: an lvalue, and the elements to which a view refers, must exist until the operation is complete. An rvalue
+ *  that owns its elements (`std::vector<int>(n)`) is moved into the operation, and is one of the values that it sends.
  *
- *  Limits: at most INT_MAX elements, else the operation fails with `MPI_ERR_COUNT`. They may be more than 2 GiB
- *  together. */
+ *  Limits: at most INT_MAX elements, else the operation fails with `MPI_ERR_COUNT`. A message may be larger than 2
+ *  GiB. */
 
 #include <concepts>
 #include <initializer_list>
@@ -30,15 +29,15 @@
 
 namespace thence {
 
-/** @brief Rows of a matrix with `stride` elements from the start of one row to the next. The datatype is built for each
- *         operation and freed. A view: what it refers to must live until the operation is complete. */
+/** @brief A view of rows of a matrix, with `stride` elements from the start of one row to the next. Each operation
+ *         builds and frees its datatype. The matrix must exist until the operation is complete. */
 template <class T> class strided {
 public:
     using element_type = T;
     /** @param data    the first element of the first row.
-     *  @param rows    how many rows.
-     *  @param columns how many elements of each row belong to the view.
-     *  @param stride  from the start of one row to that of the next, in elements. */
+     *  @param rows    the number of rows.
+     *  @param columns the number of elements of each row that belong to the view.
+     *  @param stride  the number of elements from the start of one row to the start of the next. */
     strided(T *data, std::size_t rows, std::size_t columns, std::size_t stride) noexcept
         : data_(data), rows_(rows), columns_(columns), stride_(stride) {}
     T *data() const noexcept { return data_; }
@@ -53,9 +52,9 @@ private:
     std::size_t rows_, columns_, stride_;
 };
 
-/** @brief A multidimensional view as `std::mdspan` is: plain elements (no proxies) in a layout that is always strided.
- *         `std::mdspan` itself, its reference implementation, and whatever has the same members. A view: what it
- *         refers to must live until the operation is complete. */
+/** @brief A multidimensional view with the members of `std::mdspan`, without proxies for elements, and in a layout that
+ *         is always strided: `std::mdspan` itself, its reference implementation, and other types with these members.
+ *         The elements must exist until the operation is complete. */
 template <class M>
 concept mdspan_like = requires(const M &m, std::size_t dimension) {
     typename M::element_type;
@@ -74,7 +73,7 @@ namespace detail {
 template <class> inline constexpr bool is_thence_strided = false;
 template <class T> inline constexpr bool is_thence_strided<strided<T>> = true;
 
-// The concepts of <ranges>, whose header takes long to compile, of what <iterator> and <span> have.
+// The concepts of <ranges> that are needed here, made of <iterator> and <span>: <ranges> takes long to compile.
 template <class B>
 concept some_range = requires(B &b) {
     std::ranges::begin(b);
@@ -92,7 +91,7 @@ concept strided_buffer = is_thence_strided<std::remove_cvref_t<B>> || mdspan_lik
 template <class B>
 concept range_buffer = !strided_buffer<B> && contiguous_sized_range<B>;
 
-/** The type of the elements. Of what is neither range nor view: its own, one element. */
+/** The type of the elements of a buffer. If B is neither range nor view, it is one element of type B. */
 template <class B> struct element_of { using type = std::remove_cvref_t<B>; };
 template <some_range B> struct element_of<B> { using type = range_element<B>; };
 template <strided_buffer B> struct element_of<B> {
@@ -103,39 +102,40 @@ template <class B> using element_type_of = typename element_of<std::remove_refer
 template <class> inline constexpr bool is_initializer_list = false;
 template <class T> inline constexpr bool is_initializer_list<std::initializer_list<T>> = true;
 
-/** Views of mdspan's kind that are not mdspan_like. */
+/** Types with members of std::mdspan that are not mdspan_like. */
 template <class B>
 concept other_view = !strided_buffer<B> && !some_range<B> && requires(const std::remove_cvref_t<B> &b) {
     b.extents();
     b.mapping();
 };
 
-/** Refuses, with a message that says what to do, what no operation takes as an argument `B &&`. */
+/** A compile error that says what to change, unless operations take arguments `B &&`. */
 template <class B> consteval void check_buffer() {
     using value = std::remove_cvref_t<B>;
     static_assert(!std::is_pointer_v<value> || std::is_array_v<value>,
                   "a pointer does not say how many elements there are: pass std::span(pointer, count)");
-    static_assert(!other_view<B>, "this view of mdspan's kind has proxies for elements, owns them, or a layout that is "
-                                  "not always strided: copy its elements into a contiguous range, or pass a view of "
-                                  "them");
+    static_assert(!other_view<B>,
+                  "this type is like std::mdspan, but has proxies for elements, owns them, or has a layout "
+                  "that is not always strided: copy its elements into a contiguous range, or pass a view "
+                  "of them");
     static_assert(!some_range<B> || contiguous_sized_range<B>,
                   "the range is not contiguous: copy its elements into a std::vector");
     static_assert(std::is_lvalue_reference_v<B> || (!is_initializer_list<value> && !std::is_array_v<value>),
-                  "an rvalue std::initializer_list or array cannot move into the operation, and may be gone before it "
-                  "is complete: pass a std::vector or std::array, or an lvalue that lives long enough");
+                  "an rvalue std::initializer_list or array cannot be moved into the operation, and may be destroyed "
+                  "before it is complete: pass a std::vector or std::array, or an lvalue that exists long enough");
     if constexpr (!std::is_pointer_v<value> && !other_view<B>)
-        static_assert(travels<element_type_of<B>>(),
-                      "this element type cannot be sent: it is not trivially copyable, or holds a pointer, or is a "
-                      "class that cannot be looked into. If its bytes mean the same on another process, say so: "
+        static_assert(sendable<element_type_of<B>>(),
+                      "this element type cannot be sent: it is not trivially copyable, or has a pointer, or is a "
+                      "class whose members cannot be inspected. If its bytes mean the same on another process, write: "
                       "template <> inline constexpr bool thence::as_bytes<T> = true;");
 }
 
-/** Whether an argument `B &&` moves into the operation. */
+/** Whether an argument `B &&` is moved into the operation. */
 template <class B>
 inline constexpr bool moves_in =
     !std::is_lvalue_reference_v<B> && !strided_buffer<B> && !std::ranges::enable_borrowed_range<std::remove_cvref_t<B>>;
 
-/** Whether what `B &` names can be written to. */
+/** Whether the elements of a `B &` can be written. */
 template <class B> consteval bool writable() {
     if constexpr (strided_buffer<B>)
         return !std::is_const_v<typename std::remove_cvref_t<B>::element_type>;
@@ -145,13 +145,13 @@ template <class B> consteval bool writable() {
         return !std::is_const_v<std::remove_reference_t<B>>;
 }
 
-/** Where the first element of an mdspan lies: at the indices 0, 0, ... */
+/** @return the address of the first element of an mdspan, at the indices 0, 0, ... */
 template <class M, std::size_t... Is> auto *first_element(const M &m, std::index_sequence<Is...>) noexcept {
     typename M::element_type *data = m.data_handle();
     return data + static_cast<std::ptrdiff_t>(m.mapping()((static_cast<void>(Is), 0)...));
 }
 
-/** Where the elements of a buffer lie. MPI's calls take what they only read as if they wrote to it. */
+/** @return the address and layout of the elements of a buffer. Elements lose `const`: both directions use this type. */
 template <class B> auto layout_of(B &buffer) noexcept {
     using T = element_type_of<B>;
     if constexpr (is_thence_strided<std::remove_cv_t<B>>) {

@@ -6,7 +6,7 @@
 #else
 
 /** @file mpi/counts_displs.hpp
- *  @brief How a buffer is divided among the processes of a collective operation whose blocks differ in size. */
+ *  @brief The counts and displacements of collective operations whose blocks differ in size. */
 
 #include <climits>
 #include <initializer_list>
@@ -15,10 +15,11 @@
 
 namespace thence {
 
-/** @brief So many elements for each process, by rank. The operation keeps its own copy. */
+/** @brief A count of elements for each process, in the order of ranks, and where its block begins. Operations copy
+ *         it. */
 class counts_displs {
 public:
-    /** @param counts how many elements each process has; the blocks lie one after another. */
+    /** @param counts the number of elements of each process; the blocks follow one another without gaps. */
     counts_displs(std::vector<int> counts) : counts_(std::move(counts)), displs_(counts_.size()) {
         long long at = 0;
         for (std::size_t i = 0; i != counts_.size(); ++i) {
@@ -30,8 +31,8 @@ public:
         end_ = at;
     }
     counts_displs(std::initializer_list<int> counts) : counts_displs(std::vector<int>(counts)) {}
-    /** @param counts how many elements each process has.
-     *  @param displs where the block of each process begins in the buffer, in elements; as many as counts. */
+    /** @param counts the number of elements of each process.
+     *  @param displs where the block of each process begins in the buffer, in elements; of the same length. */
     counts_displs(std::vector<int> counts, std::vector<int> displs)
         : counts_(std::move(counts)), displs_(std::move(displs)) {
         possible_ = counts_.size() == displs_.size();
@@ -43,14 +44,14 @@ public:
     }
     const std::vector<int> &counts() const noexcept { return counts_; }
     const std::vector<int> &displs() const noexcept { return displs_; }
-    /** @return whether there is one block for each of so many processes, and all lie in a buffer of that size. */
+    /** @return whether there is one block for each process, and all of them lie within a buffer of this size. */
     bool fit(std::size_t processes, std::size_t elements) const noexcept {
         return possible_ && counts_.size() == processes && static_cast<std::size_t>(end_) <= elements;
     }
 
 private:
     std::vector<int> counts_, displs_;
-    long long end_ = 0; // of the last block
+    long long end_ = 0; // the end of the last block
     bool possible_ = true;
 };
 

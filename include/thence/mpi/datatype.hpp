@@ -6,10 +6,10 @@
 #else
 
 /** @file mpi/datatype.hpp
- *  @brief Which MPI datatype a C++ type is, and which operation a function object.
+ *  @brief The MPI datatype of a C++ type, and the MPI operation of a function object.
  *
- *  std::complex and the function objects of <functional> are known by what they look like and do, since both headers
- *  take longer to compile than the rest of the typed layer. */
+ *  This header includes neither <complex> nor <functional>, which take longer to compile than all other headers of
+ *  thence/mpi. It recognizes std::complex by its template, and function objects by the operators that they call. */
 
 #include <concepts>
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace thence {
 
-/** @brief Function objects for what the standard library has none. */
+/** @brief Function objects of MPI_MIN and MPI_MAX, which the standard library does not have. */
 struct minimum {};
 struct maximum {};
 
@@ -32,7 +32,7 @@ template <class T>
 inline constexpr bool mpi_floating_point =
     std::is_same_v<T, float> || std::is_same_v<T, double> || std::is_same_v<T, long double>;
 
-/** Types for which MPI has datatypes with arithmetic. What compilers add, such as __int128, is none. */
+/** The arithmetic types that have MPI datatypes. Extensions of compilers, such as __int128, have none. */
 template <class T>
 inline constexpr bool
     has_mpi_type = (std::is_integral_v<T> && sizeof(T) <= 8) || mpi_floating_point<T> || std::is_same_v<T, std::byte>;
@@ -68,7 +68,7 @@ template <class Part> MPI_Datatype complex_type() noexcept {
         return MPI_CXX_LONG_DOUBLE_COMPLEX;
 }
 
-/** MPI's own datatype of T. */
+/** @return MPI's predefined datatype of T. */
 template <class T> MPI_Datatype mpi_type() noexcept {
     if constexpr (std::is_same_v<T, char>)
         return MPI_CHAR;
@@ -90,7 +90,7 @@ template <class T> MPI_Datatype mpi_type() noexcept {
         static_assert(unknown_type<T>, "no MPI datatype");
 }
 
-/** The datatype of T in reductions, where MPI_CHAR is text and not a number. */
+/** @return the datatype of T in reductions. For char it is not MPI_CHAR, which MPI does not take for a number. */
 template <class T> MPI_Datatype number_type() noexcept {
     if constexpr (std::is_same_v<T, char>)
         return integer_type<char>();
@@ -101,7 +101,7 @@ template <class T> MPI_Datatype number_type() noexcept {
 enum class operation { sum, product, logical_and, logical_or, bit_and, bit_or, bit_xor };
 template <operation> struct did {};
 
-/** Tells what has been done to it. */
+/** An operand whose operators return a type that names the operator. */
 struct probe {
     friend did<operation::sum> operator+(probe, probe);
     friend did<operation::product> operator*(probe, probe);
@@ -112,7 +112,7 @@ struct probe {
     friend did<operation::bit_xor> operator^(probe, probe);
 };
 
-/** What a function object does; void if that is none of these. */
+/** The type that names the operator which a function object calls; void if it is none of these. */
 template <class Op> struct what_does { using type = void; };
 template <class Op>
 requires requires(Op &op) {
@@ -121,7 +121,7 @@ requires requires(Op &op) {
 struct what_does<Op> {
     using type = decltype(std::declval<Op &>()(probe(), probe()));
 };
-/** std::plus<int> does what std::plus<> does. */
+/** For std::plus<int> it is that of std::plus<>. */
 template <template <class> class Op, class T>
 requires(!std::is_void_v<T> && requires(Op<void> & op) { op(probe(), probe()); }) struct what_does<Op<T>>
     : what_does<Op<void>> {

@@ -6,11 +6,11 @@
 #else
 
 /** @file mpi/layout.hpp
- *  @brief Where the elements of a buffer lie, and the MPI datatype for that.
+ *  @brief The layout of the elements of a buffer in memory, and the MPI datatype of that layout.
  *
- *  Elements travel in the order of their indices, the last index fastest, wherever they lie: what is sent from one
- *  layout may be received into another. A datatype that is made for an operation is freed when the operation has been
- *  started; MPI keeps it as long as it needs it. */
+ *  Elements are sent in the order of their indices, the last index fastest, in every layout. So a message that is sent
+ *  from one layout may be received into another. A datatype that is made for an operation is freed when the operation
+ *  has been started. MPI keeps its own reference. */
 
 #include <array>
 #include <climits>
@@ -27,7 +27,7 @@ template <class T> struct contiguous {
     std::size_t count() const noexcept { return size; }
 };
 
-/** So many elements in each of up to `Rank` dimensions, so far apart. */
+/** Elements in up to `Rank` dimensions, each with an extent and a stride. */
 template <class T, std::size_t Rank> struct layout {
     struct dimension {
         std::size_t extent;
@@ -38,8 +38,8 @@ template <class T, std::size_t Rank> struct layout {
     std::array<dimension, Rank == 0 ? 1 : Rank> dimensions{};
 
     explicit layout(T *data) noexcept : first(data) {}
-    /** The next dimension. What is no dimension of its own, since it goes on where another ends, becomes part of that.
-     */
+    /** Adds the next dimension, of which the index is faster. If it is contiguous with the one before, the two become
+     *  one. */
     void add(std::size_t extent, std::ptrdiff_t stride) noexcept {
         if (extent == 1)
             return;
@@ -73,7 +73,8 @@ private:
     }
 };
 
-/** A buffer as MPI's calls take it. Frees the datatype if it was made. */
+/** A buffer as address, count and datatype, the arguments of MPI's calls. The destructor frees a datatype that it
+ *  made. */
 class described {
 public:
     void *first = nullptr;
@@ -87,7 +88,7 @@ public:
             MPI_Type_free(&type);
     }
 
-    /** `blocks`: the elements are as many equal blocks, and the count is that of one.
+    /** @param blocks the buffer consists of this number of equal blocks; the count is that of one block.
      *  @return an MPI error code. */
     template <class T> [[nodiscard]] int describe(const contiguous<T> &where, std::size_t blocks = 1) {
         const std::size_t each = where.size / blocks;
@@ -105,7 +106,7 @@ public:
         }
         return MPI_SUCCESS;
     }
-    /** Several blocks are slices along the first dimension. */
+    /** As above. Blocks are slices along the first dimension. */
     template <class T, std::size_t Rank>
     [[nodiscard]] int describe(const layout<T, Rank> &where, std::size_t blocks = 1) {
         if (where.is_contiguous())
@@ -133,7 +134,7 @@ public:
             });
         return code == MPI_SUCCESS ? MPI_Type_commit(&type) : code;
     }
-    /** Elements that are counted one by one: those of buffers whose blocks differ in size. */
+    /** As describe(), with the datatype of one element, for buffers whose blocks differ in size. */
     template <class T> [[nodiscard]] int describe_elements(const contiguous<T> &where) {
         if (where.size > INT_MAX)
             return MPI_ERR_COUNT;
@@ -141,7 +142,7 @@ public:
         count = static_cast<int>(where.size);
         return make_element<T>();
     }
-    /** As describe_elements(), for a reduction. */
+    /** As describe_elements(), with the datatype for reductions. */
     template <class T> [[nodiscard]] int describe_numbers(const contiguous<T> &where) {
         const int code = describe_elements(where);
         if constexpr (has_mpi_type<T>)
@@ -150,7 +151,7 @@ public:
     }
 
 private:
-    /** One T. */
+    /** Sets `type` to the datatype of one T. */
     template <class T> int make_element() {
         if constexpr (has_mpi_type<T>) {
             type = mpi_type<T>();

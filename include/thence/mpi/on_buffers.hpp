@@ -6,11 +6,10 @@
 #else
 
 /** @file mpi/on_buffers.hpp
- *  @brief The senders of operations on one or two buffers: owning rvalues move in and are sent back, of others it is
- *         kept where their elements lie.
+ *  @brief The senders of operations on one or two buffers. An rvalue that owns its elements is moved into the sender
+ *         and sent as a value. Of any other buffer the sender keeps the address and layout.
  *
- *  Invariant: from its start to its end an operation refers to nothing that it could have moved in.
- */
+ *  Invariant: no operation refers to an rvalue of the caller. */
 
 #include <thence/mpi/buffer.hpp>
 #include <thence/mpi/counts_displs.hpp>
@@ -18,7 +17,7 @@
 
 namespace thence::detail {
 
-/** `call(layout, request)`. */
+/** @return the sender of an operation on one buffer, which `call(layout, request)` starts. */
 template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call call, Given... options) {
     if constexpr (moves_in<B>)
         return transform_mpi(
@@ -36,7 +35,7 @@ template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call c
             options...);
 }
 
-/** `call(layout of in, layout of out, request)`. */
+/** @return the sender of an operation on two buffers, which `call(layout of in, layout of out, request)` starts. */
 template <class S, class R, class Call> auto on_buffers(S &&in, R &&out, Call call) {
     using held_in = std::remove_cvref_t<S>;
     using held_out = std::remove_cvref_t<R>;
@@ -78,27 +77,27 @@ template <class S, class R> consteval void check_both() {
                   "both buffers must have elements of the same type");
 }
 
-/** A side of a collective operation that this process does not take part in has no blocks, and may have any size. */
+/** The number of blocks of a buffer that this process does not use in a collective operation. It may have any size. */
 inline constexpr std::size_t unused = 0;
 
-/** A collective operation from one buffer to another, each of so many equal blocks: `call(in, out, request)` with both
- *  as `described`. */
+/** @return the sender of a collective operation from one buffer to another, each with a number of equal blocks.
+ *          `call(in, out, request)` starts it, with both buffers as `described`. */
 template <class S, class R, class Call>
 auto exchange(S &&in, std::size_t send_blocks, R &&out, std::size_t receive_blocks, Call call) {
     check_both<S, R>();
     return on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
                       [=](const auto &from, const auto &to, MPI_Request *request) -> int {
                           described sent;
-                          described room;
+                          described received;
                           int code = send_blocks == unused ? MPI_SUCCESS : sent.describe(from, send_blocks);
                           if (code == MPI_SUCCESS && receive_blocks != unused)
-                              code = room.describe(to, receive_blocks);
+                              code = received.describe(to, receive_blocks);
                           if (code != MPI_SUCCESS)
                               return code;
                           if (send_blocks != unused && receive_blocks != unused &&
                               from.count() / send_blocks != to.count() / receive_blocks)
                               return MPI_ERR_COUNT; // the blocks differ in size
-                          return call(sent, room, request);
+                          return call(sent, received, request);
                       });
 }
 
@@ -107,15 +106,15 @@ template <class B> consteval void check_contiguous() {
 }
 /** Which of the two buffers has blocks that may differ in size. */
 enum class varying_side { in, out };
-/** Its blocks, whether this process uses them, and what they are to fit. */
+/** The blocks of that buffer, whether this process uses them, and the number of processes and rank to check them by. */
 struct varying_blocks {
     counts_displs all;
     bool used;
     std::size_t processes, rank;
 };
 
-/** As exchange(), with blocks that differ in size on one side: `call(in, out, blocks, request)`. Of that side the
- *  datatype is that of one element. */
+/** As exchange(), if the blocks of one buffer differ in size. `call(in, out, blocks, request)` starts it. The datatype
+ *  of that buffer is that of one element. */
 template <varying_side Side, class S, class R, class Call>
 auto exchange_varying(S &&in, R &&out, varying_blocks p, Call call) {
     check_both<S, R>();
@@ -127,18 +126,18 @@ auto exchange_varying(S &&in, R &&out, varying_blocks p, Call call) {
                 return p.all.fit(p.processes, all) && static_cast<std::size_t>(p.all.counts()[p.rank]) == own;
             };
             described sent;
-            described room;
+            described received;
             int code = MPI_SUCCESS;
             if constexpr (Side == varying_side::out) {
                 code = sent.describe(from);
                 if (code == MPI_SUCCESS && p.used)
-                    code = fits(to.count(), from.count()) ? room.describe_elements(to) : MPI_ERR_COUNT;
+                    code = fits(to.count(), from.count()) ? received.describe_elements(to) : MPI_ERR_COUNT;
             } else {
-                code = room.describe(to);
+                code = received.describe(to);
                 if (code == MPI_SUCCESS && p.used)
                     code = fits(from.count(), to.count()) ? sent.describe_elements(from) : MPI_ERR_COUNT;
             }
-            return code == MPI_SUCCESS ? call(sent, room, p.all, request) : code;
+            return code == MPI_SUCCESS ? call(sent, received, p.all, request) : code;
         });
 }
 

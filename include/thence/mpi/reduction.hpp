@@ -6,10 +6,10 @@
 #else
 
 /** @file mpi/reduction.hpp
- *  @brief The senders of reductions. MPI's operations take no datatype that was made for strided elements, so these are
- *         packed into memory of the operation's own when it starts, and unpacked when it is complete.
+ *  @brief The senders of reductions. MPI's operations do not take datatypes of strided elements. So strided elements
+ *         are copied into memory that the operation allocates when it starts (packed), and back when it is complete.
  *
- *  Invariant: only what the operation writes is unpacked, and only if it has succeeded. */
+ *  Invariant: only buffers that the operation writes are unpacked, and only if it has succeeded. */
 
 #include <tuple>
 
@@ -17,11 +17,12 @@
 
 namespace thence::detail {
 
-/** A strided operand of a reduction: its elements, as long as it is under way, in memory of the operation's own. */
+/** A strided operand of a reduction. While the operation is active, its elements are in memory that this object
+ *  owns. */
 template <class T, std::size_t Rank, bool Written> class packed {
 public:
     explicit packed(const layout<T, Rank> &where) noexcept : where_(where) {}
-    packed(const packed &other) noexcept : where_(other.where_) {} // of what is not started
+    packed(const packed &other) noexcept : where_(other.where_) {} // a copy of an operand that is not packed
     packed(packed &&other) noexcept : where_(other.where_), copy_(std::exchange(other.copy_, nullptr)) {}
     packed &operator=(packed other) noexcept {
         where_ = other.where_;
@@ -30,7 +31,8 @@ public:
     }
     ~packed() { delete[] copy_; }
 
-    /** @param read whether the elements are needed: as input, or since the operation may leave them alone. */
+    /** Allocates the memory if the operand is strided. @param read whether to copy the elements into it: they are
+     *  input, or the operation may leave them unchanged. @return the contiguous elements. */
     contiguous<T> pack(bool read) {
         if (where_.is_contiguous())
             return {where_.first, where_.count()};
@@ -68,7 +70,7 @@ template <class T> contiguous<T> contiguous_of(const contiguous<T> &where, bool)
 template <bool Written, class T, std::size_t Rank> auto make_packed(const layout<T, Rank> &where) noexcept {
     return packed<T, Rank, Written>(where);
 }
-/** An operand of a reduction as an argument of the functions above: a strided one packed, others as they are. */
+/** @return the operand as `packed` if it is strided, else unchanged. */
 template <bool Written, class B> decltype(auto) operand(B &&buffer) noexcept {
     if constexpr (strided_buffer<B>)
         return make_packed<Written>(layout_of(buffer));
@@ -84,7 +86,7 @@ std::tuple<> values_to_send(packed<T, Rank, Written> &value) noexcept {
     value.unpack();
     return {};
 }
-/** Unpacks what was packed, and sends the other values. */
+/** @return a sender that unpacks the values that are `packed` and sends the others; `sender` itself if not `Needed`. */
 template <bool Needed, class S> auto then_unpack(S &&sender) {
     if constexpr (Needed)
         return ex::let_value(static_cast<S &&>(sender), [](auto &...values) {
@@ -102,7 +104,7 @@ template <class B, class Op> consteval void check_reduction() {
         "a reduction by a function object takes elements of arithmetic types or std::complex: for others pass "
         "an MPI_Op of your own (MPI_Op_create)");
 }
-/** A reduction in place: `call(elements, count, datatype, request)`. */
+/** @return the sender of a reduction in place, which `call(elements, count, datatype, request)` starts. */
 template <class B, class Call> auto reduction_in_place(B &&buffer, Call call) {
     return then_unpack<strided_buffer<B>>(on_buffer(
         operand<true>(static_cast<B &&>(buffer)),
@@ -114,8 +116,9 @@ template <class B, class Call> auto reduction_in_place(B &&buffer, Call call) {
         },
         uncancellable));
 }
-/** A reduction: `call(in, out, count, datatype, request)`. `receives`: whether this process gets the result, `reads`:
- *  whether the operation may leave `out` alone. */
+/** @return the sender of a reduction, which `call(in, out, count, datatype, request)` starts.
+ *  @param receives whether this process gets the result.
+ *  @param reads    whether the operation may leave `out` unchanged, so that its elements must be packed too. */
 template <class S, class R, class Call>
 auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = false) {
     check_both<S, R>();

@@ -25,8 +25,8 @@
  *  | `high_priority` | tasks of the operation run before others | they run in order of arrival |
  *  | `bypass` | the thread that found the completion runs the work as its next task, in the workers' arena | |
  *
- *  A stop request cancels an operation through a continuation request. So an operation that may be asked to stop has a
- *  continuation request of its own, and `mpix` and `yield_while` handle it as `continuation` does. With
+ *  A stop request cancels an operation through a continuation request. So an operation of which stop may be requested
+ *  has a continuation request of its own, and `mpix` and `yield_while` handle it as `continuation` does. With
  *  `thence::uncancellable` stop requests have no effect.
  *
  *  All combinations are safe. A method that blocks does so in a task of a worker that is created for the operation,

@@ -9,8 +9,9 @@
  *  @brief The schedulers of `thence::pools`: small values that name the pools, a queue, and which end of it. The pools
  *         must outlive them.
  *
- *  `schedule(s)` completes with set_value_t(), or set_stopped_t() if the receiver's stop token can be asked to stop and
- *  was before the task ran. Two schedulers are equal if they push tasks to the same end of the same queue. */
+ *  `schedule(s)` completes with set_value_t(), or set_stopped_t() if stop was requested before the task ran;
+ *  it has the second signature if stop_possible() may be true for the stop token. Two schedulers are equal if they push
+ *  tasks to the same end of the same queue. */
 
 #include <thence/execution.hpp>
 #include <thence/pools/detail/library.hpp>

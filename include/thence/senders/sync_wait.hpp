@@ -22,7 +22,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include <thence/detail/pause.hpp>
+#include <thence/detail/poll_backoff.hpp>
 #include <thence/error.hpp>
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
@@ -190,10 +190,10 @@ template <class S, class Env> struct waited_values {
                   "sync_wait: this is an adaptor that has no sender before it; begin with one, as in just() | "
                   "transform_mpi(f)");
     static_assert(adaptor_alone<plain> || ex::sender<plain>,
-                  "sync_wait: this is no sender: it has no `using sender_concept = sender_t`, and no coroutine can "
+                  "sync_wait: this is not a sender: it has no `using sender_concept = sender_t`, and no coroutine can "
                   "await it");
     static_assert(!ex::sender<plain> || !ex::sender_in<plain, Env>,
-                  "sync_wait: this sender can be waited for only once: hand it over with std::move()");
+                  "sync_wait: this sender can be waited for only once: pass it with std::move()");
     static_assert(!ex::sender<plain> || ex::sender_in<plain, Env>,
                   "sync_wait: how the sender completes is not known here; it may ask the environment for something "
                   "that only write_env(sender, prop{query, value}) can answer");

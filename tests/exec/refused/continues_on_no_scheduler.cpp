@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: continues_on: the second argument is no scheduler
+// refused: continues_on: the second argument is not a scheduler
 #include <thence/exec.hpp>
 
 namespace ex = thence::exec;

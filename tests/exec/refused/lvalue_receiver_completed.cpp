@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: a receiver is completed once and given up: pass it as a non-const rvalue
+// refused: to complete a receiver consumes it: pass it as a non-const rvalue
 #include <thence/exec.hpp>
 
 namespace ex = thence::exec;

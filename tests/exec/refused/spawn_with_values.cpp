@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: spawn: nobody takes values or errors of a spawned sender; drop values with then
+// refused: spawn: values and errors of a spawned sender are not delivered; drop values with then
 #include <thence/exec.hpp>
 
 namespace ex = thence::exec;

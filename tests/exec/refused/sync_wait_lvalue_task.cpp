@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: this sender can be waited for only once: hand it over with std::move
+// refused: this sender can be waited for only once: pass it with std::move
 // errors: 1
 #include <thence/exec.hpp>
 

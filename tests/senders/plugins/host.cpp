@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One process has one set of timers, of continuation requests and of guards, whatever shared objects use senders.
+// A process has one heap of timers, one set of continuation requests, and one guard against waiting in completions,
+// whichever shared objects use senders.
 #include "plugin.hpp"
 
 #include <gtest/gtest.h>

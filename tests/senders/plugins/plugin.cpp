@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A plug-in that uses senders and deadlines. It is built twice, with hidden symbols: all that the two share is in
+// A plug-in that uses senders and deadlines. It is built twice, with hidden symbols. The two share only the state in
 // libthence-senders.
 #include "plugin.hpp"
 

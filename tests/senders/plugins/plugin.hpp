@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the host asks of a plug-in. Each plug-in is this interface, found by name in a shared object.
+// The interface of a plug-in. The host finds it by name in the shared object.
 #pragma once
 
 #include <mpi.h>
 
 struct plugin {
-    // Receives what nobody sends, until a deadline of `ms` milliseconds. When it is over, sends `tag` to this rank.
+    // Starts a receive that gets no message before its deadline of `ms` milliseconds. Then sends `tag` to this rank.
     void (*start_deadline)(int ms, int tag);
-    // Waits with thence::sync_wait() for a message with `tag`, no longer than 10 s. @return whether it came.
+    // Waits with thence::sync_wait() for a message with `tag`, for 10 s at most. @return whether it arrived.
     bool (*wait_for)(int tag);
-    // Receives a message with `tag`; in its completion it calls `inside`.
+    // Receives a message with `tag`. Calls `inside` in the completion.
     void (*start_receive)(int tag, void (*inside)());
-    // @return whether thence::sync_wait() refused to wait here.
+    // @return whether thence::sync_wait() throws here.
     bool (*is_refused)();
-    // The continuation request of the operations that nobody can stop.
+    // The continuation request of operations that cannot be stopped.
     MPI_Request (*shared_request)();
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: sync_wait: this is no sender
+// refused: sync_wait: this is not a sender
 // errors: 1
 #include <thence/transform_mpi.hpp>
 

@@ -5,7 +5,7 @@
 #error "thence/exec/detail/allocate.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Objects on the heap, from the allocator of an environment if it has one, without <memory>.
+// Objects on the heap, allocated with the allocator of an environment if it has one. Without <memory>.
 
 #include <new>
 
@@ -13,7 +13,7 @@
 
 namespace thence::exec::detail {
 
-/** The allocator where nobody names one. */
+/** The default allocator. */
 struct heap {};
 
 template <class Env> constexpr auto allocator_of(const Env &environment) noexcept {
@@ -38,17 +38,17 @@ requires(!requires {
     using type = Allocator<T, As...>;
 };
 
-/** A T from the prvalue that `fn()` returns. */
+/** Constructs a T on the heap from the prvalue that `fn()` returns. */
 template <class T, class Allocator, class Fn> T *allocate_from(const Allocator &allocator, Fn &&fn) {
     if constexpr (std::is_same_v<Allocator, heap>) {
         return new T(static_cast<Fn &&>(fn)());
     } else {
         typename rebound<T, Allocator>::type own(allocator);
-        T *room = own.allocate(1);
+        T *memory = own.allocate(1);
         try {
-            return ::new (static_cast<void *>(room)) T(static_cast<Fn &&>(fn)());
+            return ::new (static_cast<void *>(memory)) T(static_cast<Fn &&>(fn)());
         } catch (...) {
-            own.deallocate(room, 1);
+            own.deallocate(memory, 1);
             throw;
         }
     }

@@ -5,9 +5,8 @@
 #error "thence/exec/detail/as_exception.hpp needs C++20: compile with -std=c++20"
 #else
 
-// An error as an exception, where a sender meets code that throws: sync_wait, co_await. A std::exception_ptr is the
-// exception itself; anything else is thrown as it is. thence/exec/error_code.hpp adds std::error_code, whose header is
-// too long to include for those who do not use it.
+// The error of a sender as an exception, for sync_wait and co_await. A std::exception_ptr is the exception; any other
+// error is thrown as it is. thence/exec/error_code.hpp adds std::error_code, whose header takes long to compile.
 
 #include <exception>
 
@@ -15,7 +14,7 @@
 
 namespace thence::exec {
 
-/** How an error of type E is thrown. */
+/** Throws an error of type E. */
 template <class E> struct error_as_exception {
     [[noreturn]] static void raise(E error) {
         static_assert(

@@ -5,14 +5,14 @@
 #error "thence/exec/detail/frame_memory.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Memory of coroutine frames. A thread keeps the last few that it gave up, by size: a coroutine that is made over and
-// over again allocates once.
+// Memory of coroutine frames. Each thread keeps some freed blocks, in one list for each size. So a coroutine that is
+// created again and again allocates once.
 //
 // Invariants.
-//  - A block is in one list of one thread, or in use. Each block of a list has the size of that list.
-//  - A thread whose lists are `closed` allocates and frees directly, as do sizes without a list.
-//  - A list ends with open_end or closed_end, which are never written; it is empty where that is the first.
-// With AddressSanitizer there are no lists, so it sees a frame that is used after its end.
+//  - A block is in one list of one thread, or in use. All blocks of a list have the size of that list.
+//  - A thread whose state is `closed` allocates and frees directly. So do sizes without a list.
+//  - A list ends with open_end or closed_end, which are never written. If that is the first entry, the list is empty.
+// With AddressSanitizer there are no lists, so it detects the use of a destroyed frame.
 
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ namespace thence::exec::detail {
 struct kept_frames {
     struct block {
         block *next;
-        std::size_t room; // how many more the list takes
+        std::size_t capacity; // how many more blocks the list takes
     };
     static inline constinit block open_end{nullptr, 64};
     static inline constinit block closed_end{nullptr, 0};
@@ -65,7 +65,7 @@ public:
     }
     static void deallocate(void *memory, std::size_t size) noexcept {
         const std::size_t which = list_of(size);
-        if (which < lists && here.first[which]->room != 0) [[likely]]
+        if (which < lists && here.first[which]->capacity != 0) [[likely]]
             keep(memory, which);
         else
             deallocate_rarely(memory, which);
@@ -91,9 +91,10 @@ private:
     static std::size_t list_of(std::size_t size) noexcept { return (size - 1) / step; }
     static void keep(void *memory, std::size_t which) noexcept {
         kept *first = here.first[which];
-        here.first[which] = ::new (memory) kept{first, first->room - 1};
+        here.first[which] = ::new (memory) kept{first, first->capacity - 1};
     }
-    // What a thread keeps is freed at its end: said when it keeps the first.
+    // Frees the block, or keeps the first block of a thread. The destructor of `at_exit` frees the blocks when the
+    // thread ends.
     [[gnu::noinline]] static void deallocate_rarely(void *memory, std::size_t which) noexcept {
         if (which >= lists || here.now != state::fresh) {
             ::operator delete(memory);
@@ -108,7 +109,7 @@ private:
     static inline constinit thread_local kept_frames::lists here{};
 };
 
-/** Base of a promise whose coroutine's frame is kept for the next. */
+/** A base class of promises. Their coroutine frames are allocated here. */
 struct kept_frame {
     static void *operator new(std::size_t size) { return frame_memory::allocate(size); }
     static void operator delete(void *memory, std::size_t size) noexcept { frame_memory::deallocate(memory, size); }

@@ -5,8 +5,8 @@
 #error "thence/exec/detail/kept_outcome.hpp needs C++20: compile with -std=c++20"
 #else
 
-// How a sender completed, kept for later: where it is delivered on another scheduler (continues_on), to several
-// (split), or to who asks (spawn_future). If keeping it throws, that exception is the outcome.
+// The stored completion of a sender. It is delivered later: on another scheduler (continues_on), to several receivers
+// (split), or when the future is started (spawn_future). If storing it throws, that exception is the outcome.
 
 #include <exception>
 
@@ -17,7 +17,7 @@ namespace thence::exec::detail {
 
 using failed_to_keep = std::tuple<set_error_t, std::exception_ptr>;
 
-/** Room for any of Completions, and for what `More` keeps. */
+/** Storage for any of Completions, or for a tuple of `More`. */
 template <class Completions, class... More>
 using kept_outcome_t =
     rename_t<unique_list_t<concat_t<typename kept_list<Completions>::type, list<More...>,

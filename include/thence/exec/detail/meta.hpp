@@ -5,7 +5,7 @@
 #error "thence/exec/detail/meta.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Lists of types and the few concepts that all senders share. Nothing here exists at run time but invoke().
+// Lists of types, and the concepts that all senders share. Only invoke() has code at run time.
 
 #include <concepts>
 #include <cstddef>
@@ -61,13 +61,14 @@ concept movable_value = std::is_move_constructible_v<std::decay_t<T>> && std::is
 
 template <class T> inline constexpr bool nothrow_decay_copy = std::is_nothrow_constructible_v<std::decay_t<T>, T>;
 
-/** An object that must stay where it is: others hold its address. */
+/** A base class of objects that must not be moved, since others hold their address. */
 struct immovable {
     immovable() = default;
     immovable(immovable &&) = delete;
 };
 
-/** A prvalue on demand: constructs a member in place from what `fn` returns, without a move. */
+/** Converts to the result of `fn()`. So a member that is initialized with it is constructed in place, without a
+ *  move. */
 template <class Fn> struct in_place_from {
     Fn fn;
     using type = std::invoke_result_t<Fn>;

@@ -5,8 +5,8 @@
 #error "thence/exec/detail/mutex.hpp needs C++20: compile with -std=c++20"
 #else
 
-// A mutex and a condition that a thread sleeps on: POSIX's, since <mutex> and <condition_variable> take longer to
-// compile than all of thence/exec.
+// A mutex and a condition variable over those of POSIX: <mutex> and <condition_variable> take longer to compile than
+// all of thence/exec.
 
 #include <pthread.h>
 
@@ -36,7 +36,7 @@ public:
     condition &operator=(const condition &) = delete;
     ~condition() { ::pthread_cond_destroy(&native_); }
 
-    /** Caller holds `m`. May return without a cause. */
+    /** The caller holds `m`. It may wake up without a notification. */
     void wait(mutex &m) noexcept { ::pthread_cond_wait(&native_, &m.native_); }
     void notify_one() noexcept { ::pthread_cond_signal(&native_); }
     void notify_all() noexcept { ::pthread_cond_broadcast(&native_); }

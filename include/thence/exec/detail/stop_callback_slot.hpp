@@ -5,8 +5,8 @@
 #error "thence/exec/detail/stop_callback_slot.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Where an operation keeps its stop callback between start and completion, and how an operation that knows only
-// inplace_stop_token listens to another kind of token. Neither takes room for a token that never stops.
+// Storage for the stop callback of an operation between start and completion, and the conversion of any stop token to
+// an inplace_stop_token. Both are empty for a token of which stop is never requested.
 
 #include <thence/exec/detail/variant.hpp>
 #include <thence/exec/inplace_stop_source.hpp>
@@ -14,13 +14,13 @@
 
 namespace thence::exec::detail {
 
-/** Room for a callback of `Token` that calls an F. */
+/** Storage for a callback of `Token` that calls an F. */
 template <class Token, class F> class stop_callback_slot {
 public:
     void set(Token token, F fn) {
         callback_.template emplace<callback>(static_cast<Token &&>(token), static_cast<F &&>(fn));
     }
-    /** On return F does not run, unless this is called from within it. */
+    /** Destroys the callback. On return F does not run, unless F itself calls this. */
     void reset() noexcept { callback_.reset(); }
 
 private:
@@ -33,13 +33,13 @@ public:
     static void reset() noexcept {}
 };
 
-/** Passes a stop request on to a source. The source may be destroyed by it. */
+/** Passes a stop request on to a source, which the request may destroy. */
 struct forward_stop {
     inplace_stop_source *source;
     void operator()() const noexcept { source->request_stop(); }
 };
 
-/** An inplace_stop_token that follows a `Token`. */
+/** An inplace_stop_token that gets the stop requests of a `Token`. */
 template <class Token> class inplace_token_of {
 public:
     inplace_stop_token set(Token token) {

@@ -5,8 +5,8 @@
 #error "thence/exec/detail/variant.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Room for one object of several types, or none: results that wait to be delivered, and operation states that follow
-// one another. Unlike std::variant it may be empty and constructs immovable objects in place.
+// Storage for one object of several types, or none: results before they are delivered, and operation states of which
+// one follows the other. Unlike std::variant it can be empty, and constructs immovable objects in place.
 
 #include <cstddef>
 #include <new>
@@ -45,7 +45,7 @@ public:
             index_ = none;
         }
     }
-    /** Calls `fn` with the object inside; does nothing when there is none. */
+    /** Calls `fn` with the object inside. Does nothing if there is none. */
     template <class Fn> void visit(Fn &&fn) noexcept { (void)(visit_one<Ts>(fn) || ...); }
 
 private:

@@ -55,7 +55,7 @@ extern constinit thread_local unsigned completing [[gnu::tls_model("initial-exec
  *  over. */
 void set_timer(detail::timer &added, detail::timer_time when) noexcept;
 /** Removes the timer from the heap. On return, either the timer will not run, or its begin() has been called. */
-void cancel_timer(detail::timer &gone) noexcept;
+void cancel_timer(detail::timer &cancelled) noexcept;
 /** Runs the timers whose time is over. @return whether there was any. */
 bool run_timers() noexcept;
 

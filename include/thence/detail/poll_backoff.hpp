@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DETAIL_PAUSE_HPP
-#define THENCE_DETAIL_PAUSE_HPP
+#ifndef THENCE_DETAIL_POLL_BACKOFF_HPP
+#define THENCE_DETAIL_POLL_BACKOFF_HPP
 #if __cplusplus < 202002L
-#error "thence/detail/pause.hpp needs C++20: compile with -std=c++20"
+#error "thence/detail/poll_backoff.hpp needs C++20: compile with -std=c++20"
 #else
 
 // The back-off of a thread that polls: how long it pauses after a poll that found nothing. It first yields its
