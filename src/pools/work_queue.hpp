@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The queue of tasks of one pool, and the count of the operations for which the pool polls. It knows neither MPI nor
-// oneTBB: its host supplies threads and makes progress.
+// The queue of tasks of one pool, and the count of the operations for which the pool polls. The class uses neither MPI
+// nor oneTBB: its host supplies threads and makes progress.
 //
 // A thread that works for the queue is a *runner*. It *searches* for a task, runs it, searches again, and polls between
 // tasks. One task of oneTBB runs a runner, and a runner runs many tasks of the queue. There are two kinds:
 //  - A worker has been sent by the host. It leaves when there is nothing to do.
-//  - A thread that waits for a condition comes by itself and leaves when the condition holds.
+//  - A waiting thread waits for a condition, runs tasks meanwhile, and leaves when the condition holds.
 //
 // Invariants while lock_ is held:
 //  - While a task is in the queue, a runner that may take it searches, or one is on its way (`called_`). So no task
 //    waits until another task has ended: a runner that takes a task and leaves others in the queue calls a worker. If
-//    the host has no workers (`no_workers_`), tasks wait for the next thread that comes by itself.
+//    the host has no workers (`no_workers_`), tasks wait for the next waiting thread.
 //  - While operations are outstanding, a runner searches, or one is on its way, or one is in a task and searches after
 //    it. A task that suspends itself calls ensure_searching_worker() before.
 //  - At most one runner polls. It counts as searching.
@@ -56,7 +56,7 @@ public:
         bool holds() const { return test(data); }
     };
 
-    // `no_workers`: the host has no threads to send, so only threads that come by themselves run tasks.
+    // `no_workers`: the host has no threads to send, so only waiting threads run tasks.
     explicit work_queue(runner_host &host, bool no_workers = false) noexcept : host_(host), no_workers_(no_workers) {}
     work_queue(const work_queue &) = delete;
     work_queue &operator=(const work_queue &) = delete;
@@ -64,8 +64,8 @@ public:
     ~work_queue();
 
     void push(pool_task &added, urgency how);
-    // For a task that suspends itself. Only workers take it, since its stack is suspended with it, and the stack of a
-    // thread that comes by itself belongs to its caller.
+    // For a task that suspends itself. Only workers take it: the stack is suspended with the task, and that of a waiting
+    // thread has the frames of the function that waits.
     void push_suspending(pool_task &added);
     // Runs the task once, after the next poll. A task that polls for an operation pushes itself again until that is
     // complete. The operation counts as outstanding meanwhile.

@@ -297,7 +297,7 @@ template <> inline constexpr bool thence::as_bytes<with_constructor> = true;
 namespace {
 
 TEST_F(typed, types_with_pointers_cannot_be_sent) {
-    using thence::detail::travels;
+    using thence::detail::sendable;
     static_assert(sendable<particle>() && sendable<all_values>() && sendable<derived>() && sendable<const double>() &&
                   sendable<int[3]>() && sendable<with_constructor>());
     static_assert(!sendable<int *>() && !sendable<std::nullptr_t>() && !sendable<int typed_tests::particle::*>());

@@ -23,7 +23,7 @@ namespace thence {
 
 namespace detail {
 
-template <class T> consteval bool travels();
+template <class T> consteval bool sendable();
 template <class T> consteval bool only_values_inside();
 
 } // namespace detail
@@ -104,7 +104,7 @@ template <class> inline constexpr bool is_std_array = false;
 template <class T, std::size_t N> inline constexpr bool is_std_array<std::array<T, N>> = true;
 
 /** Whether a T can be an element of a message. */
-template <class T> consteval bool travels() {
+template <class T> consteval bool sendable() {
     if constexpr (std::is_const_v<T> || std::is_volatile_v<T>)
         return sendable<std::remove_cv_t<T>>();
     else if constexpr (!std::is_trivially_copyable_v<T>)
