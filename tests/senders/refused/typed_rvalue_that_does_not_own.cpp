@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: an rvalue std::initializer_list or array cannot move into the operation
+// refused: an rvalue std::initializer_list or array cannot be moved into the operation
 #include <thence/mpi.hpp>
 
 #include <array>

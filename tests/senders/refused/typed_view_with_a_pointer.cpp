@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// refused: this element type cannot be sent: it is not trivially copyable, or holds a pointer
+// refused: this element type cannot be sent: it is not trivially copyable, or has a pointer
 #include <thence/mpi.hpp>
 
 #include <vector>
