@@ -40,6 +40,7 @@
 #include <boost/fiber/operations.hpp>
 
 #include <thence/adapter.hpp>
+#include <thence/detail/atomic.hpp>
 #include <thence/task_runtime.h>
 
 namespace thence::fibers {
@@ -96,9 +97,9 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
 
 namespace detail {
 
-/** A fiber as a task that can be blocked. Its mutex is one of threads, as that of `blocked`. */
+/** A fiber as a task that can be blocked. Its lock is one of threads, as that of `blocked`. */
 struct fiber_task {
-    std::mutex mutex;
+    thence::detail::spin_lock lock;
     boost::fibers::condition_variable_any changed;
     bool unblocked = false;
 };
@@ -111,14 +112,14 @@ inline void *current_fiber() {
 }
 inline int block_fiber(void *task) {
     auto *self = static_cast<fiber_task *>(task);
-    std::unique_lock lock(self->mutex);
+    std::unique_lock lock(self->lock);
     self->changed.wait(lock, [self] { return self->unblocked; });
     self->unblocked = false;
     return 0;
 }
 inline int unblock_fiber(void *task) {
     auto *self = static_cast<fiber_task *>(task);
-    const std::lock_guard lock(self->mutex);
+    const std::lock_guard lock(self->lock);
     self->unblocked = true;
     self->changed.notify_one();
     return 0;

@@ -27,8 +27,12 @@ int attach(const char *call, int count, MPI_Request requests[], unsigned flags, 
     if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
         return fail(call, reason::only_persistent);
     }
-    return c_api::attach(call, count, requests, {reinterpret_cast<continuation::any_function>(callback), data},
-                         {flags | THENCE_INVOKE_FAILED, continuation::signature::own, where}, statuses, cr, &complete);
+    const continuation::user_callback what{reinterpret_cast<continuation::any_function>(callback), data};
+    const continuation::attach_options how{flags | THENCE_INVOKE_FAILED, continuation::signature::own, where};
+    if (count == 1 && flags == 0 && continuation::can_attach_single(requests, what, cr, &complete)) [[likely]] {
+        return continuation::attach_single(*requests, what, how, statuses, cr, &complete);
+    }
+    return c_api::attach(call, count, requests, what, how, statuses, cr, &complete);
 }
 
 int lower_counter(int error, MPI_Status *, void *events) noexcept {

@@ -37,7 +37,8 @@ constexpr control_word pushed_single(signature form) noexcept {
     if (kind == pushed_single(signature::paper) && engine::try_take(c.first.request, c.first.status)) [[likely]] {
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.first.status, c.data);
         engine::release(c.first.request);
-    } else if (kind == pushed_single(signature::own) && engine::try_take(c.first.request, c.first.status)) {
+    } else if (kind.without(control_word::invoke_failed) == pushed_single(signature::own) &&
+               engine::try_take(c.first.request, c.first.status)) { // it has not failed
         const int result = reinterpret_cast<thence_callback *>(c.callback)(MPI_SUCCESS, c.first.status, c.data);
         engine::release(c.first.request);
         if (result != MPI_SUCCESS) [[unlikely]] {

@@ -110,7 +110,8 @@ const char *prove_callback(probe &p) {
         p.end(request);
         return "a request is not as expected after its callback";
     }
-    return view.free() == MPI_SUCCESS ? nullptr : "a completed request could not be released";
+    MPI_Request handle = view.handle();
+    return view.free(handle) == MPI_SUCCESS ? nullptr : "a completed request could not be released";
 }
 
 // A wait-sync in place of `pending` must lose one count when the request completes without a callback.

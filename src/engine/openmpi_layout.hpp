@@ -48,9 +48,9 @@ public:
     std::uintptr_t callback_bits() const noexcept { return bits(136); }
     int state() const noexcept { return load<int>(96); }
     bool persistent() const noexcept { return base_[100] != 0; }
-    int free() const noexcept {
-        void *object = base_;
-        return reinterpret_cast<int (*)(void **)>(load<void *>(120))(&object);
+    // Releases the request that `handle`, which is that of this view, names. `handle` becomes null.
+    int free(MPI_Request &handle) const noexcept {
+        return reinterpret_cast<int (*)(MPI_Request *)>(load<void *>(120))(&handle);
     }
     // What frees the request.
     std::atomic_ref<void *> free_slot() const noexcept { return pointer(120); }

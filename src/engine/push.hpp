@@ -105,8 +105,8 @@ inline bool try_take(MPI_Request handle, MPI_Status *status) noexcept {
     return true;
 }
 
-inline void release(MPI_Request handle) noexcept {
-    openmpi::request_view(handle).free();
+inline void release(MPI_Request &handle) noexcept {
+    openmpi::request_view(handle).free(handle);
 }
 
 // try_take(), and release() if that is true.
@@ -161,7 +161,7 @@ inline bool is_plain(MPI_Request) noexcept {
 inline bool try_take(MPI_Request, MPI_Status *) noexcept {
     return false;
 }
-inline void release(MPI_Request) noexcept {}
+inline void release(MPI_Request &) noexcept {}
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
     return false;
 }

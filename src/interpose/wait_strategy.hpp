@@ -28,6 +28,11 @@ bool add_strategy(const wait_strategy &added) noexcept;
 // Removes a strategy that was added.
 void remove_strategy(const wait_strategy &removed) noexcept;
 
+// True if there are strategies other than `testing`.
+inline bool any_strategy_added() noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::strategy_added) != 0;
+}
+
 // The first strategy that applies to a blocking call on this thread now; null: the call blocks inside MPI.
 THENCE_INTERNAL const wait_strategy *find_strategy() noexcept;
 inline const wait_strategy *strategy() noexcept {

@@ -66,6 +66,9 @@ THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
     }
+    if (request != nullptr && is_cr_handle(*request) && !any_strategy_added()) {
+        return thence_wait(request, status); // as slow_wait() does, which would ask for a strategy first
+    }
     return slow_wait(request, status);
 }
 
