@@ -6,12 +6,14 @@ Tests of `thence bench`. CASE is the name of one of the functions below.
 """
 
 import json
-import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/thence/tests"))
+from command import ENGINES, SKIPPED, main, run, succeed  # noqa: E402
 
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
@@ -21,18 +23,6 @@ BENCHMARKS = [
 WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
 WITH_OPENBLAS = ["cholesky"]
-ENGINES = {"openmpi", "mpich", "testsome"}
-SKIPPED = 77
-
-
-def run(program, *arguments, **environment):
-    return subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, **environment},
-                          check=False)
-
-
-def succeed(result, status=0):
-    assert result.returncode == status, f"exit {result.returncode}: {result.stdout}{result.stderr}"
-    return result.stdout
 
 
 def bench_lists_every_benchmark(program):
@@ -161,12 +151,5 @@ def bars_are_judged(program):
     assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="98"), 1))["passed"] is False
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in globals():
-        print(__doc__)
-        return 2
-    return globals()[sys.argv[1]](sys.argv[2]) or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals(), __doc__))

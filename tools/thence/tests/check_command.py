@@ -6,25 +6,13 @@ Checks of the command `thence` without its benchmarks, one function each, named 
 """
 
 import json
-import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-ENGINES = {"openmpi", "mpich", "testsome"}
-
-
-def run(program, *arguments, **environment):
-    return subprocess.run([program, *arguments], capture_output=True, text=True, env={**os.environ, **environment},
-                          check=False)
-
-
-def succeed(result, status=0):
-    assert result.returncode == status, f"exit {result.returncode}: {result.stdout}{result.stderr}"
-    return result.stdout
+from command import ENGINES, main, run, succeed
 
 
 def info_says_what_is_in_force(program):
@@ -102,12 +90,5 @@ def the_manual_lists_every_option(program):
             assert all(rf"\fB{value}\fR" in page for value in level.split(",")), level
 
 
-def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in globals():
-        print(__doc__)
-        return 2
-    return globals()[sys.argv[1]](sys.argv[2]) or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals(), __doc__))

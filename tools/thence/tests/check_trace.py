@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from command import main
+
 HEAD = '{"displayTimeUnit":"ns",\n"traceEvents":['
 # Text that looks like a member, inside of names.
 EVENTS = [
@@ -138,12 +140,5 @@ def timelines_of_a_run_are_joined(thence, program, *launcher):
     assert {event["pid"] for event in joined["traceEvents"]} == {1, 2}
 
 
-def main():
-    if len(sys.argv) < 3 or sys.argv[1] not in globals():
-        print(__doc__)
-        return 2
-    return globals()[sys.argv[1]](*sys.argv[2:]) or 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(globals(), __doc__))
