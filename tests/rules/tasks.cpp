@@ -1,96 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks of a runtime that gives a table: operations delay the end of a task, or block it. What a table lacks is an error.
-#include "library.hpp"
-
-#include <thence/task_runtime.h>
+#include "scripted_tasks.hpp"
 
 #include <array>
-#include <semaphore>
 
 namespace {
 
 using namespace thence::fake;
-
-// A runtime whose tasks are what the test says. It writes down what it is asked to do.
-struct scripted_task {
-    std::atomic<long> events{1}; // that of the body
-    std::atomic<int> error{MPI_SUCCESS};
-    std::counting_semaphore<> unblocked{0};
-    std::atomic<int> blocks{0};
-};
-thread_local scripted_task *running = nullptr;
-bool refuses_to_raise = false;
-int refuses_to_block = 0; // so many times
-
-void *running_task() {
-    return running;
-}
-int block(void *task) {
-    auto *self = static_cast<scripted_task *>(task);
-    if (refuses_to_block > 0) {
-        --refuses_to_block;
-        return 1;
-    }
-    ++self->blocks;
-    self->unblocked.acquire();
-    return 0;
-}
-int unblock(void *task) {
-    static_cast<scripted_task *>(task)->unblocked.release();
-    return 0;
-}
-int raise_events(void *task, uint64_t n) {
-    if (refuses_to_raise) {
-        return 1;
-    }
-    static_cast<scripted_task *>(task)->events += static_cast<long>(n);
-    return 0;
-}
-int lower_events(void *task, uint64_t n, int error) {
-    auto *self = static_cast<scripted_task *>(task);
-    if (error != MPI_SUCCESS) {
-        self->error = error;
-    }
-    self->events -= static_cast<long>(n);
-    return 0;
-}
-const thence_task_runtime scripted{sizeof scripted, "a test's",    &running_task, &block,  &unblock,
-                                   &raise_events,   &lower_events, nullptr,       nullptr, nullptr};
-const thence_task_runtime only_current{
-    sizeof only_current, "poor", &running_task, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
-
-int class_of(int code) {
-    int result = code;
-    thence::mpi::table.Error_class(code, &result);
-    return result;
-}
-
-// The task that this thread runs for a scope.
-class in_task {
-public:
-    explicit in_task(scripted_task &task) { running = &task; }
-    ~in_task() { running = nullptr; }
-    in_task(const in_task &) = delete;
-    in_task &operator=(const in_task &) = delete;
-};
-
-class tasks : public on_fake {
-protected:
-    tasks() {
-        refuses_to_raise = false;
-        refuses_to_block = 0;
-        EXPECT_EQ(thence_task_runtime_add(&scripted), MPI_SUCCESS);
-    }
-    ~tasks() override {
-        EXPECT_EQ(thence_task_runtime_remove(&scripted), MPI_SUCCESS);
-        reported();
-    }
-    static thence_task current() {
-        thence_task task{};
-        EXPECT_EQ(thence_task_current(&task), MPI_SUCCESS);
-        return task;
-    }
-};
 
 TEST_P(tasks, current_is_that_of_the_runtime_added_last_that_runs_one) {
     EXPECT_EQ(current().runtime, nullptr);
@@ -274,78 +190,6 @@ TEST_P(tasks, return_the_error_of_the_operation_they_waited_for) {
     worker.join();
 }
 
-TEST_P(tasks, plain_threads_can_be_blocked) {
-    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_threads()), MPI_SUCCESS);
-    cr c;
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    std::atomic<bool> over{false};
-    std::thread worker([&] {
-        const thence_task self = current();
-        EXPECT_EQ(self.runtime, thence_task_runtime_threads());
-        EXPECT_EQ(class_of(thence_task_attach(1, &r, 0, MPI_STATUSES_IGNORE, &self, c)), MPI_ERR_UNSUPPORTED_OPERATION);
-        EXPECT_EQ(thence_task_wait(1, &r, 0, MPI_STATUSES_IGNORE, c), MPI_SUCCESS);
-        over = true;
-    });
-    EXPECT_TRUE(eventually([&] { return c.registered() == 1; }));
-    EXPECT_FALSE(over);
-    world.complete(t);
-    EXPECT_TRUE(eventually([&] { return over.load(); }));
-    worker.join();
-    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_threads()), MPI_SUCCESS);
-}
-
-TEST_P(tasks, detached_end_when_body_and_operations_have_ended) {
-    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
-    cr c;
-    std::atomic<int> completed{0};
-    const auto complete = [](void *event) { ++*static_cast<std::atomic<int> *>(event); };
-    MPI_Request r = world.start();
-    const ticket t = world.ticket_of(r);
-    EXPECT_EQ(class_of(thence_detached_end()), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_detached_begin(nullptr, nullptr)), MPI_ERR_ARG);
-    EXPECT_EQ(thence_detached_begin(complete, &completed), MPI_SUCCESS);
-    const thence_task outer = current();
-    EXPECT_EQ(outer.runtime, thence_task_runtime_detached());
-    EXPECT_EQ(thence_task_attach(1, &r, 0, MPI_STATUSES_IGNORE, &outer, c), MPI_SUCCESS);
-    {
-        std::atomic<int> inner{0}; // of a task that this thread runs meanwhile
-        EXPECT_EQ(thence_detached_begin(complete, &inner), MPI_SUCCESS);
-        EXPECT_NE(current().handle, outer.handle);
-        EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
-        EXPECT_EQ(inner, 1);
-    }
-    EXPECT_EQ(current().handle, outer.handle);
-    MPI_Request second = world.start();
-    EXPECT_EQ(class_of(thence_task_wait(1, &second, 0, MPI_STATUSES_IGNORE, c)), MPI_ERR_UNSUPPORTED_OPERATION);
-    EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
-    EXPECT_EQ(current().handle, nullptr);
-    let_run();
-    EXPECT_EQ(completed, 0);
-    world.complete(t);
-    EXPECT_TRUE(eventually([&] { return completed == 1; }));
-    world.complete(world.ticket_of(second));
-    EXPECT_EQ(MPI_Wait(&second, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    EXPECT_TRUE(eventually([&] { return c.test(); }));
-    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
-}
-
-TEST_P(tasks, detached_that_are_begun_here_may_be_completed_elsewhere) {
-    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
-    constexpr int rounds = 300;
-    std::atomic<int> completed{0};
-    for (int i = 0; i < rounds; ++i) {
-        EXPECT_EQ(thence_detached_begin([](void *event) { ++*static_cast<std::atomic<int> *>(event); }, &completed),
-                  MPI_SUCCESS);
-        const thence_task task = current();
-        EXPECT_EQ(task.runtime->raise_events(task.handle, 1), 0);
-        std::thread([task] { EXPECT_EQ(task.runtime->lower_events(task.handle, 1, MPI_SUCCESS), 0); }).join();
-        EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
-        EXPECT_EQ(completed, i + 1);
-    }
-    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
-}
-
 TEST_P(tasks, without_what_a_call_needs_are_refused_and_nothing_changes) {
     cr c;
     cr poll_only(THENCE_CR_POLL_ONLY);
@@ -406,37 +250,6 @@ TEST_P(tasks, are_not_blocked_in_a_callback) {
     EXPECT_NE(second, MPI_REQUEST_NULL);
     world.complete(world.ticket_of(second));
     EXPECT_EQ(MPI_Wait(&second, MPI_STATUS_IGNORE), MPI_SUCCESS);
-}
-
-TEST_P(tasks, of_a_table_that_is_wrong_are_not_added) {
-    const auto adds = [](const thence_task_runtime *table) { return class_of(thence_task_runtime_add(table)); };
-    EXPECT_EQ(adds(nullptr), MPI_ERR_ARG);
-    EXPECT_EQ(adds(&scripted), MPI_ERR_ARG) << "added already";
-    for (auto spoil : std::initializer_list<void (*)(thence_task_runtime &)>{
-             [](auto &t) { t.size = sizeof(void *); }, [](auto &t) { t.name = nullptr; },
-             [](auto &t) { t.current = nullptr; }, [](auto &t) { t.block = nullptr; },
-             [](auto &t) { t.unblock = nullptr; }, [](auto &t) { t.raise_events = nullptr; },
-             [](auto &t) { t.lower_events = nullptr; }}) {
-        thence_task_runtime table = scripted;
-        spoil(table);
-        EXPECT_EQ(adds(&table), MPI_ERR_ARG);
-    }
-    std::array<thence_task_runtime, 8> many;
-    many.fill(scripted);
-    for (int i = 0; i < 7; ++i) {
-        EXPECT_EQ(adds(&many[static_cast<std::size_t>(i)]), MPI_SUCCESS);
-    }
-    EXPECT_EQ(adds(&many[7]), MPI_ERR_NO_MEM);
-    for (int i = 0; i < 7; ++i) {
-        EXPECT_EQ(thence_task_runtime_remove(&many[static_cast<std::size_t>(i)]), MPI_SUCCESS);
-    }
-    EXPECT_EQ(class_of(thence_task_runtime_remove(&many[0])), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_task_runtime_remove(nullptr)), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_task_current(nullptr)), MPI_ERR_ARG);
-    const thence_task_runtime *each = nullptr;
-    EXPECT_EQ(class_of(thence_task_runtime_get(-1, &each)), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_task_runtime_get(0, nullptr)), MPI_ERR_ARG);
-    EXPECT_EQ(class_of(thence_task_runtime_alpi(nullptr, nullptr)), MPI_ERR_ARG);
 }
 
 THENCE_RULES(tasks);
