@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One target and one .pc file per capability, with all that a user of its header has to pass to compiler and linker:
-# thence::senders, thence::omp, thence::tbb, thence::fiber, thence::pools. Each brings thence::core; a program that hands
-# continuation requests to MPI's own calls links thence::thence as well.
+# thence::senders, thence::omp, thence::tbb, thence::fiber, thence::pools, thence::tasks. Each but the last brings
+# thence::core; a program that hands continuation requests to MPI's own calls links thence::thence as well.
 #
-#   thence_capability(name DESCRIPTION text [C] [LIBRARIES target...] [PC_REQUIRES name...] [PC_CFLAGS flag...]
+#   thence_capability(name DESCRIPTION text [C] [ALONE] [LIBRARIES target...] [PC_REQUIRES name...] [PC_CFLAGS flag...]
 #                     [PC_LIBS flag...])
 #     The target is thence_NAME: a library of src/, else one made here that consists of headers alone. C: its header is for
 #     C too, so it does not ask for C++20. LIBRARIES: targets that the headers need besides thence::core. PC_REQUIRES: other
-#     .pc files of Thence, without `thence-`. PC_CFLAGS, PC_LIBS: the flags that stand for the targets of other
-#     packages; generator expressions are evaluated.
+#     .pc files of Thence, without `thence-`. ALONE: without thence-core. PC_CFLAGS, PC_LIBS: the flags that stand for the
+#     targets of other packages; generator expressions are evaluated.
 #   thence_package(name DESCRIPTION text [PC_REQUIRES ...] [PC_CFLAGS ...] [PC_LIBS ...])
 #     The .pc file alone. NAME is empty for that of libthence.
 
@@ -36,7 +36,7 @@ function(thence_package name)
 endfunction()
 
 function(thence_capability name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "C" "DESCRIPTION" "LIBRARIES;PC_REQUIRES;PC_CFLAGS;PC_LIBS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "C;ALONE" "DESCRIPTION" "LIBRARIES;PC_REQUIRES;PC_CFLAGS;PC_LIBS")
   if(NOT arg_C)
     list(PREPEND arg_PC_CFLAGS -std=c++20 -pthread)
     list(APPEND arg_PC_LIBS -pthread)
@@ -57,7 +57,10 @@ function(thence_capability name)
   # A set of its own: a program that has no use for it needs not have its runtime.
   install(TARGETS ${target} EXPORT thence_${name}_targets ${THENCE_INSTALL_LIBRARIES})
   install(EXPORT thence_${name}_targets NAMESPACE thence:: DESTINATION ${THENCE_PACKAGE_DIR} FILE ${name}Targets.cmake)
-  thence_package(-${name} DESCRIPTION "${PROJECT_DESCRIPTION} (${arg_DESCRIPTION})" PC_REQUIRES core ${arg_PC_REQUIRES}
+  if(NOT arg_ALONE)
+    list(PREPEND arg_PC_REQUIRES core)
+  endif()
+  thence_package(-${name} DESCRIPTION "${PROJECT_DESCRIPTION} (${arg_DESCRIPTION})" PC_REQUIRES ${arg_PC_REQUIRES}
                  PC_CFLAGS ${arg_PC_CFLAGS} PC_LIBS ${arg_PC_LIBS})
   set_property(GLOBAL APPEND PROPERTY thence_capabilities ${name})
 endfunction()
@@ -81,6 +84,8 @@ if(TARGET TBB::tbb)
   thence_flags_of(TBB::tbb cflags libs)
   thence_capability(tbb DESCRIPTION "adapter to oneTBB" LIBRARIES TBB::tbb PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
   thence_capability(pools DESCRIPTION "pools of oneTBB for senders" LIBRARIES thence_senders TBB::tbb PC_REQUIRES senders
+                    PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
+  thence_capability(tasks ALONE DESCRIPTION "tasks with data dependences" LIBRARIES TBB::tbb
                     PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
 endif()
 if(TARGET Boost::fiber)

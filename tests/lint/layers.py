@@ -11,10 +11,11 @@ SRC_LAYERS = [
     {"progress"},
     {"continuation"},
     {"task", "rma", "grequest", "stream", "threadcomm", "datatype"},
-    {"interpose", "dataflow"},
+    {"interpose"},
     {"c_api", "pmpi", "diagnose"},
     {"senders"},
     {"pools"},
+    {"dataflow"},
 ]
 # Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
 SRC_OVER_PUBLIC_HEADERS = {"senders", "pools"}
@@ -44,6 +45,8 @@ HEADER_ROOMS = {
     "timeout.hpp": "senders",
     "mpi.hpp": "mpi",
     "pools.hpp": "pools",
+    "dataflow.hpp": "dataflow",
+    "dataflow.h": "dataflow",
     "omp.h": "omp",
     "pthread.h": "pthread",
     "threads.hpp": "threads",

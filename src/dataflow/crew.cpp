@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataflow/crew.hpp"
+
+#include <mutex>
+#include <thread>
+
+namespace thence::dataflow {
+
+thread_state &this_thread() noexcept {
+    static constinit thread_local thread_state state;
+    asm volatile("");
+    return state;
+}
+
+crew::~crew() {
+    for (;;) {
+        {
+            const std::scoped_lock guard(lock_);
+            if (inside_ == 0 && coming_ == 0 && calling_.load(std::memory_order_acquire) == 0)
+                return;
+        }
+        std::this_thread::yield();
+    }
+}
+
+void crew::push(task &ready) noexcept {
+    lock_.lock();
+    queue_.push(ready);
+    call_and_unlock();
+}
+
+void crew::push(task_list &ready) noexcept {
+    lock_.lock();
+    while (task *const one = ready.pop())
+        queue_.push(*one);
+    call_and_unlock();
+}
+
+void crew::call_and_unlock() noexcept {
+    if (looking_ != 0 || coming_ != 0 || queue_.empty())
+        return lock_.unlock();
+    ++coming_;
+    calling_.fetch_add(1, std::memory_order_relaxed);
+    lock_.unlock();
+    if (!arena_.call([](void *self) noexcept { static_cast<crew *>(self)->drain(); }, this)) {
+        const std::scoped_lock guard(lock_);
+        --coming_; // no memory: whoever takes or adds a task calls again
+    }
+    calling_.fetch_sub(1, std::memory_order_release);
+}
+
+bool crew::gives_way() const noexcept {
+    if (resuming_.load(std::memory_order_relaxed) > 0)
+        return true;
+    const std::atomic<bool> *const recalled = this_thread().recalled;
+    return recalled != nullptr && recalled->load(std::memory_order_relaxed);
+}
+
+// @return whether there may be a task.
+bool crew::linger() const noexcept {
+    for (int i = 0; i < looks; ++i) {
+        if (!queue_.empty())
+            return true;
+        if (gives_way())
+            return false;
+        base::cpu_relax();
+    }
+    return false;
+}
+
+void crew::drain() noexcept {
+    lock_.lock();
+    --coming_;
+    ++inside_;
+    for (;;) {
+        task *next = queue_.pop();
+        if (next == nullptr) {
+            ++looking_;
+            lock_.unlock();
+            const bool more = linger();
+            lock_.lock();
+            --looking_;
+            if (!more && queue_.empty())
+                break;
+            continue;
+        }
+        call_and_unlock();
+        do {
+            next = run_(*next);
+        } while (next != nullptr && !gives_way());
+        lock_.lock();
+        if (next != nullptr)
+            queue_.push(*next);
+        if (gives_way())
+            break;
+    }
+    --inside_;
+    call_and_unlock();
+}
+
+void crew::suspend(suspended &stack, const arrangement &resumed_by) {
+    struct visit {
+        crew &of;
+        suspended &stack;
+        const arrangement &resumed_by;
+        const thread_state *thread;
+    } asked{*this, stack, resumed_by, &this_thread()};
+    if (this_thread().running != nullptr)
+        return suspend_here(stack, resumed_by);
+    arena_.visit(
+        [](void *data) {
+            const visit &by = *static_cast<visit *>(data);
+            if (&this_thread() != by.thread) // a worker does it for a thread that found no slot in the arena
+                return by.of.suspend_here(by.stack, by.resumed_by);
+            this_thread().recalled = &by.stack.recalled;
+            suspend_stack(by.stack, by.resumed_by);
+            this_thread().recalled = nullptr;
+        },
+        &asked);
+}
+
+void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
+    task *const running = this_thread().running;
+    stack.of = this;
+    lock_.lock();
+    call_and_unlock();
+    this_thread().running = nullptr;
+    suspend_stack(stack, resumed_by);
+    resuming_.fetch_sub(1, std::memory_order_relaxed);
+    this_thread().running = running;
+}
+
+void crew::resume(suspended &stack) noexcept {
+    if (stack.of != nullptr)
+        stack.of->resuming_.fetch_add(1, std::memory_order_relaxed);
+    resume_stack(stack);
+}
+
+} // namespace thence::dataflow

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The threads that run the tasks of one flow, and the queue of its ready tasks. A thread of the arena that runs drain()
+// is a drainer: it looks for a task, runs it, looks again, and leaves when it has found none for a while. One task of
+// oneTBB serves many of ours.
+//
+// Invariants, under the lock.
+//  - While a task is ready, a drainer looks or one is on its way (`coming_`). So a task that takes long keeps no other
+//    waiting: whoever takes one and leaves others behind calls a drainer.
+//  - A drainer gives way to suspended stacks that are to be resumed, which only a thread that has left drain() can do.
+#pragma once
+
+#include "dataflow/ready_queue.hpp"
+#include "dataflow/workers.hpp"
+
+namespace thence::dataflow {
+
+// What a thread knows about what it is doing. A task may change threads in every call of suspend(), so ask again then.
+struct thread_state {
+    task *running = nullptr;
+    bool in_onready = false;
+    const std::atomic<bool> *recalled = nullptr; // its first stack, if that is suspended: whether it is to be resumed
+};
+// Not inlined, nor taken for a function that always returns the same: the compiler may keep the address of a thread's
+// variable across a change of threads.
+#if defined(__clang__)
+[[gnu::noinline]]
+#else
+[[gnu::noipa]]
+#endif
+thread_state &
+this_thread() noexcept;
+
+class crew {
+public:
+    // `run` runs a task, and returns another one that became ready, or null.
+    crew(int workers, task *(*run)(task &) noexcept) : workers_(workers), run_(run), arena_(workers) {}
+    crew(const crew &) = delete;
+    crew &operator=(const crew &) = delete;
+    // Nothing may be left to do. Waits for the threads that have just done it.
+    ~crew();
+
+    int workers() const noexcept { return workers_; }
+
+    void push(task &ready) noexcept;
+    void push(task_list &ready) noexcept;
+    // Whether a task that has just become ready may run before all that wait.
+    bool goes_first(const task &ready) const noexcept { return ready.priority >= queue_.best(); }
+
+    // Suspends the running task, which is one of this crew's, or a thread that is in no task: then this thread becomes one
+    // of the crew until it is resumed.
+    void suspend(suspended &stack, const arrangement &resumed_by);
+    static void resume(suspended &stack) noexcept;
+
+private:
+    static constexpr int looks = 200; // without finding a task
+
+    void suspend_here(suspended &stack, const arrangement &resumed_by);
+    void drain() noexcept;
+    bool linger() const noexcept;
+    bool gives_way() const noexcept;
+    void call_and_unlock() noexcept;
+
+    const int workers_;
+    task *(*const run_)(task &) noexcept;
+    base::spin_lock lock_;
+    ready_queue queue_;
+    int looking_ = 0;
+    int inside_ = 0;
+    int coming_ = 0;
+    std::atomic<int> calling_{0};  // threads that are about to return from arena::call()
+    std::atomic<int> resuming_{0}; // stacks that are to be resumed
+    arena arena_;
+};
+
+} // namespace thence::dataflow

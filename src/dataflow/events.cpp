@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events, and tasks that block or sleep.
+#include "dataflow/flow.hpp"
+#include "dataflow/timer.hpp"
+
+#include <thence/dataflow.hpp>
+
+#include <thread>
+
+namespace thence::libthence_tasks {
+
+using dataflow::crew;
+using dataflow::phase;
+using dataflow::suspended;
+using dataflow::task;
+using dataflow::this_thread;
+
+namespace {
+
+// `blocked_at` of a task that was unblocked before it blocks. Never a place on a stack.
+suspended ahead;
+
+// The running task, outside of its onready.
+task *task_here() noexcept {
+    const dataflow::thread_state &here = this_thread();
+    return here.in_onready ? nullptr : here.running;
+}
+
+bool is_alive(const task *one) noexcept {
+    if (one == nullptr || one->is_task.load(std::memory_order_relaxed) == 0)
+        return false;
+    const phase now = one->now.load(std::memory_order_relaxed);
+    return now != phase::free && now != phase::complete;
+}
+
+} // namespace
+
+detail::dataflow_task *running_task() noexcept {
+    return dataflow::handle_of(this_thread().running);
+}
+
+bool raise(detail::dataflow_task *handle, std::uint64_t count) noexcept {
+    task *const raised = dataflow::of(handle);
+    if (raised == nullptr || raised != this_thread().running)
+        return false;
+    const std::uint64_t events = raised->pending.load(std::memory_order_relaxed) & task::all_events;
+    if (count > task::all_events - events)
+        return false;
+    raised->pending.fetch_add(count, std::memory_order_relaxed);
+    return true;
+}
+
+bool lower(detail::dataflow_task *handle, std::uint64_t count, int error) noexcept {
+    task *const lowered = dataflow::of(handle);
+    if (!is_alive(lowered))
+        return false;
+    std::uint64_t before = lowered->pending.load(std::memory_order_relaxed);
+    if ((before & task::all_events) < count)
+        return false;
+    if (count == 0)
+        return true;
+    if (error != 0) {
+        int none = 0;
+        if (lowered->error.compare_exchange_strong(none, error, std::memory_order_relaxed))
+            detail::flow_state::fail(
+                *lowered, std::make_exception_ptr(event_error(error, lowered->label.load(std::memory_order_relaxed))));
+    }
+    // Not a subtraction alone: it must not take what is not there.
+    do {
+        if ((before & task::all_events) < count)
+            return false;
+    } while (!lowered->pending.compare_exchange_weak(before, before - count, std::memory_order_acq_rel,
+                                                     std::memory_order_relaxed));
+    if (before == count)
+        detail::flow_state::counted_to_zero(*lowered);
+    return true;
+}
+
+bool block() noexcept {
+    task *const self = task_here();
+    if (self == nullptr)
+        return false;
+    if (self->blocked_at.load(std::memory_order_acquire) == &ahead) {
+        self->blocked_at.store(nullptr, std::memory_order_relaxed);
+        return true;
+    }
+    const auto arrange = [](suspended &stack, void *data) {
+        task &blocked = *static_cast<task *>(data);
+        suspended *nobody = nullptr;
+        if (blocked.blocked_at.compare_exchange_strong(nobody, &stack, std::memory_order_acq_rel))
+            return;
+        blocked.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `ahead`
+        crew::resume(stack);
+    };
+    suspended stack;
+    self->enter(phase::blocked);
+    self->runs_in->workers_of_it().suspend(stack, {arrange, self});
+    self->enter(phase::runs);
+    return true;
+}
+
+bool unblock(detail::dataflow_task *handle) noexcept {
+    task *const blocked = dataflow::of(handle);
+    if (!is_alive(blocked))
+        return false;
+    suspended *where = blocked->blocked_at.load(std::memory_order_acquire);
+    for (;;) {
+        if (where == &ahead)
+            return false;
+        if (blocked->blocked_at.compare_exchange_weak(where, where == nullptr ? &ahead : nullptr,
+                                                      std::memory_order_acq_rel, std::memory_order_acquire))
+            break;
+    }
+    if (where != nullptr)
+        crew::resume(*where);
+    return true;
+}
+
+std::uint64_t sleep_ns(std::uint64_t time) {
+    using dataflow::timer_clock;
+    const auto begun = timer_clock::now();
+    task *const self = task_here();
+    const auto limit = std::chrono::nanoseconds(std::min<std::uint64_t>(time, std::uint64_t{1} << 61));
+    if (self == nullptr) {
+        std::this_thread::sleep_for(limit);
+    } else if (time == 0) {
+        self->runs_in->wait_for({}, self->priority);
+    } else {
+        struct sleep {
+            timer_clock::time_point until;
+        } until{begun + limit};
+        dataflow::prepare_timer();
+        suspended stack;
+        self->enter(phase::sleeps);
+        self->runs_in->workers_of_it().suspend(
+            stack, {[](suspended &here, void *data) { dataflow::resume_at(static_cast<sleep *>(data)->until, here); },
+                    &until});
+        self->enter(phase::runs);
+    }
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(timer_clock::now() - begun).count());
+}
+
+} // namespace thence::libthence_tasks

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One task graph: what happens to a task from its submission to its completion.
+//
+//   submit    its accesses are appended to their chains; it waits for those that may not run yet
+//   run       a thread of the crew calls onready, then the body
+//   complete  when body, events and children have ended: its accesses are completed, which makes others ready
+//
+// Nothing here recurses along the graph: what becomes ready is put into a list.
+#pragma once
+
+#include "dataflow/crew.hpp"
+#include "dataflow/tokens.hpp"
+
+#include <span>
+
+namespace thence::detail {
+
+class flow_state {
+public:
+    explicit flow_state(int workers);
+    flow_state(const flow_state &) = delete;
+    flow_state &operator=(const flow_state &) = delete;
+    // Waits until all tasks are complete.
+    ~flow_state();
+
+    int workers() const noexcept { return crew_.workers(); }
+    dataflow::crew &workers_of_it() noexcept { return crew_; }
+
+    dataflow::task *prepare(const task_body &body, std::size_t accesses);
+    static void drop(dataflow::task &unused) noexcept;
+    // The task belongs to the graph, also if this throws (std::bad_alloc: then it has been dropped).
+    void submit(dataflow::task &added, std::span<const access> accesses, const task_options &options,
+                const void *place);
+    // Not a child, with accesses of its own.
+    void spawn(dataflow::task &added, const task_options &options, const void *place) noexcept;
+
+    // In taskwait.
+    void wait_for_children();
+    void wait_for(std::span<const access> accesses, int priority);
+
+    // The counter of the task, to whose part `gone` this thread has put an end, is zero.
+    static void counted_to_zero(dataflow::task &done) noexcept;
+    static void fail(dataflow::task &failed, std::exception_ptr why) noexcept;
+
+private:
+    dataflow::scope &scope_here();
+    std::size_t append(dataflow::scope &to, dataflow::task &added, std::span<const access> accesses);
+    bool may_start(dataflow::task &ready) noexcept;
+    void wait(dataflow::scope &of);
+
+    static dataflow::task *run(dataflow::task &now) noexcept;
+    static bool run_onready(dataflow::task &now) noexcept;
+    static void run_body(dataflow::task &now) noexcept;
+    static bool end_body(dataflow::task &now) noexcept;
+    static void complete(dataflow::task &done, dataflow::task_list &ready) noexcept;
+    static dataflow::task *complete_one(dataflow::task &done, dataflow::task_list &ready) noexcept;
+    static dataflow::task *count_child_down(dataflow::scope &of) noexcept;
+    static void end_scope(dataflow::task &owner) noexcept;
+    static void wake(dataflow::scope &of) noexcept;
+
+    dataflow::tokens tokens_;
+    dataflow::crew crew_;
+    dataflow::scope root_;    // children of no task
+    dataflow::scope spawned_; // counts them
+};
+
+} // namespace thence::detail

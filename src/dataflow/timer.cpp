@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataflow/timer.hpp"
+
+#include "dataflow/crew.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace thence::dataflow {
+
+namespace {
+
+struct sleeper {
+    timer_clock::time_point when;
+    suspended *stack;
+    // The earliest one is the first of the heap.
+    bool operator<(const sleeper &other) const noexcept { return when > other.when; }
+};
+
+class timer {
+public:
+    // Never destroyed: its thread runs until the process ends.
+    static timer &instance() {
+        static timer &only = *new timer;
+        return only;
+    }
+
+    void reserve() {
+        const std::scoped_lock guard(mutex_);
+        sleepers_.reserve(++reserved_ + sleepers_.size());
+        if (!started_) {
+            std::thread([this] { run(); }).detach();
+            started_ = true;
+        }
+    }
+    void add(timer_clock::time_point when, suspended &stack) noexcept {
+        const std::scoped_lock guard(mutex_);
+        --reserved_;
+        sleepers_.push_back({when, &stack});
+        std::push_heap(sleepers_.begin(), sleepers_.end());
+        if (sleepers_.front().stack == &stack)
+            earlier_.notify_one();
+    }
+
+private:
+    void run() {
+        std::unique_lock guard(mutex_);
+        for (;;) {
+            if (sleepers_.empty()) {
+                earlier_.wait(guard);
+                continue;
+            }
+            const timer_clock::time_point when = sleepers_.front().when;
+            if (timer_clock::now() < when) {
+                earlier_.wait_until(guard, when);
+                continue;
+            }
+            std::pop_heap(sleepers_.begin(), sleepers_.end());
+            suspended &stack = *sleepers_.back().stack;
+            sleepers_.pop_back();
+            guard.unlock();
+            crew::resume(stack);
+            guard.lock();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable earlier_;
+    std::vector<sleeper> sleepers_; // a heap
+    std::size_t reserved_ = 0;
+    bool started_ = false;
+};
+
+} // namespace
+
+void prepare_timer() {
+    timer::instance().reserve();
+}
+void resume_at(timer_clock::time_point when, suspended &stack) noexcept {
+    timer::instance().add(when, stack);
+}
+
+} // namespace thence::dataflow

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataflow/workers.hpp"
+
+#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/info.h>
+#include <oneapi/tbb/task.h>
+#include <oneapi/tbb/task_arena.h>
+
+#include <optional>
+
+namespace thence::dataflow {
+
+namespace {
+
+// Slots for threads that come to wait.
+constexpr unsigned visitors = 8;
+
+} // namespace
+
+void suspend_stack(suspended &stack, const arrangement &resumed_by) {
+    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+        stack.point = point;
+        resumed_by.arrange(stack, resumed_by.data);
+    });
+}
+
+void resume_stack(suspended &stack) {
+    auto *const point = static_cast<::tbb::task::suspend_point>(stack.point);
+    stack.recalled.store(true, std::memory_order_release);
+    ::tbb::task::resume(point);
+}
+
+struct arena::inside {
+    // Without it oneTBB has one worker less than the machine has processors.
+    std::optional<::tbb::global_control> threads;
+    ::tbb::task_arena arena;
+
+    explicit inside(int workers) : arena(workers + static_cast<int>(visitors), visitors) {
+        if (workers >= ::tbb::info::default_concurrency())
+            threads.emplace(::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers) + 1);
+        arena.initialize();
+    }
+};
+
+arena::arena(int workers) : inside_(std::make_unique<inside>(workers)) {}
+arena::~arena() = default;
+
+bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
+    try {
+        inside_->arena.enqueue([work, data] { work(data); });
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void arena::visit(void (*work)(void *), void *data) {
+    inside_->arena.execute([work, data] { work(data); });
+}
+
+} // namespace thence::dataflow

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A million tasks: neither stack nor memory grows without bound, and memory goes back.
+#include "support.hpp"
+
+#include <chrono>
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int many = 50'000;
+#else
+constexpr int many = 1'000'000;
+#endif
+// What the pool keeps, and stocks of threads.
+constexpr std::size_t kept = std::size_t{24} << 20;
+
+std::size_t held_memory() {
+    return thence::libthence_tasks::memory_held();
+}
+
+TEST(many, tasks_in_a_chain) {
+    thence::flow flow(test::two_workers());
+    long sum = 0;
+    for (int i = 0; i < many; ++i)
+        flow.submit({thence::inout(&sum)}, [&] { ++sum; });
+    flow.taskwait();
+    EXPECT_EQ(sum, many);
+    EXPECT_LT(held_memory(), kept);
+}
+
+// All at once become ready, or complete, while one thread walks along: no recursion.
+TEST(many, readers_between_two_writers) {
+    thence::flow flow(test::two_workers());
+    int x = 0;
+    std::atomic<long> sum{0};
+    test::held gate;
+    flow.submit({thence::out(&x)}, [&] { gate.hold(); });
+    test::wait_until([&] { return gate.holds(); });
+    for (int i = 0; i < many; ++i)
+        flow.submit({thence::in(&x)}, [&] { sum.fetch_add(1, std::memory_order_relaxed); });
+    flow.submit({thence::out(&x)}, [&] { EXPECT_EQ(sum, many); });
+    gate.release();
+    flow.taskwait();
+    EXPECT_EQ(sum, many);
+    EXPECT_LT(held_memory(), kept);
+}
+
+// The last reader in the chain completes first, so completion goes along the whole chain when the first one does.
+TEST(many, readers_that_complete_before_the_first_one) {
+    thence::flow flow(test::two_workers());
+    int x = 0;
+    std::atomic<long> sum{0};
+    test::held gate;
+    flow.submit({thence::in(&x)}, [&] { gate.hold(); });
+    for (int i = 0; i < many; ++i)
+        flow.submit({thence::in(&x)}, [&] { sum.fetch_add(1, std::memory_order_relaxed); });
+    test::wait_until([&] { return sum == many; });
+    flow.submit({thence::out(&x)}, [&] { sum = -1; });
+    gate.release();
+    flow.taskwait();
+    EXPECT_EQ(sum, -1);
+    EXPECT_LT(held_memory(), kept);
+}
+
+TEST(many, data_of_their_own) {
+    thence::flow flow(test::two_workers());
+    std::vector<char> data(many);
+    for (int i = 0; i < many; ++i)
+        flow.submit({thence::out(&data[i])}, [&, i] { data[i] = 1; });
+    flow.taskwait();
+    for (const char each : data)
+        ASSERT_EQ(each, 1);
+    EXPECT_LT(held_memory(), kept);
+}
+
+TEST(many, generations_of_one_child_each) {
+    constexpr int deep = many / 10;
+    thence::flow flow(test::two_workers());
+    std::atomic<int> count{0};
+    struct generation {
+        thence::flow &flow;
+        std::atomic<int> &count;
+        void operator()() const {
+            if (++count < deep)
+                flow.submit({}, generation{flow, count});
+        }
+    };
+    flow.submit({}, generation{flow, count});
+    flow.taskwait(); // all complete one after the other, from the last one on
+    EXPECT_EQ(count, deep);
+    EXPECT_LT(held_memory(), kept);
+}
+
+TEST(many, waves_do_not_grow) {
+    thence::flow flow(test::two_workers());
+    int data[64] = {};
+    std::size_t after_first = 0;
+    for (int wave = 0; wave < 50; ++wave) {
+        for (int i = 0; i < many / 50; ++i)
+            flow.submit({thence::inout(&data[i % 64]), thence::in(&data[(i + 1) % 64])}, [&, i] { ++data[i % 64]; });
+        flow.taskwait();
+        if (wave == 0)
+            after_first = held_memory();
+    }
+    EXPECT_LT(held_memory(), after_first + kept);
+}
+
+TEST(many, large_bodies_and_many_accesses) {
+    thence::flow flow(test::two_workers());
+    std::vector<int> data(500);
+    struct large {
+        int *to;
+        char bytes[6000];
+        void operator()() const { *to += bytes[17]; }
+    };
+    for (std::size_t count = 1; count < data.size(); count += 7) {
+        std::vector<thence::access> all;
+        for (std::size_t i = 0; i < count; ++i)
+            all.push_back(thence::inout(&data[i]));
+        large body{&data[0], {}};
+        body.bytes[17] = 1;
+        flow.submit(all, body);
+    }
+    flow.taskwait();
+    EXPECT_EQ(data[0], 72);
+}
+
+// Tasks that submit, block, sleep and raise events, from several threads.
+TEST(many, everything_at_once) {
+    thence::flow flow(test::two_workers());
+    std::atomic<long> done{0};
+    long data[8] = {};
+    std::vector<std::thread> threads;
+    constexpr int rounds = many / 2000;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < rounds; ++i) {
+                flow.submit({thence::inout(&data[(i + t) % 8]), thence::commutative(&data[i % 3])}, [&, i] {
+                    const thence::task_ref self = thence::current_task();
+                    if (i % 5 == 0) {
+                        thence::raise_events(self);
+                        flow.submit({}, [self] { thence::lower_events(self); });
+                    }
+                    if (i % 7 == 0) {
+                        flow.submit({}, [self] { thence::unblock(self); });
+                        thence::block_current();
+                    }
+                    if (i % 11 == 0)
+                        thence::wait_for(i % 2 == 0 ? 0 : 20);
+                    if (i % 13 == 0)
+                        flow.taskwait();
+                    ++done;
+                });
+                if (i % 50 == 0)
+                    flow.taskwait();
+            }
+        });
+    }
+    for (std::thread &each : threads)
+        each.join();
+    flow.taskwait();
+    EXPECT_EQ(done, 3 * rounds);
+}
+
+} // namespace
