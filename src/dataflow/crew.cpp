@@ -114,6 +114,7 @@ void crew::suspend(suspended &stack, const arrangement &resumed_by) {
                 return by.of.suspend_here(by.stack, by.resumed_by);
             this_thread().recalled = &by.stack.recalled;
             suspend_stack(by.stack, by.resumed_by);
+            static_cast<void>(by.stack.recalled.load(std::memory_order_acquire)); // pairs with resume()
             this_thread().recalled = nullptr;
         },
         &asked);
@@ -126,6 +127,7 @@ void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
     call_and_unlock();
     this_thread().running = nullptr;
     suspend_stack(stack, resumed_by);
+    static_cast<void>(stack.recalled.load(std::memory_order_acquire)); // pairs with resume()
     resuming_.fetch_sub(1, std::memory_order_relaxed);
     this_thread().running = running;
 }
@@ -133,6 +135,7 @@ void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
 void crew::resume(suspended &stack) noexcept {
     if (stack.of != nullptr)
         stack.of->resuming_.fetch_add(1, std::memory_order_relaxed);
+    stack.recalled.store(true, std::memory_order_release);
     resume_stack(stack);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/workers.hpp"
 
+#include "dataflow/sanitizer.hpp"
+
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task.h>
@@ -15,19 +17,22 @@ namespace {
 // Slots for threads that come to wait.
 constexpr unsigned visitors = 8;
 
+using sanitizer::context;
+
 } // namespace
 
 void suspend_stack(suspended &stack, const arrangement &resumed_by) {
+    context suspends(stack.of == nullptr);
     ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+        suspends.left();
         stack.point = point;
         resumed_by.arrange(stack, resumed_by.data);
     });
+    suspends.returned();
 }
 
 void resume_stack(suspended &stack) {
-    auto *const point = static_cast<::tbb::task::suspend_point>(stack.point);
-    stack.recalled.store(true, std::memory_order_release);
-    ::tbb::task::resume(point);
+    ::tbb::task::resume(static_cast<::tbb::task::suspend_point>(stack.point));
 }
 
 struct arena::inside {
@@ -47,7 +52,12 @@ arena::~arena() = default;
 
 bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     try {
-        inside_->arena.enqueue([work, data] { work(data); });
+        context::hand_over(data);
+        inside_->arena.enqueue([work, data] {
+            context::enter(data);
+            work(data);
+            context::leave();
+        });
         return true;
     } catch (...) {
         return false;
