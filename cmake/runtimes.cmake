@@ -2,7 +2,7 @@
 # The task runtimes that adapters adapt to: OpenMP, oneTBB and Boost.Fiber. Each is found once, here. Whoever needs one
 # asks whether its target is there: OpenMP::OpenMP_C, OpenMP::OpenMP_CXX, TBB::tbb, Boost::fiber.
 set(THENCE_OPENMP AUTO CACHE STRING "OpenMP adapter, thence::omp: AUTO (if OpenMP is found), ON or OFF")
-set(THENCE_TBB AUTO CACHE STRING "oneTBB adapter and pools, thence::tbb and thence::pools: AUTO, ON or OFF")
+set(THENCE_TBB AUTO CACHE STRING "oneTBB: thence::tbb, thence::pools, thence::tasks: AUTO, ON or OFF")
 set(THENCE_FIBER AUTO CACHE STRING "Boost.Fiber adapter, thence::fiber: AUTO, ON or OFF")
 set_property(CACHE THENCE_OPENMP THENCE_TBB THENCE_FIBER PROPERTY STRINGS AUTO ON OFF)
 set(THENCE_TBB_VERSION 2021.6)

@@ -8,6 +8,7 @@ The libraries export what they promise and nothing else:
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
 - libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
 - each libthence-NAME besides exports names of the namespace thence::libthence_NAME only, with the version of its node;
+  libthence-tasks also the functions that a header declares with THENCE_FLOW_EXPORT, and each of them;
 - the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
 """
 
@@ -36,13 +37,13 @@ def soname(library):
     return re.search(r"\(SONAME\).*\[(.*)\]", text).group(1)
 
 
-def declared(headers):
-    """Linker names of the functions that public headers declare with THENCE_EXPORT."""
+def declared(headers, word="THENCE_EXPORT"):
+    """Linker names of the functions that public headers declare with that word."""
     names = set()
     for header in headers:
         text = re.sub(r"/\*.*?\*/", "", header.read_text(), flags=re.DOTALL)
         renamed = dict(re.findall(r"^#define (MPIX_\w+|\w+) (thence_\w+)$", text, flags=re.MULTILINE))
-        for name in re.findall(r"^THENCE_EXPORT\b[^;(]*?(\w+)\s*\(", text, flags=re.MULTILINE):
+        for name in re.findall(rf"^{word}\b[^;(]*?(\w+)\s*\(", text, flags=re.MULTILINE):
             names.add(renamed.get(name, name))
     return names
 
@@ -113,15 +114,17 @@ def interposing_faults(interposing, always, sometimes):
         yield f"interposed.txt lists {name}, which libthence does not export"
 
 
-def cxx_faults(name, symbols, version):
-    """Faults of what libthence-NAME exports."""
+def cxx_faults(name, symbols, version, c_names=frozenset()):
+    """Faults of what libthence-NAME exports, whose header declares these C names."""
     node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
     namespace = f"libthence_{name}"
     if not symbols:
         yield f"libthence-{name} exports nothing"
     for symbol, its_node in sorted(symbols.items()):
-        if its_node != node or f"6thence{len(namespace)}{namespace}" not in symbol:
+        if its_node != node or not (symbol in c_names or f"6thence{len(namespace)}{namespace}" in symbol):
             yield f"libthence-{name} exports {symbol}@{its_node}; it may export names of thence::{namespace} with {node}"
+    for missing in sorted(c_names - set(symbols)):
+        yield f"libthence-{name} does not export {missing}, which a header declares"
 
 
 def main():
@@ -129,6 +132,7 @@ def main():
     others = dict(word.split("=", 1) for word in sys.argv[6:])
     core, interposing = exported(core_file), exported(interposing_file)
     public = declared(sorted(Path(headers).rglob("*.h*")))
+    flow_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_FLOW_EXPORT")
     nodes = nodes_of(Path(map_file).read_text())
     faults = []
     if len(public) < 10:
@@ -139,7 +143,7 @@ def main():
     numbers = version.split(".")
     ending = ".so." + (".".join(numbers[:2]) if numbers[0] == "0" else numbers[0])
     for name, library in others.items():
-        faults += cxx_faults(name, exported(library), version)
+        faults += cxx_faults(name, exported(library), version, flow_names if name == "tasks" else frozenset())
     for library in (core_file, interposing_file, *others.values()):
         if not soname(library).endswith(ending):
             faults.append(f"{library} has the soname {soname(library)}; it should end with {ending}")
