@@ -7,11 +7,9 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <vector>
 
 namespace thence::libthence_tasks {
 
-using dataflow::phase;
 using dataflow::task;
 using detail::flow_state;
 
@@ -55,50 +53,6 @@ void wait_for_children(flow_state &flow) {
 
 void wait_for_accesses(flow_state &flow, const access *accesses, std::size_t count) {
     flow.wait_for({accesses, count}, std::numeric_limits<int>::max());
-}
-
-namespace {
-
-const char *text_of(phase now, std::uint64_t events) noexcept {
-    switch (now) {
-    case phase::waits_for_accesses:
-        return "waits for earlier tasks";
-    case phase::runs_onready:
-        return events != 0 ? "waits for the events of onready" : nullptr;
-    case phase::blocked:
-        return "is blocked";
-    case phase::sleeps:
-        return "sleeps";
-    case phase::waits_for_children:
-        return "is in taskwait";
-    case phase::ended:
-        return events != 0 ? "has ended and waits for its events" : "has ended and waits for its children";
-    default:
-        return nullptr;
-    }
-}
-
-} // namespace
-
-void report_waiting(void (*tell)(const detail::task_report &, void *), void *data) {
-    std::vector<detail::task_report> found; // `tell` may submit tasks, which the visit does not allow
-    dataflow::block_pool::for_each(
-        sizeof(task),
-        [](void *block, void *into) {
-            const auto *const head = static_cast<const dataflow::block_head *>(block);
-            if (head->is_task.load(std::memory_order_acquire) == 0)
-                return;
-            const auto *const one = static_cast<const task *>(head);
-            const std::uint64_t events = one->pending.load(std::memory_order_relaxed) & task::all_events;
-            const char *const state = text_of(one->now.load(std::memory_order_relaxed), events);
-            if (state != nullptr)
-                static_cast<std::vector<detail::task_report> *>(into)->push_back(
-                    {one->label.load(std::memory_order_relaxed), one->place.load(std::memory_order_relaxed), state,
-                     events});
-        },
-        &found);
-    for (const detail::task_report &one : found)
-        tell(one, data);
 }
 
 std::size_t memory_held() noexcept {

@@ -24,6 +24,7 @@ LIBRARIES = ("include", "src")
 PROGRAMS = ("tools/thence", "bench/command", "bench/measure")
 OTHER = {
     "src/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
+    "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",
 }
 # Strings that are no errors.
 NO_ERROR = re.compile(r"needs C\+\+20: compile with|^\s*(?:counting|running) |\\\"|^kept as failed$|^test in a loop$")

@@ -5,8 +5,11 @@
 #error "thence/dataflow/access.hpp needs C++20: compile with -std=c++20"
 #else
 
-// Accesses of tasks, and the one rule that says which of them conflict. Everything else asks these functions, so a rule
-// for regions has to change this file, and the table that finds the earlier accesses (src/dataflow/key_table.hpp).
+/** @file dataflow/access.hpp
+ *  @brief Accesses of tasks, and the one rule that says which of them conflict. `thence/dataflow.hpp` includes it. */
+
+// Everything else asks the functions in `detail`, so a rule for regions has to change this file, and the table that finds
+// the earlier accesses (src/dataflow/key_table.hpp).
 
 namespace thence {
 
