@@ -16,8 +16,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/thence/tests
 from command import ENGINES, SKIPPED, main, run, succeed  # noqa: E402
 
 BENCHMARKS = [
-    "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "linked_unused", "idle_poll",
-    "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
+    "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "attach_each", "linked_unused",
+    "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
     "sender_pair", "await_recv", "include_cost",
 ]
 WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]

@@ -9,12 +9,12 @@
  *  operations; it runs once, after all of them are complete. A *continuation request* (CR) is an `MPI_Request` that
  *  stands for a set of continuations.
  *
- *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class: compare
- *  the class, which `MPI_Error_class` gives. The text of the code, which `MPI_Error_string` gives, names the call and
- *  what was wrong. (The code is the class itself while MPI is not active, and on MPICH 4.0, which mixes up such texts: a
- *  line on stderr has it there if errors are fatal.) A bad argument is reported through the error handler of
- *  `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets the
- *  error handler of its own object, and no other. Every function may be called between
+ *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class:
+ *  compare the class, which `MPI_Error_class` gives. The text of the code, which `MPI_Error_string` gives, names the
+ *  call and what was wrong. (The code is the class itself while MPI is not active, and on MPICH 4.0, which mixes up
+ *  such texts: a line on stderr has it there if errors are fatal.) A bad argument is reported through the error handler
+ *  of `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets
+ *  the error handler of its own object, and no other. Every function may be called between
  *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
  *  otherwise. *No live CR*, wherever it is an error, is `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was
  *  freed.
@@ -67,6 +67,14 @@ extern "C" {
  *  limited in number, and MPI_THREAD_MULTIPLE); and with `THENCE_STALL`, `THENCE_TRACE` or `THENCE_SLOW_CONTINUATION`.
  *  thence_cr_query() tells whether the option is in force. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
+
+/** @brief The callback of one of the operations of thence_attach_each().
+ *  @param index  the index of the operation in `requests` of that call.
+ *  @param error  `MPI_SUCCESS`, or the error code of the operation.
+ *  @param status `&statuses[index]`, which is set, or `MPI_STATUS_IGNORE` if that call had no statuses.
+ *  @param data   the pointer given to thence_attach_each().
+ *  @return as thence_callback, whose rules hold. */
+typedef int(thence_each_callback)(int index, int error, MPI_Status *status, void *data);
 
 /* Options of a continuation request, for thence_cr_create(). The info key of the same meaning wins over the flag. */
 #define THENCE_CR_POLL_ONLY (1U << 0)        /**< run continuations only while this CR is tested or waited for */
@@ -135,6 +143,53 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
 THENCE_EXPORT int thence_attach(int count, MPI_Request requests[], thence_callback *callback, void *data,
                                 unsigned flags, MPI_Status *statuses, MPI_Request cr, int *flag);
 
+/** @brief Attach one continuation to each of `count` operations: as `count` calls of thence_attach(), each for one
+ *         operation, but with one check of the arguments, and none is attached if one of them is bad.
+ *
+ *  It is for a program that starts many operations at once and goes on after each of them on its own. (One callback
+ *  after all of them: thence_attach().)
+ *  @param count    number of operations, at least 0.
+ *  @param requests array of `count` requests, as for thence_attach(): those that are not persistent are
+ *                  `MPI_REQUEST_NULL` on return.
+ *  @param callback runs once for each operation, with its index, in any order. Never inside this call (unless
+ *                  `THENCE_MAY_RUN`). Other threads may run the first callbacks before this call returns.
+ *  @param data     passed to every callback.
+ *  @param flags    `THENCE_` options for all of them, or 0.
+ *  @param statuses array of `count` statuses, or `MPI_STATUSES_IGNORE`. `statuses[i]` belongs to operation `i`. It
+ *                  stays valid as for thence_attach().
+ *  @param cr       the continuation request that keeps track.
+ *  @param[out] outcount how many operations were complete already: their statuses are set, the callback will not run
+ *                  for them. Calls of thence_attach() would have returned `flag == 1` for these.
+ *  @param[out] indices array of `count` integers; the first `outcount` are set to the indices of these operations,
+ *                  ascending. Both may be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where there are
+ *                  none.
+ *  @return `MPI_ERR_ARG` (negative count, null callback, requests, outcount or indices, unknown flags);
+ *          `MPI_ERR_REQUEST` (`cr` is no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`: nothing is
+ *          attached, unless a callback of this call has run already (`THENCE_MAY_RUN`). `MPI_ERR_IN_STATUS` if an
+ *          operation in `indices` has failed: all are attached or complete, and `MPI_ERROR` of the statuses says which,
+ *          as MPI_Testsome does.
+ *  @note Threads: as thence_attach(). Cost: O(count), per operation less than a call of thence_attach(); no allocation
+ *        in steady state. */
+THENCE_EXPORT int thence_attach_each(int count, MPI_Request requests[], thence_each_callback *callback, void *data,
+                                     unsigned flags, MPI_Status *statuses, MPI_Request cr, int *outcount,
+                                     int indices[]);
+
+/** @brief As thence_attach(), with data that the library owns: it copies them, so that the caller's may go at once.
+ *  @param count    as for thence_attach(); so are `requests`, `flags`, `statuses`, `cr` and `flag`.
+ *  @param callback gets a pointer to the copy, which it may change. The copy is released after the callback has
+ *                  returned.
+ *  @param data     what is copied.
+ *  @param size     number of bytes, or 0: then the callback gets a null pointer. Up to 112 bytes need no allocation in
+ *                  steady state. The copy is aligned for any type; a C++ object must be trivially copyable.
+ *  @return as thence_attach(), and `MPI_ERR_ARG` for null `data` with a `size`.
+ *  @note The copy is released once in each case. With `flag == 1` or an error none is left when this call returns.
+ *        After thence_cancel() and thence_free() the callback runs, and its copy is released as always. The copy of a
+ *        failed continuation that the CR keeps (`THENCE_CR_REPORT_FAILED`) is released later, see thence_get_failed().
+ *        If the callback never runs, since `MPI_Finalize` came first, the copy stays until the process ends.
+ *  @note Threads and cost as for thence_attach(), and one copy of `size` bytes. */
+THENCE_EXPORT int thence_attach_copy(int count, MPI_Request requests[], thence_callback *callback, const void *data,
+                                     size_t size, unsigned flags, MPI_Status *statuses, MPI_Request cr, int *flag);
+
 /** @brief Test a continuation request: make progress, run what is ready, say whether anything is left.
  *  @param[in,out] cr a continuation request; stays usable.
  *  @param[out] flag  1 when no continuation is registered any more (the CR becomes inactive), else 0.
@@ -157,8 +212,8 @@ THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
 /** @brief Complete a request that is complete already, as what may have ended in the call that started it: a short
  *         send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's
- *         requests (engines `openmpi` and `mpich` of thence_query()). Elsewhere, and before the library's first use, it is
- *         MPI_Test.
+ *         requests (engines `openmpi` and `mpich` of thence_query()). Elsewhere, and before the library's first use, it
+ *         is MPI_Test.
  *  @param[in,out] request a request that is neither attached nor persistent. `MPI_REQUEST_NULL` if `flag` is 1.
  *  @param[out] flag   1: it was complete, and is released. 0: it is pending; or it is a continuation request or, with
  *                     `openmpi`, a persistent one, which are left alone.
@@ -194,7 +249,10 @@ THENCE_EXPORT int thence_cancel(MPI_Request *cr);
 /** @brief Take the data pointers of failed continuations of a CR with `THENCE_CR_REPORT_FAILED`.
  *  @param cr the continuation request.
  *  @param[in,out] count in: capacity of `data`; out: number stored. Equal to the capacity: call again.
- *  @param[out] data the `data` pointers given to thence_attach(), oldest first; may be null if the capacity is 0.
+ *  @param[out] data the `data` pointers given to thence_attach(), oldest first; may be null if the capacity is 0. Those
+ *                  of thence_attach_each() do not tell the index: use `THENCE_INVOKE_FAILED` there. A copy that
+ *                  thence_attach_copy() made is valid until the next call of thence_get_failed() for this CR, or
+ *                  until the CR is freed and its last continuation has run.
  *  @return `MPI_ERR_ARG` (null `count`, negative capacity, null `data` with a capacity); `MPI_ERR_REQUEST` (no
  *          live CR). A CR without `THENCE_CR_REPORT_FAILED` has none: `count` is 0 then. */
 THENCE_EXPORT int thence_get_failed(MPI_Request cr, int *count, void **data);
@@ -237,8 +295,8 @@ typedef struct thence_info {
 /** @brief Say what the library runs on.
  *  @param[out] info filled in; its texts stay valid until `MPI_Finalize`.
  *  @param size      `sizeof(thence_info)`; no byte beyond is written.
- *  @return `MPI_ERR_ARG` (null `info`, or `size` is smaller than in the first version); `MPI_ERR_OTHER` before `MPI_Init`
- *          and after `MPI_Finalize`.
+ *  @return `MPI_ERR_ARG` (null `info`, or `size` is smaller than in the first version); `MPI_ERR_OTHER` before
+ *          `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. If it is the first call of the library, it selects the engine. */
 THENCE_EXPORT int thence_query(thence_info *info, size_t size);
 

@@ -38,6 +38,22 @@ public:
         return object;
     }
 
+    // Makes the next `n` calls of take() succeed. False if memory is exhausted.
+    bool reserve(magazine<T> &mine, unsigned n) noexcept {
+        while (static_cast<int>(mine.count) < static_cast<int>(n)) {
+            if (!refill(mine)) {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // Undoes take(): the next call of it returns this object.
+    void put_back(magazine<T> &mine, T *object) noexcept {
+        give_one_of_many(mine, object);
+        ++mine.count;
+    }
+
     void give(magazine<T> &mine, T *object) noexcept {
         give_one_of_many(mine, object);
         level(mine, 1);

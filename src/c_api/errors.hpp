@@ -20,6 +20,8 @@ enum class reason {
     null_requests,
     null_callback,
     null_flag_of_attach,
+    null_outcount,
+    null_data_to_copy,
     unknown_flags,
     cr_among_requests,
     freed_cr_among_requests,

@@ -38,9 +38,9 @@ static_assert(sizeof(thence_stats_info) == first_stats_info);
 #define THENCE_TEXT_OF(number) #number
 #define THENCE_DOTTED(major, minor, patch) THENCE_TEXT_OF(major) "." THENCE_TEXT_OF(minor) "." THENCE_TEXT_OF(patch)
 
-// A continuation counts as outstanding until its callback has returned, then as completed. `completed` is read first, so
-// none is counted twice. A continuation that changes from one to the other meanwhile may be missed, so `attached` never
-// decreases: the largest value so far is kept.
+// A continuation counts as outstanding until its callback has returned, then as completed. `completed` is read first,
+// so none is counted twice. A continuation that changes from one to the other meanwhile may be missed, so `attached`
+// never decreases: the largest value so far is kept.
 unsigned long long attached_so_far(const thence_stats_info &now) noexcept {
     static std::atomic<unsigned long long> most{0};
     unsigned long long before = most.load();

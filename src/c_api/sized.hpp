@@ -16,8 +16,8 @@ namespace thence::c_api {
 // Copies `facts` into the caller's struct, which has `size` bytes. Their struct may be older than ours and shorter, or
 // newer and longer.
 template <class Facts> void copy_sized(Facts facts, void *to, std::size_t size) noexcept {
-    static_assert(std::is_trivially_copyable_v<Facts> && std::is_same_v<decltype(Facts::size), std::size_t> &&
-                  offsetof(Facts, size) == 0);
+    static_assert(std::is_trivially_copyable_v<Facts> && std::is_standard_layout_v<Facts>);
+    static_assert(offsetof(Facts, size) == 0);
     facts.size = std::min(size, sizeof facts);
     std::memcpy(to, &facts, facts.size);
 }

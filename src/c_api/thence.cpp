@@ -69,11 +69,9 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
     return MPI_SUCCESS;
 }
 
-static std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
-                                   continuation::attach_options how, const continuation_request &cr,
-                                   const int *flag) noexcept {
+std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
+                            unsigned flags, const continuation_request &cr) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
-    const bool never_at_once = how.has(THENCE_MAY_RUN) || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
     if (count < 0) {
         return reason::negative_count;
     }
@@ -83,10 +81,7 @@ static std::optional<reason> wrong(int count, const MPI_Request requests[], cont
     if (requests == nullptr && count > 0) {
         return reason::null_requests;
     }
-    if (flag == nullptr && !never_at_once) {
-        return reason::null_flag_of_attach;
-    }
-    if (how.has(~known)) {
+    if ((flags & ~known) != 0) {
         return reason::unknown_flags;
     }
     for (int i = 0; i < count; ++i) {
@@ -106,8 +101,11 @@ int attach(const char *call, int count, MPI_Request requests[], continuation::us
     if (object == nullptr) [[unlikely]] {
         return fail(call, reason::no_live_cr);
     }
-    if (const std::optional<reason> why = wrong(count, requests, callback, how, *object, flag)) [[unlikely]] {
+    if (const std::optional<reason> why = wrong(count, requests, callback, how.flags, *object)) [[unlikely]] {
         return fail(call, *why);
+    }
+    if (flag == nullptr && !never_at_once(how.flags, *object)) [[unlikely]] {
+        return fail(call, reason::null_flag_of_attach);
     }
     int unwanted = 0;
     return continuation::attach(count, requests, callback, how, statuses, *object, flag != nullptr ? flag : &unwanted);

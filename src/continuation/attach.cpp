@@ -28,17 +28,16 @@ continuation *take_continuation() noexcept {
     return continuations.take(this_thread.stock);
 }
 
-// True for a request that is neither null, nor a CR, nor persistent.
-bool is_ordinary(MPI_Request request) noexcept {
-    return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
-}
-
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept;
 int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
                  continuation_request &cr, int *flag) noexcept;
 
 } // namespace
+
+bool is_ordinary(MPI_Request request) noexcept {
+    return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
+}
 
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept {

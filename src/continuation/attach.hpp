@@ -24,9 +24,12 @@ struct user_callback {
 struct attach_options {
     unsigned flags; // THENCE_ options of thence_attach()
     signature form;
-    const void *where; // the code address of the attaching call, for reports
+    origin from; // the attaching call, for reports
     bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
+
+// True for a request that is neither null, nor a CR, nor persistent.
+bool is_ordinary(MPI_Request request) noexcept;
 
 // Attaches to `count` operations of any kind. `*flag` becomes 1 if all were complete already and no callback will run,
 // else 0. Returns MPI_SUCCESS, or, with `*flag` 1, the error of a failed operation. If memory is exhausted, it calls
@@ -80,7 +83,7 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
                                         MPI_Status statuses[], continuation_request &cr) noexcept {
     c.callback = callback.function;
     c.data = callback.data;
-    c.where = how.where;
+    c.from = how.from;
     c.cr = &cr;
     c.first.status = statuses;
 }

@@ -80,9 +80,8 @@ bool run_in_completion(continuation &c) noexcept {
     {
         running_scope running;
         engine::try_take(c.first.request, c.first.status);
-        if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
-            note_failure(c, MPI_SUCCESS, result);
-        }
+        const int result = invoke(c, kind.form(), MPI_SUCCESS);
+        finish_callback(c, kind, MPI_SUCCESS, result);
     }
     c.next = nullptr;
     (this_thread.completed == nullptr ? this_thread.completed : this_thread.last_completed->next) = &c;

@@ -12,6 +12,7 @@
 #include "base/pool.hpp"
 #include "base/spin_lock.hpp"
 #include "base/visibility.hpp"
+#include "continuation/origin.hpp"
 #include "engine/operation.hpp"
 
 #include <atomic>
@@ -26,8 +27,9 @@ struct continuation;
 // A running continuation is `free` too, so no visitor looks at it.
 enum class phase : std::uint8_t { free, attaching, attached, visited };
 
-// The callback's signature: the library's own, the paper's, the Forum's.
-enum class signature : std::uint8_t { own, paper, forum };
+// The callback's signature: the library's own, the paper's, the Forum's, that of thence_attach_each(). With copied data
+// it is the library's own, too; the shift that puts a signature into a control_word makes `owns_data` of that bit.
+enum class signature : std::uint8_t { own, paper, forum, each, own_with_copied_data = 1U << 5 };
 
 using any_function = void (*)();
 
@@ -38,6 +40,7 @@ public:
     static constexpr unsigned single = 1U << 4;        // one operation, in the continuation itself
     static constexpr unsigned pushed = 1U << 5;        // a single that MPI pushes to us
     static constexpr unsigned invoke_failed = 1U << 6; // THENCE_INVOKE_FAILED
+    static constexpr unsigned owns_data = 1U << 7;     // `data` goes to release_data() after the callback
 
     constexpr control_word(phase at, signature form = signature::own, unsigned kind = 0)
         : bits_(static_cast<std::uint8_t>(static_cast<unsigned>(at) | static_cast<unsigned>(form) << 2 | kind)) {}
@@ -50,9 +53,9 @@ public:
     constexpr phase at() const noexcept { return static_cast<phase>(bits_ & 3U); }
     constexpr signature form() const noexcept { return static_cast<signature>(bits_ >> 2 & 3U); }
     constexpr bool is(unsigned kind) const noexcept { return (bits_ & kind) != 0; }
-    // True for an attached single that MPI does not push.
+    // True for an attached single that MPI does not push, and that does not own its data.
     constexpr bool is_polled_single() const noexcept {
-        return at() == phase::attached && (bits_ & (single | pushed)) == single;
+        return at() == phase::attached && (bits_ & (single | pushed | owns_data)) == single;
     }
     constexpr control_word without(unsigned kind) const noexcept { return of(static_cast<std::uint8_t>(bits_ & ~kind)); }
     constexpr control_word with(phase at) const noexcept {
@@ -86,7 +89,7 @@ struct alignas(64) continuation {
     any_function callback;
     void *data;
     continuation_request *cr;
-    const void *where; // the code address that attached it
+    origin from; // what attached it
     // A single: its operation. Any other continuation: `link` points to the group. In both cases `status` is the user's
     // status or statuses argument, and `word` is the control word.
     engine::operation first{{}, nullptr, 0, engine::completion_path::done, false, {}};
@@ -104,8 +107,8 @@ struct alignas(64) continuation {
     control_word take_control() noexcept {
         return control_word::of(first.word.exchange(control_word(phase::free).bits(), std::memory_order_acquire));
     }
-    bool change_control(control_word from, control_word to) noexcept {
-        std::uint8_t expected = from.bits();
+    bool change_control(control_word before, control_word to) noexcept {
+        std::uint8_t expected = before.bits();
         return first.word.compare_exchange_strong(expected, to.bits(), std::memory_order_acquire);
     }
 };

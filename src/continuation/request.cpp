@@ -3,6 +3,7 @@
 
 #include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
+#include "continuation/owned_data.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 
@@ -161,6 +162,8 @@ void continuation_request::move_on() noexcept {
 void continuation_request::became_idle(long left) noexcept {
     notify_waiters();
     if (left == 0) {
+        take_failed(failed(), nullptr);
+        release_given();
         cr_slots::recycle(this);
     }
 }
@@ -198,9 +201,9 @@ bool continuation_request::add_waiter(engine::operation &op) {
     return true;
 }
 
-void continuation_request::add_failed(void *data, int error, bool handled) {
+void continuation_request::add_failed(failed_data kept, int error, bool handled) {
     std::scoped_lock guard(mutex_);
-    failed_.push_back(data);
+    failed_.push_back(kept);
     if (first_failure_.error == MPI_SUCCESS) {
         first_failure_ = {error, handled};
     }
@@ -209,9 +212,23 @@ void continuation_request::add_failed(void *data, int error, bool handled) {
 int continuation_request::take_failed(int capacity, void **data) {
     std::scoped_lock guard(mutex_);
     const int n = std::min(capacity, static_cast<int>(failed_.size()));
-    std::copy_n(failed_.begin(), n, data);
+    release_given();
+    for (int i = 0; i < n; ++i) {
+        const failed_data &kept = failed_[static_cast<std::size_t>(i)];
+        if (data != nullptr) {
+            data[i] = kept.data;
+        }
+        if (kept.owned) {
+            given_.push_back(kept.data);
+        }
+    }
     failed_.erase(failed_.begin(), failed_.begin() + n);
     return n;
+}
+
+void continuation_request::release_given() noexcept {
+    std::for_each(given_.begin(), given_.end(), &release_data);
+    given_.clear();
 }
 
 int continuation_request::failed() const noexcept {

@@ -110,7 +110,13 @@ public:
     bool add_waiter(engine::operation &op);
 
     // `handled`: the error is that of an operation, and MPI has called the error handler of its object.
-    void add_failed(void *data, int error, bool handled);
+    // If it owns its data (owned_data.hpp), these stay until the call of take_failed() after the one that has given
+    // them, or until the CR goes.
+    struct failed_data {
+        void *data;
+        bool owned;
+    };
+    void add_failed(failed_data kept, int error, bool handled);
     int take_failed(int capacity, void **data);
     int failed() const noexcept; // how many take_failed() would give
     // The error of the oldest failed continuation since the last call of take_error().
@@ -132,6 +138,7 @@ private:
         return left;
     }
     void became_idle(long left) noexcept;
+    void release_given() noexcept;
     void move_on() noexcept;
     base::ready_queue<continuation> *queue_while_active() noexcept;
     void notify_waiters() noexcept;
@@ -153,7 +160,8 @@ private:
 
     mutable std::mutex mutex_; // guards what follows
     std::vector<engine::operation *> waiters_;
-    std::vector<void *> failed_;
+    std::vector<failed_data> failed_;
+    std::vector<void *> given_; // owned data that take_failed() has given
     failure first_failure_;
 };
 static_assert(sizeof(continuation_request) <= cr_bytes);

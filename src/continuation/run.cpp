@@ -6,6 +6,7 @@
 #include "base/spin_lock.hpp"
 #include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
+#include "continuation/owned_data.hpp"
 #include "engine/engine.hpp"
 #include "progress/progress.hpp"
 
@@ -47,6 +48,14 @@ constexpr control_word pushed_single(signature form) noexcept {
     } else if (kind.is_polled_single() && c.first.path == engine::completion_path::done &&
                c.first.error == MPI_SUCCESS) {
         if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
+            note_failure(c, MPI_SUCCESS, result);
+        }
+    } else if (kind.without(control_word::invoke_failed) == pushed_single(signature::each) &&
+               engine::try_take(c.first.request, c.first.status)) {
+        const int result =
+            reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.from), MPI_SUCCESS, c.first.status, c.data);
+        engine::release(c.first.request);
+        if (result != MPI_SUCCESS) [[unlikely]] {
             note_failure(c, MPI_SUCCESS, result);
         }
     } else {
@@ -216,7 +225,10 @@ int settle(continuation &c, control_word kind) noexcept {
 int invoke(const continuation &c, signature form, int error) noexcept {
     switch (form) {
     case signature::own:
+    case signature::own_with_copied_data: // form() never returns it
         return reinterpret_cast<thence_callback *>(c.callback)(error, c.statuses(), c.data);
+    case signature::each:
+        return reinterpret_cast<thence_each_callback *>(c.callback)(index_of(c.from), error, c.statuses(), c.data);
     case signature::paper:
         reinterpret_cast<void (*)(MPI_Status *, void *)>(c.callback)(c.statuses(), c.data);
         return MPI_SUCCESS;
@@ -226,10 +238,20 @@ int invoke(const continuation &c, signature form, int error) noexcept {
     return MPI_SUCCESS;
 }
 
-void note_failure(const continuation &c, int error, int result) noexcept {
+void note_failure(const continuation &c, int error, int result, bool owns_data) noexcept {
     this_thread.counts.failed.add();
     if (c.cr->has(THENCE_CR_REPORT_FAILED)) {
-        c.cr->add_failed(c.data, result != MPI_SUCCESS ? result : error, error != MPI_SUCCESS);
+        c.cr->add_failed({c.data, owns_data}, result != MPI_SUCCESS ? result : error, error != MPI_SUCCESS);
+    }
+}
+
+void finish_callback(const continuation &c, control_word kind, int error, int result) noexcept {
+    const bool failed = result != MPI_SUCCESS || error != MPI_SUCCESS;
+    if (failed) [[unlikely]] {
+        note_failure(c, error, result, kind.is(control_word::owns_data));
+    }
+    if (kind.is(control_word::owns_data) && !(failed && c.cr->has(THENCE_CR_REPORT_FAILED))) {
+        release_data(c.data);
     }
 }
 
@@ -270,9 +292,7 @@ __attribute__((noinline)) void run_general(continuation &c, control_word kind) n
     if (observing != nullptr) [[unlikely]] {
         observing->end(c, started, result);
     }
-    if (result != MPI_SUCCESS || error != MPI_SUCCESS) [[unlikely]] {
-        note_failure(c, error, result);
-    }
+    finish_callback(c, kind, error, result);
     if (!kind.is(control_word::single)) {
         groups.give(this_thread.group_stock, &c.of_group());
     }

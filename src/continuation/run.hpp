@@ -70,7 +70,11 @@ int settle(continuation &c, control_word kind) noexcept;
 int invoke(const continuation &c, signature form, int error) noexcept;
 
 // Counts a failure. `error`: the first error of the operations. `result`: the result of the callback.
-__attribute__((noinline)) void note_failure(const continuation &c, int error, int result) noexcept;
+__attribute__((noinline)) void note_failure(const continuation &c, int error, int result,
+                                            bool owns_data = false) noexcept;
+// What follows the callback of a continuation of any kind: counts a failure, and releases the data if the continuation
+// owns them and the CR does not keep them for thence_get_failed().
+void finish_callback(const continuation &c, control_word kind, int error, int result) noexcept;
 
 // Runs a continuation inside attach(): all operations are complete and its phase is not yet `attached`. Gives it back.
 void run_now(continuation &c) noexcept;

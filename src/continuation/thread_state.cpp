@@ -2,6 +2,7 @@
 #include "continuation/thread_state.hpp"
 
 #include "continuation/continuation.hpp"
+#include "continuation/owned_data.hpp"
 
 #include <mutex>
 
@@ -21,6 +22,7 @@ struct leaving {
     ~leaving() {
         continuations.retire(this_thread.stock);
         groups.retire(this_thread.group_stock);
+        data_blocks.retire(this_thread.data_stock);
         std::scoped_lock guard(list_mutex);
         for (thread_state **link = &list; *link != nullptr; link = &(*link)->next) {
             if (*link == &this_thread) {

@@ -11,6 +11,7 @@ namespace thence::continuation {
 
 struct continuation;
 struct group;
+struct data_block;
 class continuation_request;
 
 // One thread writes it, any thread reads it. So no update is lost, and no lock prefix is needed.
@@ -46,6 +47,7 @@ struct thread_state {
     continuation *last_completed;
     base::magazine<continuation> stock;
     base::magazine<group> group_stock;
+    base::magazine<data_block> data_stock;
     counters counts;
     thread_state *next;
 

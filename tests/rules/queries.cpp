@@ -73,12 +73,16 @@ TEST(a_struct_that_has_grown, is_cut_to_the_size_that_an_older_program_passes) {
         int answer;
         int other;
     };
-    struct later_version : first_version {
+    struct later_version {
+        std::size_t size;
+        long number;
+        int answer;
+        int other;
         const char *added;
         long more;
     };
     in_program<first_version> program;
-    const later_version facts{{0, -5, 42, 43}, "text", 6};
+    const later_version facts{0, -5, 42, 43, "text", 6};
     thence::c_api::copy_sized(facts, program.info(), program.size);
     EXPECT_EQ(program.info()->size, sizeof(first_version));
     EXPECT_EQ(program.info()->number, -5);

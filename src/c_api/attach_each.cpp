@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Attaching one callback to each of many operations: checks the arguments once for all of them.
+#include <thence/thence.h>
+
+#include "c_api/checks.hpp"
+#include "continuation/attach_each.hpp"
+
+using namespace thence;
+using c_api::fail;
+using c_api::reason;
+using continuation::continuation_request;
+
+extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each_callback *callback, void *data,
+                                  unsigned flags, MPI_Status statuses[], MPI_Request cr, int *outcount, int indices[]) {
+    constexpr const char *call = "thence_attach_each";
+    continuation_request *object = continuation_request::from(cr);
+    if (object == nullptr) {
+        return fail(call, reason::no_live_cr);
+    }
+    const continuation::user_callback each{reinterpret_cast<continuation::any_function>(callback), data};
+    if (const std::optional<reason> why = c_api::wrong(count, requests, each, flags, *object)) {
+        return fail(call, *why);
+    }
+    if ((outcount == nullptr || (indices == nullptr && count > 0)) && !c_api::never_at_once(flags, *object)) {
+        return fail(call, reason::null_outcount);
+    }
+    return continuation::attach_each(count, requests, each, flags, __builtin_return_address(0), statuses, *object,
+                                     outcount, indices);
+}

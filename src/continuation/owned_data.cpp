@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "continuation/owned_data.hpp"
+
+#include "continuation/thread_state.hpp"
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+namespace thence::continuation {
+
+base::pool<data_block> data_blocks;
+
+namespace {
+
+constexpr std::size_t header_bytes = offsetof(data_block, bytes);
+
+data_block *take(std::size_t size) noexcept {
+    if (size <= sizeof data_block::bytes) {
+        if (!this_thread.enlisted()) [[unlikely]] {
+            enlist_this_thread(); // so that its stock returns to the pool when it ends
+        }
+        data_block *block = data_blocks.take(this_thread.data_stock);
+        if (block != nullptr) {
+            block->pooled = true;
+        }
+        return block;
+    }
+    auto *block =
+        size <= SIZE_MAX - header_bytes ? static_cast<data_block *>(std::malloc(header_bytes + size)) : nullptr;
+    if (block != nullptr) {
+        block->pooled = false;
+    }
+    return block;
+}
+
+} // namespace
+
+void *copy_data(const void *data, std::size_t size) noexcept {
+    data_block *block = take(size);
+    if (block == nullptr) {
+        return nullptr;
+    }
+    return std::memcpy(reinterpret_cast<unsigned char *>(block) + header_bytes, data, size);
+}
+
+void release_data(void *copy) noexcept {
+    auto *block = reinterpret_cast<data_block *>(static_cast<unsigned char *>(copy) - header_bytes);
+    if (block->pooled) {
+        data_blocks.give(this_thread.data_stock, block);
+    } else {
+        std::free(block);
+    }
+}
+
+} // namespace thence::continuation
