@@ -41,10 +41,8 @@ public:
             polled_.poll(true);
             return;
         }
-        // 0x3c000000 is MPIX_STREAM_NULL: the default stream's progress.
-        constexpr int stream_null = 0x3c000000;
         if (table.stream_progress != nullptr) {
-            table.stream_progress(stream_null);
+            table.stream_progress(mpi::stream_null);
         } else {
             int flag = 0;
             table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);

@@ -40,8 +40,8 @@ void load_extensions() noexcept {
     void *library = mpi_library();
 #if defined(OPEN_MPI)
     find(library, table.opal_progress, "opal_progress");
-    find(library, table.opal_progress_register, "opal_progress_register");
-    find(library, table.opal_progress_unregister, "opal_progress_unregister");
+    find(library, table.progress_register, "opal_progress_register");
+    find(library, table.progress_unregister, "opal_progress_unregister");
     find(library, table.opal_uses_threads, "opal_uses_threads");
     find(library, table.pml_component, "mca_pml_base_selected_component");
     find(library, table.ompi_request_empty, "ompi_request_empty");

@@ -22,6 +22,11 @@ namespace thence::mpi {
     X(Add_error_code) X(Add_error_string)
 // clang-format on
 
+// What progress hooks are called, after the function of MPI that registers them.
+inline constexpr const char *registered_hook = "opal_progress_register"; // progress_register
+inline constexpr const char *async_hook = "MPIX_Async_start";            // async_start
+inline constexpr int stream_null = 0x3c000000;                           // MPIX_STREAM_NULL of MPICH
+
 struct calls {
 #define X(name) decltype(&PMPI_##name) name;
     THENCE_MPI_CALLS(X)
@@ -29,8 +34,9 @@ struct calls {
 
     // Open MPI.
     void (*opal_progress)() = nullptr;
-    int (*opal_progress_register)(int (*)()) = nullptr;
-    int (*opal_progress_unregister)(int (*)()) = nullptr;
+    // A function that is registered here runs inside every call that makes progress.
+    int (*progress_register)(int (*)()) = nullptr;
+    int (*progress_unregister)(int (*)()) = nullptr;
     const bool *opal_uses_threads = nullptr; // true if it takes locks
     const char *pml_component = nullptr;     // the description of the selected component of the framework `pml`
     // The request that Open MPI returns for every operation that is complete when its call returns, such as a short

@@ -90,7 +90,8 @@ long run_sources(long limit, const source *except) noexcept {
 
 namespace {
 
-enum class hook_kind { none, opal, async };
+// `registered`: callbacks may run in the hook. `async`: MPI holds a lock while it calls the hook.
+enum class hook_kind { none, registered, async };
 
 // The hook runs on a thread that called MPI for another purpose, so it runs few continuations per call.
 constexpr long most_in_hook = 64;
@@ -120,7 +121,7 @@ bool async_leaves() noexcept {
 void found_nothing() noexcept;
 
 // MPI calls this each time it polls for messages: hundreds of times for each message that arrives.
-int on_opal_progress() noexcept {
+int on_progress() noexcept {
     if (poll_sources(from::hook)) {
         if (const long ran = run_sources(most_in_hook); ran != 0) {
             return static_cast<int>(ran);
@@ -148,8 +149,8 @@ void hook_set_up(bool interposed) {
     const std::scoped_lock guard(hook_mutex_);
     closed_ = false;
     hook_ = hook_kind::none;
-    if (mpi::table.opal_progress_register != nullptr && mpi::table.opal_progress_unregister != nullptr) {
-        hook_ = hook_kind::opal;
+    if (mpi::table.progress_register != nullptr && mpi::table.progress_unregister != nullptr) {
+        hook_ = hook_kind::registered;
     } else if (mpi::table.async_start != nullptr && interposed) {
         hook_ = hook_kind::async;
     }
@@ -157,10 +158,10 @@ void hook_set_up(bool interposed) {
 
 const char *hook_name() noexcept {
     switch (hook_) {
-    case hook_kind::opal:
-        return "opal_progress_register";
+    case hook_kind::registered:
+        return mpi::registered_hook;
     case hook_kind::async:
-        return "MPIX_Async_start";
+        return mpi::async_hook;
     default:
         return "none";
     }
@@ -171,7 +172,7 @@ bool has_hook() noexcept {
 }
 
 bool hook_runs() noexcept {
-    return hook_ == hook_kind::opal;
+    return hook_ == hook_kind::registered;
 }
 
 void hook_arm() noexcept {
@@ -180,12 +181,11 @@ void hook_arm() noexcept {
         return;
     }
     armed_.store(true, std::memory_order_seq_cst);
-    if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_register(&on_opal_progress);
+    if (hook_ == hook_kind::registered) {
+        mpi::table.progress_register(&on_progress);
     } else if (!async_running_) {
         async_running_ = true;
-        constexpr int stream_null = 0x3c000000;
-        mpi::table.async_start(&on_async_progress, nullptr, stream_null);
+        mpi::table.async_start(&on_async_progress, nullptr, mpi::stream_null);
     }
 }
 
@@ -194,8 +194,8 @@ void hook_arm() noexcept {
 void hook_tear_down() noexcept {
     std::scoped_lock guard(hook_mutex_);
     closed_ = true;
-    if (armed_.exchange(false) && hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(&on_opal_progress);
+    if (armed_.exchange(false) && hook_ == hook_kind::registered) {
+        mpi::table.progress_unregister(&on_progress);
     }
 }
 
@@ -217,8 +217,8 @@ __attribute__((noinline)) void may_rest() noexcept {
         return;
     }
     armed_.store(false, std::memory_order_seq_cst);
-    if (hook_ == hook_kind::opal) {
-        mpi::table.opal_progress_unregister(&on_opal_progress);
+    if (hook_ == hook_kind::registered) {
+        mpi::table.progress_unregister(&on_progress);
     }
 }
 

@@ -41,7 +41,7 @@ extern thread_local constinit bool on_helper_thread;
 // not cause that in a program with one thread.
 extern std::mutex helper_in_progress;
 
-// `opal_progress_register`, `MPIX_Async_start` or `none`.
+// The function of MPI that registers the hook, or `none`.
 const char *hook_name() noexcept;
 bool has_hook() noexcept;
 // True if continuations run from the hook. MPICH holds a lock while it calls its hook, and a callback that made

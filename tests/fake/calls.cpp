@@ -393,8 +393,8 @@ void install_calls(const features &what) {
     THENCE_MPI_CALLS(X)
 #undef X
     table.opal_progress = what.opal_progress ? &opal_progress : nullptr;
-    table.opal_progress_register = what.opal_progress ? &opal_progress_register : nullptr;
-    table.opal_progress_unregister = what.opal_progress ? &opal_progress_unregister : nullptr;
+    table.progress_register = what.opal_progress ? &opal_progress_register : nullptr;
+    table.progress_unregister = what.opal_progress ? &opal_progress_unregister : nullptr;
     table.pml_component = what.opal_progress && what.messages_through != nullptr
                               ? described(what.describes_layer_as, what.messages_through)
                               : nullptr;

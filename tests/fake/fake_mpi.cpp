@@ -130,7 +130,7 @@ int hook() {
 }
 
 TEST_F(fake_mpi, a_hook_runs_in_every_call_that_makes_progress) {
-    table.opal_progress_register(&hook);
+    table.progress_register(&hook);
     MPI_Request r = world.start();
     hook_calls = 0;
     test(r);
@@ -143,7 +143,7 @@ TEST_F(fake_mpi, a_hook_runs_in_every_call_that_makes_progress) {
     world.complete(r);
     test(r);
     EXPECT_EQ(hook_calls, 3) << "a complete request needs no progress";
-    table.opal_progress_unregister(&hook);
+    table.progress_unregister(&hook);
     table.opal_progress();
     EXPECT_EQ(hook_calls, 3);
 }

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from layers import (C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
+from layers import (C_API_CALLERS, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
                     SRC_LAYERS, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
@@ -85,7 +85,7 @@ def check_names(path, text, room, c_api):
         # `continuation::` or `namespace thence::continuation {`, but not a variable of that name.
         rules.append((re.compile(rf"(?<![\w.>])(?:{'|'.join(sorted(above))})(?:::(?=\w)|(?=\s*\{{))"),
                       f"of a room that src/{room} must not know"))
-    if c_api and SRC_HEIGHT[room] < SRC_HEIGHT[C_API_ROOM]:
+    if c_api and room not in C_API_CALLERS:
         rules.append((re.compile(rf"\b(?:{'|'.join(sorted(c_api))})\b(?=\s*\()"),
                       f"is the C API, which src/{C_API_ROOM} defines, above src/{room}"))
     for pattern, why in rules:
