@@ -61,6 +61,7 @@ test|has_command pkg-config|pkg-config|test of the installed thence.pc
 test|has_command spin|spin|model check of the native engine's protocol
 test|has_command valgrind|valgrind|instruction counts
 test|has_python numpy|python3-numpy|checks of the applications' results
+test|has_python matplotlib|?python3-matplotlib|tests of the plots
 test|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 test|has_clang_openmp|?libomp-19-dev/libomp-dev|the OpenMP adapter is tested with Clang's runtime too
 test|has_command groff|?groff|checks the man pages

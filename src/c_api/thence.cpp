@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own C API: checks the arguments, calls the continuation layer, reports errors. It has no other logic.
+// The library's own C API: checks the arguments, calls the continuation layer, reports errors.
 #include <thence/thence.h>
 
 #include "c_api/checks.hpp"

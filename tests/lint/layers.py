@@ -65,7 +65,8 @@ RESERVED_NAMES = [
 ]
 # The room that defines the C API (functions of include/thence/*.h), and the rooms that may call it.
 C_API_ROOM = "c_api"
-C_API_CALLERS = {C_API_ROOM, "pmpi"} | SRC_OVER_PUBLIC_HEADERS
+# src/dataflow defines the C names of thence/dataflow.h itself.
+C_API_CALLERS = {C_API_ROOM, "pmpi", "dataflow"} | SRC_OVER_PUBLIC_HEADERS
 
 def heights(layers):
     return {room: height for height, layer in enumerate(layers) for room in layer}
