@@ -35,7 +35,7 @@ typedef struct thence_task_runtime {
     void *(*current)(void);
 
     /** Blocks the current task `task` until unblock() is called for it. The worker runs other tasks meanwhile. The task
-     *  may go on on another thread. */
+     *  may continue on another thread. */
     int (*block)(void *task);
     /** Lets a task go on. Each block() pairs with one unblock(), on any thread, which may come first: block() then
      *  returns at once. */

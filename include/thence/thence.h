@@ -11,13 +11,12 @@
  *
  *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class:
  *  compare the class, which `MPI_Error_class` gives. The text of the code, which `MPI_Error_string` gives, names the
- *  call and what was wrong. (The code is the class itself while MPI is not active, and on MPICH 4.0, which mixes up
- *  such texts: a line on stderr has it there if errors are fatal.) A bad argument is reported through the error handler
- *  of `MPI_COMM_WORLD` (if MPI is initialized), changes nothing and sets no output. The failure of an operation meets
- *  the error handler of its own object, and no other. Every function may be called between
- *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
- *  otherwise. *No live CR*, wherever it is an error, is `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was
- *  freed.
+ *  call and what was wrong. (While MPI is not active the code is the class itself. On MPICH 4.0, which confuses
+ *  such texts, it is too, and a line on stderr has the text if errors are fatal.) A bad argument is reported through
+ *  the error handler of `MPI_COMM_WORLD` if MPI is initialized, changes nothing and sets no output. A failed operation
+ *  calls the error handler of its communicator, window or file only. Every function may be called between `MPI_Init`
+ *  and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says otherwise. *No
+ *  live CR* means `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was freed.
  *
  *  The semantics are those of MPI Continuations (Schuchart et al. 2021, "Callback-based completion notification using
  *  MPI Continuations", sections 2 and 3). `mpix_continue.h` and `mpix_continue_forum.h` offer them under the names and
@@ -48,24 +47,24 @@ extern "C" {
  *  @return `MPI_SUCCESS`; any other value marks the continuation as failed, see thence_get_failed().
  *
  *  A callback may call any MPI function, start operations and attach continuations, to its own CR too. No other
- *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. Where MPI's
- *  requests are limited in number, allow for one more per thread: that of the callback may be released after it.
+ *  continuation runs on this thread until it returns. It must not throw and must not `longjmp` out. The request
+ *  of its operation may be released after it has returned. So on an MPI with a limited number of requests, allow for
+ *  one more per thread.
  *
- *  With `THENCE_CR_IN_COMPLETION` the program promises more: of MPI the callbacks only start nonblocking point-to-point
- *  operations, attach continuations to them, and cancel. They may then run in the middle of MPI's progress, where it
- *  finds a single point-to-point operation complete, without error, in a test, a wait or thence_progress(): an answer
- *  leaves before MPI copies the next large message, and continuations that were ready before may run later. Requests
- *  are released when that progress is over.
+ *  With `THENCE_CR_IN_COMPLETION` the program promises more: the callbacks call MPI only to start nonblocking
+ *  point-to-point operations and to cancel, and they may attach continuations. They may then run in the middle of MPI's
+ *  progress, in a test, a wait or thence_progress(), where MPI finds a single point-to-point operation complete without
+ *  error. So an answer is sent before MPI copies the next large message. Continuations that were ready before may run
+ *  later. Requests are released when that progress is over.
  *
- *  No other thread makes progress meanwhile, so a callback that waits there, for MPI or for a mutex of a thread that is
- *  inside MPI, may do so for ever. Where it would, libthence reports blocking calls of MPI as `MPI_ERR_PENDING` to the
- *  error handler of MPI_COMM_WORLD, thence_test() and thence_wait() return that for what is not complete, and
- *  thence_progress() makes no progress.
+ *  No other thread makes progress meanwhile. So a callback that waits there, for MPI or for a mutex of a thread that is
+ *  inside MPI, may wait for ever. libthence reports a blocking call of MPI in such a callback as `MPI_ERR_PENDING` to
+ *  the error handler of `MPI_COMM_WORLD`. thence_test() and thence_wait() return that code if the CR is not complete,
+ *  and thence_progress() makes no progress.
  *
- *  The promise has no effect together with `THENCE_CR_POLL_ONLY`, `THENCE_CR_NEEDS_START` or a bound on how many run in
- *  a test; with an MPI that is not known to bear it (known is Open MPI with its `ob1` layer, whose requests are not
- *  limited in number, and MPI_THREAD_MULTIPLE); and with `THENCE_STALL`, `THENCE_TRACE` or `THENCE_SLOW_CONTINUATION`.
- *  thence_cr_query() tells whether the option is in force. */
+ *  The option has no effect in these cases: together with `THENCE_CR_POLL_ONLY`, `THENCE_CR_NEEDS_START` or a limit of
+ *  callbacks per test; on any MPI but Open MPI with its `ob1` layer and `MPI_THREAD_MULTIPLE`; with `THENCE_STALL`,
+ *  `THENCE_TRACE` or `THENCE_SLOW_CONTINUATION`. thence_cr_query() tells whether it is in force. */
 typedef int(thence_callback)(int error, MPI_Status *statuses, void *data);
 
 /** @brief The callback of one of the operations of thence_attach_each().
@@ -85,7 +84,7 @@ typedef int(thence_each_callback)(int index, int error, MPI_Status *status, void
 #define THENCE_CR_REPORT_FAILED (1U << 5) /**< a failed continuation is kept for thence_get_failed() instead of run */
 #define THENCE_CR_IN_COMPLETION (1U << 6) /**< callbacks may run inside MPI's own completion: see thence_callback */
 
-/* It would break these lines before the values. */
+/* clang-format would break these lines before the values. */
 /* clang-format off */
 /* Options of one continuation, for thence_attach(). */
 #define THENCE_PERSISTENT (1U << 0)    /**< all requests are persistent; needed only where thence_query() says
@@ -119,10 +118,10 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *  @param count    number of requests, at least 0.
  *  @param requests array of `count` active requests of any kind, continuation requests included. Non-persistent
  *                  ones are `MPI_REQUEST_NULL` on return and belong to the library; persistent ones stay usable:
- *                  all their continuations and your own completion call get the status, whenever the operation was
- *                  complete (without libthence only those that came before may, others an empty status). A null
- *                  or inactive request counts as complete with an empty status; so does a continuation request that
- *                  becomes complete, with the error that a test of it would return.
+ *                  all their continuations and your own completion call get the status. (Without libthence, those
+ *                  that come after the completion may get an empty status.) A null or inactive request counts as
+ *                  complete with an empty status. So does a continuation request that becomes complete, with the error
+ *                  that a test of it would return.
  *  @param callback runs once, after all operations are complete. Never inside this call (unless `THENCE_MAY_RUN`).
  *  @param data     passed to the callback.
  *  @param flags    `THENCE_` options, or 0.
@@ -131,10 +130,11 @@ THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, 
  *                  or, of a failed continuation that is kept for thence_get_failed(), until that has given its `data`
  *                  or the CR was found complete.
  *  @param cr       the continuation request that keeps track.
- *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. Where
- *                  asking costs a round of MPI's progress (MPICH before 4.3, Intel MPI), not every call for one
- *                  operation asks after 1,000 that asked in vain: then 0, and the callback runs soon. 0: it will.
- *                  May be null with `THENCE_CR_ENQUEUE_COMPLETE` or `THENCE_MAY_RUN`, where it is always 0.
+ *  @param[out] flag 1: all operations were complete already, the statuses are set, the callback will not run. 0: the
+ *                  callback will run. On MPICH before 4.3 and Intel MPI a test of the operation costs a progress call.
+ *                  After 1,000 tests that found nothing, most calls for one operation skip it there and set 0; if the
+ *                  operation is complete, the callback runs soon. May be null with `THENCE_CR_ENQUEUE_COMPLETE` or
+ *                  `THENCE_MAY_RUN`, where it is always 0.
  *  @return `MPI_ERR_ARG` (negative count, null callback, requests or flag, unknown flags); `MPI_ERR_REQUEST` (`cr` is
  *          no live CR, or is itself among the requests); `MPI_ERR_NO_MEM`. With `flag == 1` and a failed operation:
  *          that operation's error (`count == 1`) or `MPI_ERR_IN_STATUS`, as `MPI_Test` and `MPI_Testall` return them.
@@ -210,25 +210,24 @@ THENCE_EXPORT int thence_test(MPI_Request *cr, int *flag, MPI_Status *status);
  *  @note Threads and start as for thence_test(). */
 THENCE_EXPORT int thence_wait(MPI_Request *cr, MPI_Status *status);
 
-/** @brief Complete a request that is complete already, as what may have ended in the call that started it: a short
- *         send. Unlike MPI_Test it makes no progress and runs no continuations where the library itself looks at MPI's
- *         requests (engines `openmpi` and `mpich` of thence_query()). Elsewhere, and before the library's first use, it
- *         is MPI_Test.
+/** @brief Complete a request whose operation has finished already, for example a short send. Unlike MPI_Test it makes
+ *         no progress and runs no continuations, if the library itself can read MPI's requests (engines `openmpi` and
+ *         `mpich` of thence_query()). Elsewhere, and before the library's first use, it is MPI_Test.
  *  @param[in,out] request a request that is neither attached nor persistent. `MPI_REQUEST_NULL` if `flag` is 1.
  *  @param[out] flag   1: it was complete, and is released. 0: it is pending; or it is a continuation request or, with
  *                     `openmpi`, a persistent one, which are left alone.
  *  @param[out] status its status when `flag` is 1 (`MPI_ERROR` means nothing), or `MPI_STATUS_IGNORE`.
  *  @return `MPI_ERR_ARG` (null `request` or `flag`); else as MPI_Test: with `flag == 1` the error of the operation.
- *  @note Threads: any, one per request. A loop of it needs somebody else who makes progress. */
+ *  @note Threads: any, one per request. It makes no progress: a loop of it needs another thread that does. */
 THENCE_EXPORT int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status);
 
 /** @brief Start a continuation request that has `THENCE_CR_NEEDS_START`; without that option it does nothing.
  *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR, or started already). */
 THENCE_EXPORT int thence_start(MPI_Request *cr);
 
-/** @brief Free a continuation request. Continuations registered with it still run; the CR goes with the last.
- *  Those that waited for a test of it, or for its start, then run like any other; at the latest in `MPI_Finalize`, if
- *  their operations are complete by then.
+/** @brief Free a continuation request. Continuations registered with it still run; the CR is released after the last
+ *  one. Those that waited for a test of it, or for its start, then run like any other, at the latest in `MPI_Finalize`
+ *  if their operations are complete by then.
  *  @param[in,out] cr set to `MPI_REQUEST_NULL`.
  *  @return `MPI_ERR_ARG` (null `cr`); `MPI_ERR_REQUEST` (no live CR). */
 THENCE_EXPORT int thence_free(MPI_Request *cr);
