@@ -13,6 +13,7 @@ if(TARGET thence_archive)
 endif()
 install(EXPORT thenceTargets NAMESPACE thence:: DESTINATION ${THENCE_PACKAGE_DIR})
 install(DIRECTORY include/thence DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(FILES include/TAMPI.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 include(cmake/capabilities.cmake)
 # Needed even where the program itself calls nothing interposed: libraries of it may.
@@ -30,6 +31,7 @@ endif()
 thence_package("" DESCRIPTION "${PROJECT_DESCRIPTION}" PC_REQUIRES core PC_LIBS ${interposing_libs})
 thence_package(-core DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MPI calls)"
                PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX} ${runtime_libs})
+thence_capability(tampi C DESCRIPTION "the interface of TAMPI" PC_LIBS ${interposing_libs})
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)
 configure_package_config_file(cmake/thenceConfig.cmake.in ${PROJECT_BINARY_DIR}/package/${package}Config.cmake

@@ -162,6 +162,38 @@ THENCE_EXPORT int thence_task_attach(int count, MPI_Request requests[], unsigned
 THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
                                    MPI_Request cr);
 
+/** @brief From now on, a blocking call of MPI in a task blocks the task, and the worker runs other tasks meanwhile. Needs
+ *         libthence, which interposes the calls.
+ *
+ *  It applies to MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Recv, MPI_Mrecv, MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Wait,
+ *  MPI_Waitall and the blocking collectives, neighborhood collectives too: the task is blocked until the operations are
+ *  complete. MPI_Waitany, MPI_Waitsome, MPI_Probe, MPI_Mprobe, and waits for persistent or continuation requests call
+ *  the runtime's `sleep_for` between two tests, at most for 100 us, or make progress and yield the processor if the
+ *  runtime has none. It does not apply in callbacks, on threads that are not task-aware, in tasks of a runtime that
+ *  cannot block, and to calls that only MPI itself can do: files, windows, making and freeing communicators.
+ *
+ *  MPI does not match a blocking collective with a nonblocking one. While this is on, each blocking collective of the
+ *  process is done by its nonblocking form, in tasks and outside. So turn it on in all processes, before the first
+ *  collective that any of them calls from a task.
+ *
+ *  @param cr the continuation request with which the operations of blocked tasks are registered, best one with
+ *            `THENCE_CR_ANY_THREAD`; it stays live until this is turned off. `MPI_REQUEST_NULL` turns it off.
+ *  @return `MPI_ERR_REQUEST` (`cr` is no live CR); `MPI_ERR_ARG` (it is poll-only or needs a start);
+ *          `MPI_ERR_UNSUPPORTED_OPERATION` (libthence is not linked); `MPI_ERR_NO_MEM`.
+ *  @note Threads: no other thread may be in a call of MPI, except that it waits in a blocked task of another CR.
+ *  @note Cost: one call of the runtime's `current` for each blocking call.
+ *  @note Source: Sala et al. 2021, section 2: the blocking mode of TAMPI. */
+THENCE_EXPORT int thence_task_blocking_calls(MPI_Request cr);
+
+/** @brief Say whether blocking calls of the calling thread may block a task, see thence_task_blocking_calls(). Every thread
+ *         is task-aware at first.
+ *  @param aware       1: yes; 0: no, its calls block the thread; -1: no change.
+ *  @param[out] before what it was, 0 or 1; may be null.
+ *  @return `MPI_SUCCESS`.
+ *  @note Threads: any; concerns the calling thread only. May be called before MPI_Init.
+ *  @note Source: the property `TAMPI_PROPERTY_THREAD_TASKAWARE` of TAMPI. */
+THENCE_EXPORT int thence_task_thread_aware(int aware, int *before);
+
 #ifdef __cplusplus
 }
 #endif

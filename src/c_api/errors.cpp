@@ -76,6 +76,9 @@ constexpr std::array<error_row, count> rows = {{
     {reason::cr_not_run, MPI_ERR_ARG,
      "the continuation request is poll-only or needs a start, so a blocked task would wait for a test or start of it"},
     {reason::no_body, MPI_ERR_ARG, "no body of a detached task has begun on this thread"},
+    {reason::not_interposed, MPI_ERR_UNSUPPORTED_OPERATION,
+     "libthence is not linked (libthence-core alone interposes no call of MPI)"},
+    {reason::too_many_strategies, MPI_ERR_NO_MEM, "4 ways to wait are added already"},
 }};
 
 constexpr bool in_order() {

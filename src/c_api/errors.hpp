@@ -53,6 +53,8 @@ enum class reason {
     blocks_in_callback,
     cr_not_run,
     no_body,
+    not_interposed,
+    too_many_strategies,
     count_, // how many there are
 };
 

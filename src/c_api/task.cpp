@@ -5,15 +5,15 @@
 #include <thence/task_runtime.h>
 
 #include "c_api/checks.hpp"
-#include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
+#include "interpose/blocking_tasks.hpp"
 #include "mpi/calls.hpp"
+#include "progress/interposed.hpp"
+#include "task/blocked_task.hpp"
 #include "task/events.hpp"
 #include "task/runtime.hpp"
 
-#include <atomic>
 #include <optional>
-#include <thread>
 
 using namespace thence;
 using c_api::fail;
@@ -23,16 +23,19 @@ namespace {
 
 // Attaches a callback that also runs if an operation fails. `call`: the public function, for errors.
 int attach(const char *call, int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
-           thence_callback *callback, void *data, MPI_Request cr, const void *where, int &complete) noexcept {
+           continuation::user_callback callback, MPI_Request cr, const void *where, int &complete) noexcept {
     if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
         return fail(call, reason::only_persistent);
     }
-    const continuation::user_callback what{reinterpret_cast<continuation::any_function>(callback), data};
     const continuation::attach_options how{flags | THENCE_INVOKE_FAILED, continuation::signature::own, where};
-    if (count == 1 && flags == 0 && continuation::can_attach_single(requests, what, cr, &complete)) [[likely]] {
-        return continuation::attach_single(*requests, what, how, statuses, cr, &complete);
+    if (count == 1 && flags == 0 && continuation::can_attach_single(requests, callback, cr, &complete)) [[likely]] {
+        return continuation::attach_single(*requests, callback, how, statuses, cr, &complete);
     }
-    return c_api::attach(call, count, requests, what, how, statuses, cr, &complete);
+    return c_api::attach(call, count, requests, callback, how, statuses, cr, &complete);
+}
+
+continuation::user_callback own(thence_callback *callback, void *data) noexcept {
+    return {reinterpret_cast<continuation::any_function>(callback), data};
 }
 
 int lower_counter(int error, MPI_Status *, void *events) noexcept {
@@ -56,33 +59,6 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
     }
     return std::nullopt;
 }
-
-// A task that waits for operations, on its own stack.
-struct blocked_task {
-    thence_task task;
-    int error = MPI_SUCCESS;
-    std::atomic<bool> done{false};
-
-    // The task may go on, and `self` be gone, as soon as `done` is set or unblock() has begun.
-    static int unblock(int error, MPI_Status *, void *data) noexcept {
-        auto *self = static_cast<blocked_task *>(data);
-        const thence_task task = self->task;
-        self->error = error;
-        self->done.store(true, std::memory_order_release);
-        task.runtime->unblock(task.handle);
-        return MPI_SUCCESS;
-    }
-    // An unblock() of before may let the task go on too early. If the runtime refuses to block it, the worker makes
-    // progress instead.
-    void block() noexcept {
-        while (!done.load(std::memory_order_acquire)) {
-            if (task.runtime->block(task.handle) != 0) {
-                continuation::make_progress();
-                std::this_thread::yield();
-            }
-        }
-    }
-};
 
 } // namespace
 
@@ -120,7 +96,7 @@ int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_S
         return fail(call, reason::no_events);
     }
     int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, &lower_counter, events, cr,
+    const int code = attach(call, count, requests, flags, statuses, own(&lower_counter, events), cr,
                             __builtin_return_address(0), complete);
     if (complete != 0 || code != MPI_SUCCESS) {
         task::lower(*events, 1, complete != 0 ? code : int{MPI_SUCCESS});
@@ -212,7 +188,7 @@ int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_St
         return fail(call, task->runtime->name, reason::events_refused);
     }
     int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, task::lowering(slot), task->handle, cr,
+    const int code = attach(call, count, requests, flags, statuses, own(task::lowering(slot), task->handle), cr,
                             __builtin_return_address(0), complete);
     if (complete != 0 || code != MPI_SUCCESS) {
         task->runtime->lower_events(task->handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
@@ -222,8 +198,8 @@ int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_St
 
 int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {
     constexpr const char *call = "thence_task_wait";
-    blocked_task self{task::current()};
-    const thence_task_runtime *runtime = self.task.runtime;
+    const thence_task self = task::current();
+    const thence_task_runtime *runtime = self.runtime;
     if (runtime == nullptr) {
         return fail(call, reason::no_task);
     }
@@ -237,14 +213,38 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
         object != nullptr && object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         return fail(call, reason::cr_not_run);
     }
+    task::blocked_task blocked(self);
     int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, &blocked_task::unblock, &self, cr,
-                            __builtin_return_address(0), complete);
-    if (complete != 0 || code != MPI_SUCCESS) {
-        return code;
+    const int code = attach(call, count, requests, flags, statuses, blocked.callback(), cr, __builtin_return_address(0),
+                            complete);
+    return complete != 0 || code != MPI_SUCCESS ? code : blocked.block();
+}
+
+int thence_task_blocking_calls(MPI_Request cr) {
+    constexpr const char *call = "thence_task_blocking_calls";
+    if (cr == MPI_REQUEST_NULL) {
+        interpose::stop_blocking_tasks();
+        return MPI_SUCCESS;
     }
-    self.block();
-    return self.error;
+    const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    if (object == nullptr) {
+        return fail(call, reason::no_live_cr);
+    }
+    if (object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
+        return fail(call, reason::cr_not_run);
+    }
+    if (!progress::interposed) {
+        return fail(call, reason::not_interposed);
+    }
+    return interpose::start_blocking_tasks(cr) ? MPI_SUCCESS : fail(call, reason::too_many_strategies);
+}
+
+int thence_task_thread_aware(int aware, int *before) {
+    const int was = interpose::thread_is_task_aware(aware);
+    if (before != nullptr) {
+        *before = was;
+    }
+    return MPI_SUCCESS;
 }
 
 } // extern "C"

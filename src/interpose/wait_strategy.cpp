@@ -56,7 +56,7 @@ void take_turn(unsigned turns) noexcept {
     }
 }
 
-int complete_by_testing(MPI_Request *request, MPI_Status *status) noexcept {
+int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     int flag = untouched;
     for (unsigned turns = 0;;) {
         const int code = mpi::table.Test(request, &flag, status);

@@ -14,11 +14,16 @@ struct wait_strategy {
     const char *name;
     // True if a blocking call on this thread must wait in this way now.
     bool (*applies)() noexcept;
-    // Blocks until `request`, which is MPI's own and not persistent, is complete. As MPI_Wait.
-    int (*complete)(MPI_Request *request, MPI_Status *status) noexcept;
+    // Blocks until `request`, which is MPI's own and has no continuations, is complete. As MPI_Wait. `where`: the code
+    // address of the user's call, for reports.
+    int (*complete)(MPI_Request *request, MPI_Status *status, const void *where) noexcept;
     // Called between two tests of a call that waits for several requests, for a continuation request, for a persistent
     // request that has continuations, or for a message (a probe). `turns`: the number of tests so far.
     void (*pause)(unsigned turns) noexcept;
+    // Blocks until all of these requests, of any kind, are complete. As MPI_Waitall, with the result in `code`. Returns
+    // false, and has changed nothing, if it cannot; null: it never can. The call then tests and pauses.
+    bool (*complete_all)(int count, MPI_Request requests[], MPI_Status statuses[], const void *where,
+                         int &code) noexcept = nullptr;
 };
 
 inline constexpr int most_strategies = 4;

@@ -18,10 +18,12 @@ using thence::pmpi::untouched;
 
 namespace {
 
-// `code`: the result of the call that started the operation.
-int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status *status) {
+// `code`: the result of the call that started the operation. `where`: the address to which the interposed call returns,
+// since all of these functions are inlined into it.
+int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status *status,
+             const void *where = __builtin_return_address(0)) {
     // If there is no request, MPI refused that call, even if it returned MPI_SUCCESS.
-    return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status) : code;
+    return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status, where) : code;
 }
 
 // Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code.
@@ -59,31 +61,31 @@ int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *mess
     return complete(*how, code, request, status);
 }
 
-// The send is created first, so that MPI checks its arguments before a receive can match. It starts after the receive.
-template <class Irecv, class SendInit>
-int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, MPI_Status *status) {
-    MPI_Request sending = MPI_REQUEST_NULL;
-    if (const int code = send_init(&sending); code != MPI_SUCCESS || sending == MPI_REQUEST_NULL) {
+// A persistent send is created first, so that MPI checks the arguments of the send before a receive can match.
+template <class Irecv, class SendInit, class Isend>
+int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, Isend isend, MPI_Status *status,
+             const void *where) {
+    MPI_Request checked = MPI_REQUEST_NULL;
+    if (const int code = send_init(&checked); code != MPI_SUCCESS || checked == MPI_REQUEST_NULL) {
         return code;
     }
+    PMPI_Request_free(&checked);
     MPI_Request receiving = MPI_REQUEST_NULL;
-    int result = irecv(&receiving);
-    if (result == MPI_SUCCESS && receiving != MPI_REQUEST_NULL) {
-        result = PMPI_Start(&sending);
-        if (result != MPI_SUCCESS) {
-            PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
-            how.complete(&receiving, MPI_STATUS_IGNORE);
-        } else {
-            const int received = how.complete(&receiving, status);
-            const int sent = how.complete(&sending, MPI_STATUS_IGNORE);
-            result = received != MPI_SUCCESS ? received : sent;
-        }
+    if (const int code = irecv(&receiving); code != MPI_SUCCESS || receiving == MPI_REQUEST_NULL) {
+        return code;
     }
-    PMPI_Request_free(&sending);
-    return result;
+    MPI_Request sending = MPI_REQUEST_NULL;
+    if (const int code = isend(&sending); code != MPI_SUCCESS || sending == MPI_REQUEST_NULL) {
+        PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
+        how.complete(&receiving, MPI_STATUS_IGNORE, where);
+        return code;
+    }
+    const int received = how.complete(&receiving, status, where);
+    const int sent = how.complete(&sending, MPI_STATUS_IGNORE, where);
+    return received != MPI_SUCCESS ? received : sent;
 }
 
-template <auto blocking, auto send_init, auto irecv, class Count>
+template <auto blocking, auto send_init, auto isend, auto irecv, class Count>
 int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
                  Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
     const wait_strategy *how = strategy();
@@ -93,11 +95,13 @@ int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, in
     }
     return exchange(
         *how, [&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
-        [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); }, status);
+        [&](MPI_Request *r) { return send_init(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); },
+        [&](MPI_Request *r) { return isend(sendbuf, sendcount, sendtype, dest, sendtag, comm, r); }, status,
+        __builtin_return_address(0));
 }
 
 // The data to send is packed first, so that the receive may overwrite the buffer. Packed data matches every type.
-template <auto blocking, auto pack_size, auto pack, auto send_init, auto irecv, class Count>
+template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, auto irecv, class Count>
 int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
                            MPI_Comm comm, MPI_Status *status) {
     const wait_strategy *how = strategy();
@@ -125,7 +129,9 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
     }
     return exchange(
         *how, [&](MPI_Request *r) { return irecv(buf, count, type, source, recvtag, comm, r); },
-        [&](MPI_Request *r) { return send_init(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); }, status);
+        [&](MPI_Request *r) { return send_init(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); },
+        [&](MPI_Request *r) { return isend(packed.get(), length, MPI_PACKED, dest, sendtag, comm, r); }, status,
+        __builtin_return_address(0));
 }
 
 } // namespace
@@ -157,13 +163,13 @@ extern "C" {
     THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
                                       int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
                                       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
-        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Irecv##c>(                                    \
+        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                                    \
             sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
                                               int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
         return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c,                    \
-                                      &PMPI_Send_init##c, &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source,     \
+                                      &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source,     \
                                                                           recvtag, comm, status);                      \
     }
 BLOCKING(, int)

@@ -1,14 +1,75 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives, see blocking_in_mpi.hpp.
+// Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls. While
+// blocking calls in tasks block the task (interpose/blocking_tasks.hpp), each is done by its nonblocking form.
+#include "interpose/blocking_tasks.hpp"
+#include "interpose/wait_strategy.hpp"
 #include "pmpi/blocking_in_mpi.hpp"
 #include "pmpi/collective_table.hpp"
 
+using namespace thence::interpose;
+
+namespace {
+
+template <class Start> int by_nonblocking(Start start, const void *where) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = start(&request);
+    if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) {
+        return code;
+    }
+    const wait_strategy *how = strategy();
+    return how != nullptr ? how->complete(&request, MPI_STATUS_IGNORE, where) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+template <class Blocking, class Start> int collective(Blocking blocking, Start start, const void *where) {
+    if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
+        return blocking();
+    }
+    return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(start, where)
+                                                                      : thence::pmpi::block_in_mpi(blocking);
+}
+
+} // namespace
+
+// The nonblocking form of each.
+#define NONBLOCKING_Barrier PMPI_Ibarrier
+#define NONBLOCKING_Bcast PMPI_Ibcast
+#define NONBLOCKING_Gather PMPI_Igather
+#define NONBLOCKING_Gatherv PMPI_Igatherv
+#define NONBLOCKING_Scatter PMPI_Iscatter
+#define NONBLOCKING_Scatterv PMPI_Iscatterv
+#define NONBLOCKING_Allgather PMPI_Iallgather
+#define NONBLOCKING_Allgatherv PMPI_Iallgatherv
+#define NONBLOCKING_Alltoall PMPI_Ialltoall
+#define NONBLOCKING_Alltoallv PMPI_Ialltoallv
+#define NONBLOCKING_Alltoallw PMPI_Ialltoallw
+#define NONBLOCKING_Neighbor_allgather PMPI_Ineighbor_allgather
+#define NONBLOCKING_Neighbor_allgatherv PMPI_Ineighbor_allgatherv
+#define NONBLOCKING_Neighbor_alltoall PMPI_Ineighbor_alltoall
+#define NONBLOCKING_Neighbor_alltoallv PMPI_Ineighbor_alltoallv
+#define NONBLOCKING_Neighbor_alltoallw PMPI_Ineighbor_alltoallw
+#define NONBLOCKING_Reduce PMPI_Ireduce
+#define NONBLOCKING_Allreduce PMPI_Iallreduce
+#define NONBLOCKING_Scan PMPI_Iscan
+#define NONBLOCKING_Exscan PMPI_Iexscan
+#define NONBLOCKING_Reduce_scatter_block PMPI_Ireduce_scatter_block
+#define NONBLOCKING_Reduce_scatter PMPI_Ireduce_scatter
+
+#define PASTE_AGAIN(a, b) a##b
+#define PASTE(a, b) PASTE_AGAIN(a, b)
+#define COLLECTIVE(name, nonblocking, parameters, arguments)                                                           \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        return collective([&] { return PMPI_##name(THENCE_UNPACK arguments); },                                        \
+                          [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },         \
+                          __builtin_return_address(0));                                                                \
+    }
+#define WITH_INT(name, parameters, arguments) COLLECTIVE(name, NONBLOCKING_##name, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments)                                                                       \
+    COLLECTIVE(name##_c, PASTE(NONBLOCKING_##name, _c), parameters, arguments)
+
 extern "C" {
 
-#define WITH_COUNTS(name, parameters, arguments) THENCE_BLOCKING(name##_c, parameters, arguments)
-
-THENCE_BLOCKING(Barrier, (MPI_Comm comm), (comm))
-THENCE_COLLECTIVES(THENCE_BLOCKING, int, int)
+WITH_INT(Barrier, (MPI_Comm comm), (comm))
+THENCE_COLLECTIVES(WITH_INT, int, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 THENCE_COLLECTIVES(WITH_COUNTS, MPI_Count, MPI_Aint)
 #endif

@@ -43,7 +43,8 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return how == nullptr || how == &testing ? thence_wait(request, status) : wait_by_testing(how, request, status);
     }
     if (!is_special(*request)) {
-        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status);
+        return how == nullptr ? PMPI_Wait(request, status)
+                              : how->complete(request, status, __builtin_return_address(0)); // MPI_Wait jumps here
     }
     return wait_by_testing(how, request, status);
 }

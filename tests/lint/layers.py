@@ -13,12 +13,12 @@ SRC_LAYERS = [
     {"task", "rma", "grequest", "stream", "threadcomm", "datatype"},
     {"interpose"},
     {"c_api", "pmpi", "diagnose"},
-    {"senders"},
+    {"senders", "tampi"},
     {"pools"},
     {"dataflow"},
 ]
 # Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
-SRC_OVER_PUBLIC_HEADERS = {"senders", "pools"}
+SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi"}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
 HEADER_LAYERS = [
@@ -58,7 +58,7 @@ HEADER_ROOMS = {
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
 RESERVED_NAMES = [
     # src/pmpi interposes MPI: it defines MPI_ names and calls PMPI_ names.
-    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools"},
+    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools", "tampi"},
      "outside src/mpi: go through its call table"),
     (re.compile(r"\b(?:OPEN_MPI|opal_\w+|ompi_\w+|MPIX_Async_\w+|MPIX_Stream_\w+)\b"), {"mpi", "engine"},
      "what one MPI does is known to src/engine and src/mpi"),

@@ -26,7 +26,7 @@ void complete_next() {
 bool applies() noexcept {
     return added.applies;
 }
-int complete(MPI_Request *request, MPI_Status *status) noexcept {
+int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     ++added.completed;
     complete_next();
     int flag = 0;

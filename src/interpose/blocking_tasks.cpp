@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A call first tests once, which makes progress: a message that is there does not block the task. Then a continuation is
+// attached to the operation, and the task is blocked until that has run.
+#include "interpose/blocking_tasks.hpp"
+
+#include "continuation/attach.hpp"
+#include "continuation/request.hpp"
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
+#include "engine/push.hpp"
+#include "interpose/requests.hpp"
+#include "interpose/wait_strategy.hpp"
+#include "mpi/calls.hpp"
+#include "mpi/persistent.hpp"
+#include "task/blocked_task.hpp"
+#include "task/runtime.hpp"
+
+#include <algorithm>
+
+namespace thence::interpose {
+
+std::atomic<bool> collectives_by_nonblocking{false};
+
+namespace {
+
+using continuation::continuation_request;
+
+std::atomic<MPI_Request> registered_with{MPI_REQUEST_NULL};
+thread_local constinit bool aware = true;
+
+// Not in a callback and not in a poll of ours: others wait there for this thread.
+bool applies() noexcept {
+    if (!aware || !continuation::free_to_run()) {
+        return false;
+    }
+    const thence_task task = task::current();
+    return task.runtime != nullptr && task.runtime->block != nullptr;
+}
+
+// After the first turns, in which other tasks may run, the pauses become longer: a request that is complete soon is found
+// soon, and one that is not costs a test each 100 us.
+void pause(unsigned turns) noexcept {
+    constexpr unsigned short_turns = 16;
+    constexpr std::uint64_t longest = 100'000; // nanoseconds
+    const thence_task task = task::current();
+    if (task.runtime == nullptr || task.runtime->sleep_for == nullptr) {
+        testing.pause(turns);
+        return;
+    }
+    testing.pause(0);
+    const unsigned doubled = std::min(turns - std::min(turns, short_turns), 7U);
+    task.runtime->sleep_for(turns < short_turns ? 0 : std::min(std::uint64_t{1000} << doubled, longest), nullptr);
+}
+
+bool is_persistent(MPI_Request request) noexcept {
+    return mpi::noted_persistent(request) || engine::is_persistent(request);
+}
+
+int complete_by_pausing(MPI_Request *request, MPI_Status *status) noexcept {
+    for (unsigned turns = 1;; ++turns) {
+        pause(turns);
+        int flag = untouched;
+        const int code = mpi::table.Test(request, &flag, status);
+        if (flag != 0 || code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+}
+
+// Attaches to the requests and blocks the task. Returns false, and has changed nothing, if there is no memory or the CR
+// was freed.
+bool block_until_complete(int count, MPI_Request requests[], MPI_Status *statuses, const void *where,
+                          int &code) noexcept {
+    continuation_request *cr = continuation_request::from(registered_with.load(std::memory_order_relaxed));
+    if (cr == nullptr) {
+        return false;
+    }
+    task::blocked_task blocked(task::current());
+    int complete = untouched;
+    code = continuation::attach(count, requests, blocked.callback(),
+                                {THENCE_INVOKE_FAILED, continuation::signature::own, where}, statuses, *cr, &complete);
+    if (complete == untouched) {
+        return false;
+    }
+    if (complete == 0) {
+        code = blocked.block();
+    }
+    return true;
+}
+
+// If a test has shown that the request is pending, it is not null.
+int complete(MPI_Request *request, MPI_Status *status, const void *where) noexcept {
+    int flag = untouched;
+    int code = mpi::table.Test(request, &flag, status);
+    if (flag != 0 || code != MPI_SUCCESS) {
+        catch_up();
+        return code;
+    }
+    if (is_persistent(*request) || !block_until_complete(1, request, status, where, code)) {
+        return complete_by_pausing(request, status);
+    }
+    return code;
+}
+
+// MPI knows by the handle alone whether a request of these kinds is inactive, or belongs to the user after completion.
+bool needs_tests(MPI_Request request) noexcept {
+    return is_cr_handle(request) || (request != MPI_REQUEST_NULL && is_persistent(request));
+}
+
+bool complete_all(int count, MPI_Request requests[], MPI_Status statuses[], const void *where, int &code) noexcept {
+    if (count <= 0 || requests == nullptr || std::any_of(requests, requests + count, &needs_tests)) {
+        return false;
+    }
+    testing.pause(0);
+    if (!block_until_complete(count, requests, statuses, where, code)) {
+        return false;
+    }
+    code = code == MPI_SUCCESS ? int{MPI_SUCCESS} : int{MPI_ERR_IN_STATUS};
+    return true;
+}
+
+const wait_strategy blocking_tasks{"block the task", &applies, &complete, &pause, &complete_all};
+
+} // namespace
+
+bool start_blocking_tasks(MPI_Request cr) noexcept {
+    registered_with.store(cr, std::memory_order_relaxed);
+    if (!collectives_by_nonblocking.load(std::memory_order_relaxed) && !add_strategy(blocking_tasks)) {
+        return false;
+    }
+    collectives_by_nonblocking.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+void stop_blocking_tasks() noexcept {
+    collectives_by_nonblocking.store(false, std::memory_order_relaxed);
+    remove_strategy(blocking_tasks);
+}
+
+int thread_is_task_aware(int value) noexcept {
+    const int before = aware ? 1 : 0;
+    if (value == 0 || value == 1) {
+        aware = value == 1;
+    }
+    return before;
+}
+
+} // namespace thence::interpose
