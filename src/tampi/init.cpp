@@ -7,6 +7,8 @@
 #include <thence/task_runtime.h>
 #include <thence/thence.h>
 
+#include <array>
+
 namespace thence::tampi {
 
 MPI_Request requests_of_tasks = MPI_REQUEST_NULL;
@@ -16,7 +18,8 @@ constinit std::atomic<bool> blocking{false};
 namespace {
 
 constinit std::atomic<bool> starts_with_mpi{true}; // TAMPI_PROPERTY_AUTO_INIT
-const thence_task_runtime *added_runtime = nullptr;
+// The runtimes that the library has added itself: that with ALPI, and detached tasks of OpenMP.
+std::array<const thence_task_runtime *, 2> added_runtimes{};
 
 bool is_added(const thence_task_runtime *runtime) noexcept {
     const thence_task_runtime *each = nullptr;
@@ -38,12 +41,18 @@ bool any_blocks() noexcept {
     return false;
 }
 
-void add_alpi() noexcept {
-    const thence_task_runtime *found = nullptr;
-    if (thence_task_runtime_alpi(&found, nullptr) == MPI_SUCCESS && found != nullptr && !is_added(found) &&
-        thence_task_runtime_add(found) == MPI_SUCCESS) {
-        added_runtime = found;
+void add(const thence_task_runtime *runtime, const thence_task_runtime *&added) noexcept {
+    if (runtime != nullptr && !is_added(runtime) && thence_task_runtime_add(runtime) == MPI_SUCCESS) {
+        added = runtime;
     }
+}
+
+// Tasks of a runtime with ALPI may run detached tasks of OpenMP, so those are asked first.
+void add_runtimes() noexcept {
+    const thence_task_runtime *alpi = nullptr;
+    thence_task_runtime_alpi(&alpi, nullptr);
+    add(alpi, added_runtimes[0]);
+    add(thence_task_runtime_detached(), added_runtimes[1]);
 }
 
 int at_finalize(MPI_Comm, int, void *, void *) noexcept {
@@ -96,7 +105,7 @@ int start(int required, int level) noexcept {
                          &requests_of_tasks) != MPI_SUCCESS) {
         return level;
     }
-    add_alpi();
+    add_runtimes();
     stop_at_finalize();
     nonblocking = true;
     blocking = required == MPI_TASK_MULTIPLE && any_blocks() &&
@@ -114,9 +123,11 @@ void stop() noexcept {
     if (thence_is_cr(requests_of_tasks) != 0) {
         thence_free(&requests_of_tasks);
     }
-    if (added_runtime != nullptr) {
-        thence_task_runtime_remove(added_runtime);
-        added_runtime = nullptr;
+    for (const thence_task_runtime *&each : added_runtimes) {
+        if (each != nullptr) {
+            thence_task_runtime_remove(each);
+            each = nullptr;
+        }
     }
 }
 

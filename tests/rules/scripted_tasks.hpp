@@ -15,6 +15,7 @@ struct scripted_task {
     std::atomic<int> error{MPI_SUCCESS};
     std::counting_semaphore<> unblocked{0};
     std::atomic<int> blocks{0};
+    std::atomic<int> sleeps{0};
 };
 inline thread_local scripted_task *running = nullptr;
 inline bool refuses_to_raise = false;
@@ -52,8 +53,12 @@ inline int lower_events(void *task, uint64_t n, int error) {
     self->events -= static_cast<long>(n);
     return 0;
 }
-inline const thence_task_runtime scripted{sizeof scripted, "a test's",    &running_task, &block,  &unblock,
-                                          &raise_events,   &lower_events, nullptr,       nullptr, nullptr};
+inline int sleep_for(uint64_t, uint64_t *) {
+    ++running->sleeps;
+    return 0;
+}
+inline const thence_task_runtime scripted{sizeof scripted, "a test's",    &running_task, &block,     &unblock,
+                                          &raise_events,   &lower_events, nullptr,       &sleep_for, nullptr};
 inline const thence_task_runtime only_current{
     sizeof only_current, "poor", &running_task, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
 
