@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A small runtime that exports ALPI 1.2, for tests: every task is a thread. A definition names the kind: alpi_complete,
-// alpi_version_2 (another major version), alpi_no_events (its functions for events are missing).
+// A small runtime that exports ALPI 1.2, for tests: every task is a thread, of which three run at a time, as on three
+// workers. A definition names the kind: alpi_complete, alpi_version_2 (another major version), alpi_no_events (its functions
+// for events are missing).
 #include <atomic>
 #include <chrono>
 #include <cstddef>
@@ -20,6 +21,9 @@ struct task {
     std::counting_semaphore<> unblocked{0};
 };
 thread_local task *self = nullptr;
+constexpr int worker_count = 3;
+std::counting_semaphore<> workers{worker_count}; // those that run no task
+std::atomic<long> blocked_so_far{0};
 
 enum error { success, version, not_initialized, parameter, out_of_memory, outside_task };
 
@@ -69,7 +73,10 @@ int alpi_task_block(void *of) {
     if (of != self) {
         return parameter;
     }
+    ++blocked_so_far;
+    workers.release();
     self->unblocked.acquire();
+    workers.acquire();
     return success;
 }
 int alpi_task_unblock(void *of) {
@@ -77,7 +84,13 @@ int alpi_task_unblock(void *of) {
     return success;
 }
 int alpi_task_waitfor_ns(std::uint64_t target, std::uint64_t *actual) {
+    if (self != nullptr) {
+        workers.release();
+    }
     std::this_thread::sleep_for(std::chrono::nanoseconds(target));
+    if (self != nullptr) {
+        workers.acquire();
+    }
     if (actual != nullptr) {
         *actual = target;
     }
@@ -103,16 +116,22 @@ int alpi_task_spawn(void (*body)(void *), void *argument, void (*completed)(void
     }
     auto *made = new task{body, argument, completed, completed_argument};
     std::thread([made] {
+        workers.acquire();
         self = made;
         made->body(made->argument);
         self = nullptr;
+        workers.release();
         lower(*made, 1);
     }).detach();
     return success;
 }
 int alpi_cpu_count(std::uint64_t *count) {
-    *count = 3;
+    *count = worker_count;
     return success;
+}
+// For tests: how often a task was blocked.
+long alpi_tests_blocked() {
+    return blocked_so_far;
 }
 
 } // extern "C"
