@@ -89,9 +89,10 @@ TEST(tampi, tasks_in_blocking_calls_keep_no_worker) {
             EXPECT_EQ(received[static_cast<std::size_t>(i)], 1000 * previous_rank + i);
         });
     }
-    while (blocked() - before < 3) {
+    while (blocked() - before < many) {
         std::this_thread::yield();
     }
+    MPI_Barrier(MPI_COMM_WORLD); // nobody sends before all tasks of all ranks are blocked
     for (int i = 0; i < many; ++i) {
         all.start([i] {
             const int sent = 1000 * rank + i;
