@@ -32,6 +32,14 @@ thence_package("" DESCRIPTION "${PROJECT_DESCRIPTION}" PC_REQUIRES core PC_LIBS 
 thence_package(-core DESCRIPTION "${PROJECT_DESCRIPTION} (without interposing MPI calls)"
                PC_LIBS -lthence-core${THENCE_LIBRARY_SUFFIX} ${runtime_libs})
 thence_capability(tampi C DESCRIPTION "the interface of TAMPI" PC_LIBS ${interposing_libs})
+if(THENCE_LIBRARY_SUFFIX STREQUAL "") # under the name that TAMPI itself uses
+  file(CONFIGURE OUTPUT package/tampi.pc @ONLY CONTENT "Name: tampi
+Description: the interface of TAMPI, by Thence
+Version: 3.0.1
+Requires: thence-tampi = @PROJECT_VERSION@
+")
+  install(FILES ${PROJECT_BINARY_DIR}/package/tampi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endif()
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)
 configure_package_config_file(cmake/thenceConfig.cmake.in ${PROJECT_BINARY_DIR}/package/${package}Config.cmake

@@ -7,7 +7,8 @@ The libraries export what they promise and nothing else:
 - libthence-core exports each of them with the version of its node, which is a version of Thence, at most VERSION;
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
 - libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
-- each libthence-NAME besides exports names of the namespace thence::libthence_NAME only, with the version of its node;
+- libthence-tampi exports, without a version, the functions that TAMPI.h declares, MPI_Init and MPI_Init_thread, and no others;
+- each other libthence-NAME exports names of the namespace thence::libthence_NAME only, with the version of its node;
   libthence-tasks also the functions that a header declares with THENCE_FLOW_EXPORT, and each of them;
 - the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
 """
@@ -114,6 +115,16 @@ def interposing_faults(interposing, always, sometimes):
         yield f"interposed.txt lists {name}, which libthence does not export"
 
 
+def tampi_faults(symbols, public):
+    """Faults of what libthence-tampi exports, given the functions that TAMPI.h declares."""
+    expected = public | {"MPI_Init", "MPI_Init_thread"}
+    for name, version in sorted(symbols.items()):
+        if version or name not in expected:
+            yield f"libthence-tampi exports {name}@{version}, which is no plain name that TAMPI.h declares"
+    for name in sorted(expected - set(symbols)):
+        yield f"libthence-tampi does not export {name}"
+
+
 def cxx_faults(name, symbols, version, c_names=frozenset()):
     """Faults of what libthence-NAME exports, whose header declares these C names."""
     node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
@@ -142,7 +153,12 @@ def main():
     faults += interposing_faults(interposing, *interposed_names(Path(__file__).with_name("interposed.txt").read_text()))
     numbers = version.split(".")
     ending = ".so." + (".".join(numbers[:2]) if numbers[0] == "0" else numbers[0])
+    if "tampi" in others:
+        header = Path(headers).parent / "TAMPI.h"
+        faults += tampi_faults(exported(others["tampi"]), declared([header], "TAMPI_EXPORT_"))
     for name, library in others.items():
+        if name == "tampi":
+            continue
         faults += cxx_faults(name, exported(library), version, flow_names if name == "tasks" else frozenset())
     for library in (core_file, interposing_file, *others.values()):
         if not soname(library).endswith(ending):

@@ -56,6 +56,13 @@ class Symbols(unittest.TestCase):
         self.assertEqual(len(faults), 1, faults)
         self.assertIn(words, faults[0])
 
+    def test_tampi(self):
+        good = {"TAMPI_Iwait": "", "MPI_Init": "", "MPI_Init_thread": ""}
+        self.assertEqual(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait"})), [])
+        self.expect(list(check_symbols.tampi_faults({**good, "other": ""}, {"TAMPI_Iwait"})), "exports other")
+        self.expect(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait", "TAMPI_Wait"})), "does not export TAMPI_Wait")
+        self.expect(list(check_symbols.tampi_faults({**good, "MPI_Init": "V"}, {"TAMPI_Iwait"})), "MPI_Init@V")
+
     def test_without_a_fault_there_is_none(self):
         self.assertEqual(self.map_faults(), [])
         self.assertEqual(self.core_faults(), [])

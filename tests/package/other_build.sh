@@ -12,7 +12,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 fault() { echo "$what: $*" >&2; exit 1; }
 
 # Of the capabilities that are headers alone, which do not depend on how libraries are built, one will do.
-CAPABILITIES=$(tr ' ' '\n' <<<"$CAPABILITIES" | grep -xE 'senders|pools|omp' | paste -sd' ')
+CAPABILITIES=$(tr ' ' '\n' <<<"$CAPABILITIES" | grep -xE 'senders|tampi|pools|omp' | paste -sd' ')
 export CAPABILITIES
 
 IFS=';' read -r -a arguments <<<"$CMAKE_ARGUMENTS"
