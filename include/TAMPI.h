@@ -144,8 +144,8 @@ TAMPI_EXPORT_ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status st
 
 /* What the wrappers do with the request of an operation that has been started with result `code`. In a task both are
  * TAMPI_Iwait(). Outside of a task the first leaves the request to the user, and the second waits for it. */
-TAMPI_EXPORT_ int thence_tampi_bind(int code, MPI_Request *request, MPI_Status *status);
-TAMPI_EXPORT_ int thence_tampi_bind_or_wait(int code, MPI_Request *request, MPI_Status *status);
+TAMPI_EXPORT_ int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status);
+TAMPI_EXPORT_ int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI_Status *status);
 
 /* The wrappers. `TAMPI_Isend` starts the operation as MPI_Isend does and binds it as TAMPI_Iwait() does; so does each other
  * one. Parameters, returns and errors are those of the MPI function of that name, with these differences:
@@ -204,25 +204,31 @@ TAMPI_EXPORT_ int thence_tampi_bind_or_wait(int code, MPI_Request *request, MPI_
 #define TAMPI_WRAPPER_(name, parameters, arguments)                                                                    \
     static inline int TAMPI_##name(TAMPI_UNPACK_ parameters, MPI_Request *request) {                                   \
         const int code = MPI_##name(TAMPI_UNPACK_ arguments, request);                                                 \
-        return thence_tampi_bind(code, request, MPI_STATUS_IGNORE);                                                    \
+        return thence_tampi_bind_(code, request, MPI_STATUS_IGNORE);                                                   \
     }
+/** @brief Start a receive and bind it to the calling task: MPI_Irecv, then TAMPI_Iwait(). In the interface of 3.0.1.
+ *  @param[out] buf, count, datatype, source, tag, comm as for MPI_Irecv.
+ *  @param[out] request in a task `MPI_REQUEST_NULL`. Outside of a task the active request, as from MPI_Irecv.
+ *  @param[out] status  as for TAMPI_Iwait(). Not used outside of a task: TAMPI_Wait() or MPI_Wait sets one.
+ *  @return as MPI_Irecv and TAMPI_Iwait().
+ *  @note Threads: as TAMPI_Iwait(). */
 static inline int TAMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                               MPI_Request *request, MPI_Status *status) {
     const int code = MPI_Irecv(buf, count, datatype, source, tag, comm, request);
-    return thence_tampi_bind(code, request, status);
+    return thence_tampi_bind_(code, request, status);
 }
 #else
 #define TAMPI_WRAPPER_(name, parameters, arguments)                                                                    \
     static inline int TAMPI_##name(TAMPI_UNPACK_ parameters) {                                                         \
         MPI_Request request = MPI_REQUEST_NULL;                                                                        \
         const int code = MPI_##name(TAMPI_UNPACK_ arguments, &request);                                                \
-        return thence_tampi_bind_or_wait(code, &request, MPI_STATUS_IGNORE);                                           \
+        return thence_tampi_bind_or_wait_(code, &request, MPI_STATUS_IGNORE);                                          \
     }
 static inline int TAMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                               MPI_Status *status) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = MPI_Irecv(buf, count, datatype, source, tag, comm, &request);
-    return thence_tampi_bind_or_wait(code, &request, status);
+    return thence_tampi_bind_or_wait_(code, &request, status);
 }
 #endif
 TAMPI_WRAPPERS_(TAMPI_WRAPPER_)

@@ -184,7 +184,7 @@ def is_private(text, start, position):
     return bool(specifiers) and specifiers[-1] != "public"
 
 
-PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
+PUBLIC_FUNCTION = re.compile(r"^(?:THENCE_EXPORT|TAMPI_EXPORT_|static inline|THENCE_INLINE)\b([^;{(]*?)(\w+)\s*\(", re.MULTILINE)
 
 
 MACRO = r"#define[ \t]+\w+[ \t]+[^\n]*?[ \t]*/\*\*<.*?\*/[ \t]*\n"
@@ -222,7 +222,7 @@ def parse_header(path, include_dir):
         code, end = declaration(after)
         span = raw[match.end():match.end() + end + 1]
         kind, item_name = classify(re.sub(r"^\s*#[^\n]*$", "", code, flags=re.MULTILINE))
-        flat = " ".join(code.split()).replace("THENCE_EXPORT ", "")
+        flat = " ".join(code.split()).replace("THENCE_EXPORT ", "").replace("TAMPI_EXPORT_ ", "")
         scope, start = innermost(classes, match.start())
         if scope and is_private(blank, start, match.start()):
             continue

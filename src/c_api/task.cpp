@@ -215,8 +215,8 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
     }
     task::blocked_task blocked(self);
     int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, blocked.callback(), cr, __builtin_return_address(0),
-                            complete);
+    const int code =
+        attach(call, count, requests, flags, statuses, blocked.callback(), cr, __builtin_return_address(0), complete);
     return complete != 0 || code != MPI_SUCCESS ? code : blocked.block();
 }
 

@@ -163,14 +163,14 @@ extern "C" {
     THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
                                       int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
                                       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
-        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                                    \
+        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                    \
             sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
                                               int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
         return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c,                    \
-                                      &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(buf, count, type, dest, sendtag, source,     \
-                                                                          recvtag, comm, status);                      \
+                                      &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                             \
+            buf, count, type, dest, sendtag, source, recvtag, comm, status);                                           \
     }
 BLOCKING(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)

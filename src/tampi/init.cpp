@@ -108,8 +108,8 @@ int start(int required, int level) noexcept {
     add_runtimes();
     stop_at_finalize();
     nonblocking = true;
-    blocking = required == MPI_TASK_MULTIPLE && any_blocks() &&
-               thence_task_blocking_calls(requests_of_tasks) == MPI_SUCCESS;
+    blocking =
+        required == MPI_TASK_MULTIPLE && any_blocks() && thence_task_blocking_calls(requests_of_tasks) == MPI_SUCCESS;
     return blocking ? MPI_TASK_MULTIPLE : level;
 }
 

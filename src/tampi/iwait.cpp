@@ -63,8 +63,7 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (is_one_run(count, requests, statuses)) {
         return MPI_Waitall(count, requests, statuses);
     }
-    return for_each_run(
-        count, requests, [&](int i, int n) { return MPI_Waitall(n, requests + i, from(statuses, i)); });
+    return for_each_run(count, requests, [&](int i, int n) { return MPI_Waitall(n, requests + i, from(statuses, i)); });
 }
 
 } // namespace
@@ -103,7 +102,7 @@ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     return wait_for_all(count, requests, statuses);
 }
 
-int thence_tampi_bind(int code, MPI_Request *request, MPI_Status *status) {
+int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status) {
     if (code != MPI_SUCCESS || request == nullptr || *request == MPI_REQUEST_NULL) {
         return code;
     }
@@ -114,7 +113,7 @@ int thence_tampi_bind(int code, MPI_Request *request, MPI_Status *status) {
     return thence_task_attach(1, request, 0, status, self, requests_of_tasks);
 }
 
-int thence_tampi_bind_or_wait(int code, MPI_Request *request, MPI_Status *status) {
+int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI_Status *status) {
     return code != MPI_SUCCESS ? code : TAMPI_Iwait(request, status);
 }
 

@@ -265,7 +265,7 @@ TEST_P(tampi, a_runtime_that_refuses_the_event_leaves_the_request) {
 TEST_P(tampi, wrappers_of_3_leave_the_request_outside_of_a_task) {
     MPI_Request r = world.start();
     const MPI_Request before = r;
-    EXPECT_EQ(thence_tampi_bind(MPI_SUCCESS, &r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(thence_tampi_bind_(MPI_SUCCESS, &r, MPI_STATUS_IGNORE), MPI_SUCCESS);
     EXPECT_EQ(r, before);
     world.complete(r, {.tag = 5});
     MPI_Status status{};
@@ -279,7 +279,7 @@ TEST_P(tampi, wrappers_of_3_leave_the_request_outside_of_a_task) {
 
 TEST_P(tampi, wrappers_bind_in_a_task_and_pass_an_error_on) {
     const in_task scope(task_);
-    for (auto *wrapper : {&thence_tampi_bind, &thence_tampi_bind_or_wait}) {
+    for (auto *wrapper : {&thence_tampi_bind_, &thence_tampi_bind_or_wait_}) {
         MPI_Request r = world.start();
         const ticket t = world.ticket_of(r);
         EXPECT_EQ(wrapper(MPI_SUCCESS, &r, MPI_STATUS_IGNORE), MPI_SUCCESS);

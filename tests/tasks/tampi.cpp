@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TAMPI on the real MPI, with the tests' runtime of three workers, which is found through ALPI. Many tests start more tasks
 // that wait than there are workers, before those that they wait for: they end only because no call keeps a worker.
+#include "tampi_tasks.hpp"
 #include "tampi_wrappers.h"
 
 #include <TAMPI.h>
@@ -9,63 +10,11 @@
 
 #include <array>
 #include <atomic>
-#include <cstdint>
-#include <cstdio>
-#include <cstring>
-#include <dlfcn.h>
-#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
 
 namespace {
-
-int rank = 0;
-int size = 1;
-int previous_rank = 0;
-int next_rank = 0;
-int (*spawn)(void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
-             const char *label, const void *attributes);
-long (*blocked)();
-
-constexpr int many = 20; // tasks, more than workers
-
-// Tasks of one test. Its end waits until all are complete.
-class tasks {
-public:
-    tasks() = default;
-    ~tasks() { wait(); }
-    tasks(const tasks &) = delete;
-    tasks &operator=(const tasks &) = delete;
-
-    // `completed` runs when the task is complete, as one that depends on it would.
-    void start(
-        std::function<void()> body, std::function<void()> completed = [] {}) {
-        ++running_;
-        auto *made = new task{std::move(body), std::move(completed), this};
-        ASSERT_EQ(spawn([](void *t) { static_cast<task *>(t)->body(); }, made, &complete, made, "of a test", nullptr),
-                  0);
-    }
-    void wait() {
-        while (running_ != 0) {
-            std::this_thread::yield();
-        }
-    }
-    int running() const { return running_; }
-
-private:
-    struct task {
-        std::function<void()> body;
-        std::function<void()> completed;
-        tasks *of;
-    };
-    static void complete(void *t) {
-        const std::unique_ptr<task> ended(static_cast<task *>(t));
-        ended->completed();
-        --ended->of->running_;
-    }
-    std::atomic<int> running_{0};
-};
 
 TEST(tampi, both_modes_are_on) {
     int value = 0;
@@ -82,9 +31,9 @@ TEST(tampi, tasks_in_blocking_calls_keep_no_worker) {
     for (int i = 0; i < many; ++i) {
         all.start([&, i] {
             MPI_Status status{};
-            EXPECT_EQ(MPI_Recv(&received[static_cast<std::size_t>(i)], 1, MPI_INT, previous_rank, i, MPI_COMM_WORLD,
-                               &status),
-                      MPI_SUCCESS);
+            EXPECT_EQ(
+                MPI_Recv(&received[static_cast<std::size_t>(i)], 1, MPI_INT, previous_rank, i, MPI_COMM_WORLD, &status),
+                MPI_SUCCESS);
             EXPECT_EQ(status.MPI_TAG, i);
             EXPECT_EQ(received[static_cast<std::size_t>(i)], 1000 * previous_rank + i);
         });
@@ -250,9 +199,9 @@ TEST(tampi, a_task_is_complete_after_the_operations_that_it_has_bound) {
             static std::array<int, 2 * many> sent;
             sent[static_cast<std::size_t>(i)] = i;
             MPI_Request request = MPI_REQUEST_NULL;
-            EXPECT_EQ(TAMPI_Isend(&sent[static_cast<std::size_t>(i)], 1, MPI_INT, next_rank, i, MPI_COMM_WORLD,
-                                  &request),
-                      MPI_SUCCESS);
+            EXPECT_EQ(
+                TAMPI_Isend(&sent[static_cast<std::size_t>(i)], 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &request),
+                MPI_SUCCESS);
             EXPECT_EQ(request, MPI_REQUEST_NULL);
         });
     }
@@ -345,108 +294,4 @@ TEST(tampi, ten_thousand_operations_are_outstanding) {
     }
 }
 
-void find_runtime() {
-    if (dlopen(alpi_complete, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-        std::fprintf(stderr, "%s\n", dlerror());
-        std::exit(1);
-    }
-    spawn = reinterpret_cast<decltype(spawn)>(dlsym(RTLD_DEFAULT, "alpi_task_spawn"));
-    blocked = reinterpret_cast<decltype(blocked)>(dlsym(RTLD_DEFAULT, "alpi_tests_blocked"));
-}
-
-// A task that is blocked and one whose operation never completes: MPI_Finalize tells where, and ends.
-int finalize_with_outstanding() {
-    static int received[2];
-    static std::atomic<int> begun{0};
-    const auto nothing = [](void *) {};
-    const long before = blocked();
-    spawn(
-        [](void *) {
-            MPI_Request request = MPI_REQUEST_NULL;
-            MPI_Irecv(&received[0], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
-            TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
-            ++begun;
-        },
-        nullptr, nothing, nullptr, "bound", nullptr);
-    spawn([](void *) { MPI_Recv(&received[1], 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE); }, nullptr, nothing,
-          nullptr, "blocked", nullptr);
-    while (begun == 0 || blocked() == before) {
-        std::this_thread::yield();
-    }
-    MPI_Finalize();
-    std::fprintf(stderr, "MPI_Finalize has returned\n");
-    std::_Exit(0); // the tasks never end
-}
-
-// TAMPI_PROPERTY_AUTO_INIT = 0.
-int start_by_hand() {
-    int provided = -1;
-    int faults = TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, 0) == MPI_SUCCESS ? 0 : 1;
-    MPI_Init_thread(nullptr, nullptr, MPI_TASK_MULTIPLE, &provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    faults += provided == MPI_THREAD_MULTIPLE ? 0 : 1;
-    int on = -1;
-    TAMPI_Nonblocking_enabled(&on);
-    faults += on == 0 ? 0 : 1;
-    faults += TAMPI_Finalize() != MPI_SUCCESS ? 0 : 1; // not started
-    faults += TAMPI_Init(MPI_TASK_MULTIPLE, nullptr) != MPI_SUCCESS ? 0 : 1;
-    faults += TAMPI_Init(MPI_TASK_MULTIPLE, &provided) == MPI_SUCCESS && provided == MPI_TASK_MULTIPLE ? 0 : 1;
-    faults += TAMPI_Init(MPI_TASK_MULTIPLE, &provided) != MPI_SUCCESS ? 0 : 1; // twice
-    static int received = 0;
-    static std::atomic<int> steps{0};
-    spawn(
-        [](void *) {
-            MPI_Request request = MPI_REQUEST_NULL;
-            MPI_Irecv(&received, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
-            TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
-            ++steps;
-        },
-        nullptr, [](void *) { ++steps; }, nullptr, "bound", nullptr);
-    while (steps == 0) {
-        std::this_thread::yield();
-    }
-    int error_class = MPI_SUCCESS;
-    MPI_Error_class(TAMPI_Finalize(), &error_class);
-    faults += error_class == MPI_ERR_PENDING ? 0 : 1;
-    MPI_Send(&faults, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
-    while (steps != 2) {
-        std::this_thread::yield();
-    }
-    while (TAMPI_Finalize() != MPI_SUCCESS) { // the callback of the operation may still run
-        std::this_thread::yield();
-    }
-    MPI_Finalize();
-    std::fprintf(stderr, "%d faults\n", faults);
-    return faults;
-}
-
 } // namespace
-
-int main(int argc, char **argv) {
-    find_runtime();
-    if (argc > 1 && std::strcmp(argv[1], "by_hand") == 0) {
-        return start_by_hand();
-    }
-    int provided = -1;
-    MPI_Init_thread(&argc, &argv, MPI_TASK_MULTIPLE, &provided);
-    if (provided < MPI_THREAD_MULTIPLE) {
-        MPI_Finalize();
-        return 77;
-    }
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &size);
-    previous_rank = (rank + size - 1) % size;
-    next_rank = (rank + 1) % size;
-    if (provided != MPI_TASK_MULTIPLE) {
-        std::fprintf(stderr, "MPI_Init_thread provides %d\n", provided);
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    }
-    if (argc > 1 && std::strcmp(argv[1], "outstanding") == 0) {
-        return finalize_with_outstanding();
-    }
-    testing::InitGoogleTest(&argc, argv);
-    int result = RUN_ALL_TESTS();
-    MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
-    MPI_Finalize();
-    return result;
-}

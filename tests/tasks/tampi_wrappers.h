@@ -10,11 +10,11 @@ extern "C" {
 
 /* The buffers of one task that calls every wrapper once. They live until the task is complete. */
 struct wrapper_buffers {
-    int one[22];       /* 1 + rank */
-    int many[8][8];    /* to each rank: 100 * rank + its rank */
-    int got[22][8];    /* what each wrapper received */
-    int counts[8];     /* 1 */
-    int displs[8];     /* 0, 1, ... */
+    int one[22];    /* 1 + rank */
+    int many[8][8]; /* to each rank: 100 * rank + its rank */
+    int got[22][8]; /* what each wrapper received */
+    int counts[8];  /* 1 */
+    int displs[8];  /* 0, 1, ... */
     int byte_displs[8];
     MPI_Datatype types[8];
     char attached[4096];

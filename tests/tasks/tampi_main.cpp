@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that never end,
+// `by_hand` starts the library itself.
+#include "tampi_tasks.hpp"
+
+#include <TAMPI.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <thread>
+
+namespace {
+
+void find_runtime() {
+    if (dlopen(alpi_complete, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+        std::fprintf(stderr, "%s\n", dlerror());
+        std::exit(1);
+    }
+    spawn = reinterpret_cast<decltype(spawn)>(dlsym(RTLD_DEFAULT, "alpi_task_spawn"));
+    blocked = reinterpret_cast<decltype(blocked)>(dlsym(RTLD_DEFAULT, "alpi_tests_blocked"));
+}
+
+// A task that is blocked and one whose operation never completes: MPI_Finalize tells where, and ends.
+int finalize_with_outstanding() {
+    static int received[2];
+    static std::atomic<int> begun{0};
+    const auto nothing = [](void *) {};
+    const long before = blocked();
+    spawn(
+        [](void *) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Irecv(&received[0], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+            TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
+            ++begun;
+        },
+        nullptr, nothing, nullptr, "bound", nullptr);
+    spawn([](void *) { MPI_Recv(&received[1], 1, MPI_INT, 0, 2, MPI_COMM_SELF, MPI_STATUS_IGNORE); }, nullptr, nothing,
+          nullptr, "blocked", nullptr);
+    while (begun == 0 || blocked() == before) {
+        std::this_thread::yield();
+    }
+    MPI_Finalize();
+    std::fprintf(stderr, "MPI_Finalize has returned\n");
+    std::_Exit(0); // the tasks never end
+}
+
+// TAMPI_PROPERTY_AUTO_INIT = 0.
+int start_by_hand() {
+    int provided = -1;
+    int faults = TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, 0) == MPI_SUCCESS ? 0 : 1;
+    MPI_Init_thread(nullptr, nullptr, MPI_TASK_MULTIPLE, &provided);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    faults += provided == MPI_THREAD_MULTIPLE ? 0 : 1;
+    int on = -1;
+    TAMPI_Nonblocking_enabled(&on);
+    faults += on == 0 ? 0 : 1;
+    faults += TAMPI_Finalize() != MPI_SUCCESS ? 0 : 1; // not started
+    faults += TAMPI_Init(MPI_TASK_MULTIPLE, nullptr) != MPI_SUCCESS ? 0 : 1;
+    faults += TAMPI_Init(MPI_TASK_MULTIPLE, &provided) == MPI_SUCCESS && provided == MPI_TASK_MULTIPLE ? 0 : 1;
+    faults += TAMPI_Init(MPI_TASK_MULTIPLE, &provided) != MPI_SUCCESS ? 0 : 1; // twice
+    static int received = 0;
+    static std::atomic<int> steps{0};
+    spawn(
+        [](void *) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            MPI_Irecv(&received, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
+            TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
+            ++steps;
+        },
+        nullptr, [](void *) { ++steps; }, nullptr, "bound", nullptr);
+    while (steps == 0) {
+        std::this_thread::yield();
+    }
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(TAMPI_Finalize(), &error_class);
+    faults += error_class == MPI_ERR_PENDING ? 0 : 1;
+    MPI_Send(&faults, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+    while (steps != 2) {
+        std::this_thread::yield();
+    }
+    while (TAMPI_Finalize() != MPI_SUCCESS) { // the callback of the operation may still run
+        std::this_thread::yield();
+    }
+    MPI_Finalize();
+    std::fprintf(stderr, "%d faults\n", faults);
+    return faults;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    find_runtime();
+    if (argc > 1 && std::strcmp(argv[1], "by_hand") == 0) {
+        return start_by_hand();
+    }
+    int provided = -1;
+    MPI_Init_thread(&argc, &argv, MPI_TASK_MULTIPLE, &provided);
+    if (provided < MPI_THREAD_MULTIPLE) {
+        MPI_Finalize();
+        return 77;
+    }
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    previous_rank = (rank + size - 1) % size;
+    next_rank = (rank + 1) % size;
+    if (provided != MPI_TASK_MULTIPLE) {
+        std::fprintf(stderr, "MPI_Init_thread provides %d\n", provided);
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    if (argc > 1 && std::strcmp(argv[1], "outstanding") == 0) {
+        return finalize_with_outstanding();
+    }
+    testing::InitGoogleTest(&argc, argv);
+    int result = RUN_ALL_TESTS();
+    MPI_Allreduce(MPI_IN_PLACE, &result, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    MPI_Finalize();
+    return result;
+}
