@@ -78,6 +78,13 @@ private:
 /** @brief What a flow is made with. */
 struct flow_options {
     int workers = 0; /**< threads that run tasks, besides those that wait; 0: one less than processors, at least 1 */
+    /** Bounds memory, and keeps what tasks need in the caches: submit() waits while more than this many children of one
+     *  task are not complete, unless none runs or is ready. The submitting thread runs tasks meanwhile, until half of
+     *  them are complete. So do not hold a mutex in submit(), and let no task wait for its submitter other than by
+     *  events, blocking or sleeping. 0: 2048, or 256 for each worker if that is more; `no_limit`: submit() never waits. */
+    unsigned most_open = 0;
+    /** See most_open. */
+    static constexpr unsigned no_limit = ~0U;
 };
 
 /** @brief A function that is called when the dependences of a task are met. Make it with onready(). */
@@ -135,7 +142,8 @@ class flow {
 public:
     /** @brief Makes one with threads of its own. Threads of oneTBB are made when they are first needed.
      *  @throws std::invalid_argument if `options.workers` is not 0 to 4096. */
-    explicit flow(const flow_options &options = {}) : state_(libthence_tasks::make_flow(options.workers)) {}
+    explicit flow(const flow_options &options = {})
+        : state_(libthence_tasks::make_flow(options.workers, options.most_open)) {}
     /** @brief Waits until all tasks are complete, as taskwait() outside of tasks, spawned ones too; drops exceptions. */
     ~flow() {
         if (owned_)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/crew.hpp"
 
-#include <mutex>
 #include <thread>
 
 namespace thence::dataflow {
@@ -76,7 +75,7 @@ void crew::drain() noexcept {
         task *next = queue_.pop();
         if (next == nullptr) {
             ++looking_;
-            lock_.unlock();
+            unlock_and_tell_idle();
             const bool more = linger();
             lock_.lock();
             --looking_;
@@ -84,11 +83,15 @@ void crew::drain() noexcept {
                 break;
             continue;
         }
+        ++running_;
         call_and_unlock();
         do {
             next = run_(*next);
+            if (watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+                watch_(watch_data_, false);
         } while (next != nullptr && !gives_way());
         lock_.lock();
+        --running_;
         if (next != nullptr)
             queue_.push(*next);
         if (gives_way())
@@ -96,6 +99,13 @@ void crew::drain() noexcept {
     }
     --inside_;
     call_and_unlock();
+}
+
+void crew::unlock_and_tell_idle() noexcept {
+    const bool idle = running_ == 0 && queue_.empty();
+    lock_.unlock();
+    if (idle && watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
+        watch_(watch_data_, true);
 }
 
 void crew::suspend(suspended &stack, const arrangement &resumed_by) {
@@ -124,11 +134,18 @@ void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
     task *const running = this_thread().running;
     stack.of = this;
     lock_.lock();
-    call_and_unlock();
+    --running_;
+    if (queue_.empty())
+        unlock_and_tell_idle();
+    else
+        call_and_unlock();
     this_thread().running = nullptr;
     suspend_stack(stack, resumed_by);
     static_cast<void>(stack.recalled.load(std::memory_order_acquire)); // pairs with resume()
     resuming_.fetch_sub(1, std::memory_order_relaxed);
+    lock_.lock();
+    ++running_;
+    lock_.unlock();
     this_thread().running = running;
 }
 

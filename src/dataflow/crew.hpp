@@ -12,6 +12,8 @@
 #include "dataflow/ready_queue.hpp"
 #include "dataflow/workers.hpp"
 
+#include <mutex>
+
 namespace thence::dataflow {
 
 // What a thread knows about what it is doing. A task may change threads in every call of suspend(), so ask again then.
@@ -32,12 +34,26 @@ this_thread() noexcept;
 
 class crew {
 public:
-    // `run` runs a task, and returns another one that became ready, or null.
-    crew(int workers, task *(*run)(task &) noexcept) : workers_(workers), run_(run), arena_(workers) {}
+    // `run` runs a task, and returns another one that became ready, or null. If watched() is not zero, `watch` is called
+    // with `data` after each task, and when no task is ready and none runs: then the crew is idle.
+    crew(int workers, task *(*run)(task &) noexcept, void (*watch)(void *data, bool idle) noexcept, void *data)
+        : workers_(workers), run_(run), watch_(watch), watch_data_(data), arena_(workers) {}
     crew(const crew &) = delete;
     crew &operator=(const crew &) = delete;
     // Nothing may be left to do. Waits for the threads that have just done it.
     ~crew();
+
+    // While there is one, the crew is not destroyed.
+    class guest {
+    public:
+        explicit guest(crew &of) noexcept : of_(of) { of.calling_.fetch_add(1, std::memory_order_relaxed); }
+        ~guest() { of_.calling_.fetch_sub(1, std::memory_order_release); }
+        guest(const guest &) = delete;
+        guest &operator=(const guest &) = delete;
+
+    private:
+        crew &of_;
+    };
 
     int workers() const noexcept { return workers_; }
 
@@ -51,6 +67,13 @@ public:
     void suspend(suspended &stack, const arrangement &resumed_by);
     static void resume(suspended &stack) noexcept;
 
+    // Raise it before you ask whether the crew is idle. So either the answer is right, or `watch` is called later.
+    std::atomic<int> &watched() noexcept { return watched_; }
+    bool is_idle() noexcept {
+        const std::scoped_lock guard(lock_);
+        return running_ == 0 && queue_.empty();
+    }
+
 private:
     static constexpr int looks = 200; // without finding a task
 
@@ -58,15 +81,20 @@ private:
     void drain() noexcept;
     bool linger() const noexcept;
     bool gives_way() const noexcept;
+    void unlock_and_tell_idle() noexcept;
     void call_and_unlock() noexcept;
 
     const int workers_;
     task *(*const run_)(task &) noexcept;
+    void (*const watch_)(void *, bool) noexcept;
+    void *const watch_data_;
     base::spin_lock lock_;
     ready_queue queue_;
     int looking_ = 0;
     int inside_ = 0;
     int coming_ = 0;
+    int running_ = 0; // drainers whose task is not suspended
+    std::atomic<int> watched_{0};
     std::atomic<int> calling_{0};  // threads that are about to return from arena::call()
     std::atomic<int> resuming_{0}; // stacks that are to be resumed
     arena arena_;

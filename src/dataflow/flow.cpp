@@ -41,7 +41,12 @@ void no_longer_used(task &by, std::uint32_t users) noexcept {
 
 } // namespace
 
-flow_state::flow_state(int workers) : crew_(workers, run), root_(*this, nullptr), spawned_(*this, nullptr) {}
+flow_state::flow_state(int workers, std::uint32_t most_open)
+    : most_open_(most_open),
+      crew_(
+          workers, run, [](void *self, bool idle) noexcept { static_cast<flow_state *>(self)->end_throttle(idle); },
+          this),
+      root_(*this, nullptr), spawned_(*this, nullptr) {}
 
 flow_state::~flow_state() {
     wait(root_);
@@ -115,15 +120,19 @@ std::size_t flow_state::append(scope &to, task &added, std::span<const access> a
 
 void flow_state::submit(task &added, std::span<const access> accesses, const task_options &options, const void *place) {
     std::size_t may_run = 0;
+    scope *of = nullptr;
+    bool too_many = false;
     try {
         scope &to = scope_here();
+        of = &to;
         added.siblings = &to;
         added.priority = options.priority;
         added.pending.store(task::body_runs, std::memory_order_relaxed);
         added.label.store(options.label, std::memory_order_relaxed);
         added.place.store(place, std::memory_order_relaxed);
         added.enter(phase::waits_for_accesses);
-        to.open.fetch_add(scope::child, std::memory_order_relaxed);
+        const std::uint64_t open = to.open.fetch_add(scope::child, std::memory_order_relaxed);
+        too_many = open / scope::child > most_open_ && !added.has(dataflow::wakes_waiter);
         if (accesses.empty()) {
             added.users.store(1, std::memory_order_relaxed);
         } else {
@@ -143,10 +152,12 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
         throw;
     }
     const std::uint32_t count = static_cast<std::uint32_t>(may_run) + 1;
-    if (added.count + 1 != count && added.waits_for.fetch_sub(count, std::memory_order_acq_rel) != count)
-        return;
-    if (may_start(added))
-        crew_.push(added);
+    if (added.count + 1 == count || added.waits_for.fetch_sub(count, std::memory_order_acq_rel) == count) {
+        if (may_start(added))
+            crew_.push(added);
+    }
+    if (too_many) [[unlikely]]
+        throttle(*of);
 }
 
 void flow_state::spawn(task &added, const task_options &options, const void *place) noexcept {
@@ -334,14 +345,14 @@ void flow_state::wake(scope &of) noexcept {
 }
 
 void flow_state::wait(scope &of) {
-    const auto done = [&of](std::uint64_t open) { return (open & ~scope::waited_for) == scope::child; };
+    const auto done = [](std::uint64_t open) { return open / scope::child == 1; };
     while (!done(of.open.load(std::memory_order_acquire))) {
         const auto arrange = [](suspended &stack, void *data) {
             scope &on = *static_cast<scope *>(data);
             {
                 const std::scoped_lock guard(on.lock);
                 const std::uint64_t open = on.open.fetch_or(scope::waited_for, std::memory_order_acq_rel);
-                if ((open & ~scope::waited_for) != scope::child) {
+                if (open / scope::child != 1) {
                     stack.next = std::exchange(on.waiting, &stack);
                     return;
                 }
@@ -354,6 +365,47 @@ void flow_state::wait(scope &of) {
         suspended stack;
         (running == nullptr ? *this : *running->runs_in).crew_.suspend(stack, {arrange, &of});
     }
+}
+
+// The calling thread has submitted many tasks that are not complete. It waits until half of them are, or none runs: then it
+// may be needed for the others to get on.
+void flow_state::throttle(scope &of) {
+    task *const running = this_thread().running;
+    if ((running != nullptr && running->runs_in != this) || crew_.is_idle())
+        return;
+    const auto arrange = [](suspended &, void *data) {
+        throttled &asked = *static_cast<throttled *>(data);
+        flow_state &self = asked.of.runs_in;
+        const crew::guest stays(self.crew_); // also if the stack is resumed before this ends
+        self.crew_.watched().fetch_add(1, std::memory_order_relaxed);
+        {
+            const std::scoped_lock guard(self.throttle_lock_);
+            asked.next = std::exchange(self.throttled_, &asked);
+        }
+        self.end_throttle(self.crew_.is_idle());
+    };
+    throttled here{of};
+    crew_.suspend(here.stack, {arrange, &here});
+}
+
+// Lets those go on that few enough children are left for; if the crew is idle, all.
+void flow_state::end_throttle(bool idle) noexcept {
+    throttled *ended = nullptr;
+    {
+        const std::scoped_lock guard(throttle_lock_);
+        for (throttled **link = &throttled_; *link != nullptr;) {
+            throttled &one = **link;
+            if (idle || one.of.open.load(std::memory_order_relaxed) / scope::child <= most_open_ / 2) {
+                *link = one.next;
+                one.next = std::exchange(ended, &one);
+                crew_.watched().fetch_sub(1, std::memory_order_relaxed);
+            } else {
+                link = &one.next;
+            }
+        }
+    }
+    while (ended != nullptr)
+        crew::resume(std::exchange(ended, ended->next)->stack);
 }
 
 void flow_state::wait_for_children() {

@@ -17,7 +17,7 @@ namespace thence::detail {
 
 class flow_state {
 public:
-    explicit flow_state(int workers);
+    flow_state(int workers, std::uint32_t most_open);
     flow_state(const flow_state &) = delete;
     flow_state &operator=(const flow_state &) = delete;
     // Waits until all tasks are complete.
@@ -47,6 +47,8 @@ private:
     std::size_t append(dataflow::scope &to, dataflow::task &added, std::span<const access> accesses);
     bool may_start(dataflow::task &ready) noexcept;
     void wait(dataflow::scope &of);
+    void throttle(dataflow::scope &of);
+    void end_throttle(bool idle) noexcept;
 
     static dataflow::task *run(dataflow::task &now) noexcept;
     static bool run_onready(dataflow::task &now) noexcept;
@@ -58,6 +60,16 @@ private:
     static void end_scope(dataflow::task &owner) noexcept;
     static void wake(dataflow::scope &of) noexcept;
 
+    // A thread that waits in submit().
+    struct throttled {
+        dataflow::scope &of;
+        throttled *next = nullptr;
+        dataflow::suspended stack{};
+    };
+
+    const std::uint64_t most_open_; // children of one scope, before submit() waits
+    base::spin_lock throttle_lock_;
+    throttled *throttled_ = nullptr; // under that lock
     dataflow::tokens tokens_;
     dataflow::crew crew_;
     dataflow::scope root_;    // children of no task

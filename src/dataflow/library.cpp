@@ -13,11 +13,15 @@ namespace thence::libthence_tasks {
 using dataflow::task;
 using detail::flow_state;
 
-flow_state *make_flow(int workers) {
+flow_state *make_flow(int workers, std::uint32_t most_open) {
     if (workers < 0 || workers > 4096)
         throw std::invalid_argument("thence::flow: workers must be 1 to 4096, or 0 for the default");
     // A thread that waits works too, so the default is one less than the processors.
-    return new flow_state(workers != 0 ? workers : std::max(1, ::tbb::info::default_concurrency() - 1));
+    if (workers == 0)
+        workers = std::max(1, ::tbb::info::default_concurrency() - 1);
+    if (most_open == 0)
+        most_open = static_cast<std::uint32_t>(std::max(2048, 256 * workers));
+    return new flow_state(workers, most_open);
 }
 
 void destroy_flow(flow_state *flow) noexcept {
@@ -25,7 +29,7 @@ void destroy_flow(flow_state *flow) noexcept {
 }
 
 flow_state &default_flow() {
-    static flow_state &only = *make_flow(0);
+    static flow_state &only = *make_flow(0, 0);
     return only;
 }
 

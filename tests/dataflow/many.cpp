@@ -125,6 +125,59 @@ TEST(many, large_bodies_and_many_accesses) {
     EXPECT_EQ(data[0], 72);
 }
 
+TEST(limits, submit_waits_while_many_tasks_are_not_complete) {
+    thence::flow flow({.workers = 2, .most_open = 100});
+    std::atomic<int> done{0};
+    for (int i = 0; i < 10'000; ++i) {
+        flow.submit({}, [&] { ++done; });
+        ASSERT_LE(i + 1 - done, 101);
+    }
+    flow.submit({}, [&] { // in a task, too
+        std::atomic<int> children{0};
+        for (int i = 0; i < 10'000; ++i) {
+            flow.submit({}, [&] { ++children; });
+            ASSERT_LE(i + 1 - children, 101);
+        }
+        flow.taskwait();
+    });
+    flow.taskwait();
+}
+
+TEST(limits, submit_does_not_wait_for_tasks_that_wait) {
+    thence::flow flow({.workers = 2, .most_open = 4});
+    std::vector<test::held> gates(50);
+    std::atomic<thence::detail::dataflow_task *> blocked{nullptr};
+    for (test::held &each : gates)
+        flow.submit({}, [&] { each.hold(); });
+    flow.submit({}, [&] {
+        blocked = static_cast<thence::detail::dataflow_task *>(thence::current_task().native());
+        thence::block_current();
+    });
+    flow.submit({}, [] {});
+    test::wait_until([&] { return blocked != nullptr; });
+    thence::unblock(thence::task_ref(blocked));
+    for (test::held &each : gates)
+        each.release();
+    flow.taskwait();
+}
+
+TEST(limits, several_threads_submit_more_than_the_limit) {
+    thence::flow flow({.workers = 2, .most_open = 8});
+    std::atomic<int> done{0};
+    long data[3] = {};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; ++t) {
+        threads.emplace_back([&, t] {
+            for (int i = 0; i < 2000; ++i)
+                flow.submit({thence::inout(&data[t]), thence::in(&data[(t + 1) % 3])}, [&] { ++done; });
+            flow.taskwait();
+        });
+    }
+    for (std::thread &each : threads)
+        each.join();
+    EXPECT_EQ(done, 6000);
+}
+
 // Tasks that submit, block, sleep and raise events, from several threads.
 TEST(many, everything_at_once) {
     thence::flow flow(test::two_workers());

@@ -59,7 +59,7 @@ struct task_report {
 namespace thence::libthence_tasks {
 
 /** @throws std::invalid_argument for a bad number. */
-detail::flow_state *make_flow(int workers);
+detail::flow_state *make_flow(int workers, std::uint32_t most_open);
 /** Waits until all tasks are complete, spawned ones too. */
 void destroy_flow(detail::flow_state *flow) noexcept;
 /** Made when it is first asked for, and never destroyed. */
