@@ -19,6 +19,10 @@
  *  together, else the creator may wait for a message that it would have sent later. LLVM's runtime has no such
  *  limit.
  *
+ *  In GCC's runtime (seen in GCC 12) a barrier may never end if the last task that it waits for is detached, has no
+ *  successor, and its event is fulfilled by a thread outside of the team, such as the library's own. A `taskwait` by the
+ *  thread that created the tasks, before the barrier, avoids that.
+ *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.2. */
 
 #ifndef _OPENMP
