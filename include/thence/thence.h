@@ -339,6 +339,28 @@ typedef struct thence_stats_info {
  *  @note Threads: any; counts of other threads may lag. */
 THENCE_EXPORT int thence_stats_query(thence_stats_info *info, size_t size);
 
+/** @brief One environment variable of Thence. Filled in by thence_setting_query(). */
+typedef struct thence_setting_info {
+    size_t size;               /**< bytes that the call has set, see thence_info */
+    const char *name;          /**< `THENCE_...`; null if there is no variable with this index */
+    const char *values;        /**< what it may be set to; null, as all that follows but `complaint`, if it is no setting
+                                    of Thence although its name begins so */
+    const char *default_value; /**< what holds while it is not set */
+    const char *meaning;       /**< one line: what it does */
+    const char *text;          /**< what it is set to; null if it is not set */
+    const char *in_force;      /**< the value that the library uses */
+    const char *complaint;     /**< why `text` has no effect; null if it has */
+} thence_setting_info;
+
+/** @brief Go through the settings: the environment variables that Thence reads, and those that look like one and are
+ *         none. The library reads them when it is first used. Before that, this call does.
+ *  @param index     0 for the first, and so on.
+ *  @param[out] info filled in; beyond the last variable `name` is null. The texts stay valid until the process ends.
+ *  @param size      `sizeof(thence_setting_info)`; no byte beyond is written.
+ *  @return `MPI_ERR_ARG` (negative index, null `info`, or `size` is smaller than in the first version).
+ *  @note Threads: any; also before `MPI_Init` and after `MPI_Finalize`. */
+THENCE_EXPORT int thence_setting_query(int index, thence_setting_info *info, size_t size);
+
 /** @brief What the MPI at run time takes for `MPI_ERRORS_RETURN`. That is `MPI_ERRORS_RETURN`, but in a build for the
  *  standard ABI where header and MPI come from before and after its correction of October 2025 (`abi` of
  *  thence_query() tells): there the constant in the header means `MPI_ERRORS_ABORT`.

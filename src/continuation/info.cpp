@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/info.hpp"
 
+#include "base/settings.hpp"
 #include "mpi/calls.hpp"
 
 #include <charconv>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -54,8 +53,7 @@ bool read_thread(MPI_Info info, unsigned &flags) {
     const std::optional<std::string> value = value_of(info, "mpi_continue_thread");
     if (!value) {
         // THENCE_PROGRESS=thread: the helper thread runs the callbacks of every CR that does not forbid it.
-        const char *progress = std::getenv("THENCE_PROGRESS");
-        if (progress != nullptr && std::strcmp(progress, "thread") == 0) {
+        if (base::current_settings().helper_wanted) {
             flags |= THENCE_CR_ANY_THREAD;
         }
         return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "continuation/library.hpp"
 
+#include "base/settings.hpp"
 #include "continuation/complete.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/run.hpp"
@@ -14,9 +15,7 @@
 
 #include <climits>
 #include <cstdio>
-#include <cstdlib>
 #include <mutex>
-#include <string_view>
 
 namespace thence::continuation {
 
@@ -63,22 +62,6 @@ int at_finalize(MPI_Comm, int, void *, void *) {
     return MPI_SUCCESS;
 }
 
-bool wants_helper() noexcept {
-    const char *setting = std::getenv("THENCE_PROGRESS");
-    if (setting == nullptr) {
-        return false;
-    }
-    const std::string_view way(setting);
-    if (way != "thread" && way != "off" && way != "0" && !way.empty()) {
-        std::fprintf(
-            stderr,
-            "thence: THENCE_PROGRESS=%s: no such way. Write thread (the library's own thread makes progress too)"
-            " or off (MPI calls alone do). It is off.\n",
-            setting);
-    }
-    return way == "thread";
-}
-
 } // namespace
 
 int set_up_first() {
@@ -90,6 +73,7 @@ int set_up_first() {
         return MPI_ERR_OTHER;
     }
     busy_scope setting_up;
+    const base::settings &chosen = base::read_settings();
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
@@ -109,7 +93,7 @@ int set_up_first() {
     if (observer_set_up != nullptr) {
         observer_set_up();
     }
-    if (wants_helper() && !progress::require_helper()) {
+    if (chosen.helper_wanted && !progress::require_helper()) {
         std::fprintf(stderr, "thence: THENCE_PROGRESS=thread: no helper thread, %s\n", progress::helper_state());
     }
     return MPI_SUCCESS;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Connects this folder to the core: sets the hooks that the core has for observers. The core does not depend on this
 // folder.
+#include "base/settings.hpp"
 #include "continuation/library.hpp"
 #include "continuation/observe.hpp"
 #include "continuation/request.hpp"
 #include "diagnose/observers.hpp"
 #include "diagnose/process_identity.hpp"
 #include "diagnose/report.hpp"
-#include "diagnose/settings.hpp"
 #include "diagnose/slow_callbacks.hpp"
 #include "diagnose/stall_detector.hpp"
 #include "diagnose/trace.hpp"
@@ -18,10 +18,21 @@ namespace thence::diagnose {
 
 namespace {
 
+// A bad value switches off only what it was meant for.
+void report_bad_values(const base::settings &chosen) {
+    for (const base::setting_state &state : chosen.states) {
+        if (!state.complaint.empty()) {
+            print_to_stderr(state.complaint + "\n");
+        }
+    }
+}
+
 void set_up() {
     read_process_identity();
-    const settings chosen = read_settings(process_identity().rank);
-    const bool tracing = !chosen.trace.empty() && open_trace(chosen.trace, chosen.trace_limit);
+    const base::settings &chosen = base::current_settings();
+    report_bad_values(chosen);
+    const bool tracing =
+        !chosen.trace.empty() && open_trace(trace_file_name(chosen.trace, process_identity().rank), chosen.trace_limit);
     if (tracing) {
         continuation::observing = &trace_observer;
         static const int registered = std::atexit(&write_trace); // for a program that exits without MPI_Finalize

@@ -234,6 +234,20 @@ void report_file_error(const char *what) {
 
 } // namespace
 
+std::string trace_file_name(std::string_view pattern, int rank) {
+    const std::string number = std::to_string(rank);
+    std::string name(pattern);
+    bool replaced = false;
+    for (const std::string_view placeholder : {std::string_view("%r"), std::string_view("{rank}")}) {
+        for (std::size_t at = name.find(placeholder); at != std::string::npos;
+             at = name.find(placeholder, at + number.size())) {
+            name.replace(at, placeholder.size(), number);
+            replaced = true;
+        }
+    }
+    return replaced ? name : name + "." + number + ".json";
+}
+
 bool open_trace(const std::string &name, std::size_t limit) {
     std::scoped_lock guard(mutex);
     if (file_name == nullptr) {

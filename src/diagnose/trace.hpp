@@ -10,8 +10,13 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 namespace thence::diagnose {
+
+// The name of this rank's trace file: `%r` and `{rank}` are replaced by the rank. Without either, `.RANK.json` is
+// appended.
+std::string trace_file_name(std::string_view pattern, int rank);
 
 // Creates the file, so that a bad name is reported at the start of the program. Returns false, after it has reported
 // the error, if that fails. `limit`: at most so many continuations are recorded.

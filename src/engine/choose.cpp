@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which engine runs: the best that proves itself on this MPI, unless THENCE_ENGINE names another.
+#include "base/settings.hpp"
 #include "engine/engine.hpp"
 #include "engine/watched.hpp"
 
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
 
 namespace thence::engine {
@@ -25,13 +24,13 @@ engine *make_native(const sinks &to, const char **reason) {
 #endif
 }
 
-engine *make_named(const char *name, const sinks &to, const char **reason) {
+engine *make_named(const std::string &name, const sinks &to, const char **reason) {
 #if defined(OPEN_MPI)
-    if (std::strcmp(name, "openmpi") == 0) {
+    if (name == "openmpi") {
         return make_openmpi(to, reason);
     }
 #else
-    if (std::strcmp(name, "mpich") == 0) {
+    if (name == "mpich") {
         return make_mpich(to, reason);
     }
 #endif
@@ -42,16 +41,16 @@ engine *make_named(const char *name, const sinks &to, const char **reason) {
 } // namespace
 
 engine &choose(const sinks &to) {
-    const char *wanted = std::getenv("THENCE_ENGINE");
+    const std::string &wanted = base::current_settings().engine;
     const char *reason = "";
-    if (wanted != nullptr && *wanted != '\0') {
-        if (std::strcmp(wanted, "testsome") == 0) {
+    if (!wanted.empty()) {
+        if (wanted == "testsome") {
             return *(current = make_testsome(to, "THENCE_ENGINE=testsome"));
         }
         if ((current = make_named(wanted, to, &reason)) != nullptr) {
             return *current;
         }
-        explanation = std::string("THENCE_ENGINE=") + wanted + " does not work here: " + reason;
+        explanation = "THENCE_ENGINE=" + wanted + " does not work here: " + reason;
         std::fprintf(stderr, "thence: %s; using testsome\n", explanation.c_str());
     } else {
         if ((current = make_native(to, &reason)) != nullptr) {

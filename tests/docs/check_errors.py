@@ -23,6 +23,7 @@ ERROR_STATEMENT = re.compile(r"\b(?:throw|fail|std::cerr|fprintf\(stderr)\b[^;]*
 LIBRARIES = ("include", "src")
 PROGRAMS = ("tools/thence", "bench/command", "bench/measure")
 OTHER = {
+    "src/base/settings_table.cpp": "the table of settings: settings.md has it",
     "src/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
     "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",
 }

@@ -60,6 +60,7 @@ RESERVED_NAMES = [
     # src/pmpi interposes MPI: it defines MPI_ names and calls PMPI_ names.
     (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools", "tampi"},
      "outside src/mpi: go through its call table"),
+    (re.compile(r"\bgetenv\b"), {"base", "mpi"}, "src/base/settings.cpp reads the environment variables of Thence"),
     (re.compile(r"\b(?:OPEN_MPI|opal_\w+|ompi_\w+|MPIX_Async_\w+|MPIX_Stream_\w+)\b"), {"mpi", "engine"},
      "what one MPI does is known to src/engine and src/mpi"),
 ]

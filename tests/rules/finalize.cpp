@@ -3,6 +3,7 @@
 // test runs in a process of its own, since nothing can be done with the library afterwards.
 #include "library.hpp"
 
+#include "base/settings.hpp"
 #include "continuation/library.hpp"
 #include "progress/interposed.hpp"
 #include "progress/progress.hpp"
@@ -180,6 +181,7 @@ TEST_P(not_told_before_finalize, any_thread_is_refused_and_says_what_to_link) {
 TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_threads) {
     for (const bool by_setting : {false, true}) {
         setenv("THENCE_PROGRESS", by_setting ? "thread" : "off", 1);
+        thence::base::read_settings(); // as the library does when it is set up
         cr c(0, -1, by_setting ? MPI_INFO_NULL : world.info({{"mpi_continue_thread", "any"}}));
         unsetenv("THENCE_PROGRESS");
         thence_cr_info in_force{};

@@ -2,8 +2,10 @@
 // The structs of the queries carry their size: programs and libraries of different versions fit.
 #include "library.hpp"
 
+#include "base/settings.hpp"
 #include "c_api/sized.hpp"
 
+#include <cstdlib>
 #include <cstring>
 
 namespace {
@@ -60,7 +62,38 @@ TEST_P(queries, write_no_byte_beyond_the_size_that_the_program_passes) {
     holds_for<thence_info>("thence_query", &thence_query);
     holds_for<thence_cr_info>("thence_cr_query",
                               [&](thence_cr_info *to, std::size_t n) { return thence_cr_query(c, to, n); });
+    holds_for<thence_setting_info>(
+        "thence_setting_query", [](thence_setting_info *to, std::size_t n) { return thence_setting_query(0, to, n); });
     holds_for<thence_stats_info>("thence_stats_query", &thence_stats_query);
+}
+
+TEST_P(queries, of_settings_go_through_all_of_them_and_then_those_that_are_none) {
+    setenv("THENCE_NO_SUCH_SETTING", "1", 1);
+    thence::base::read_settings();
+    thence_setting_info info{};
+    int known = 0;
+    int unknown = 0;
+    for (int i = 0; thence_setting_query(i, &info, sizeof info) == MPI_SUCCESS && info.name != nullptr; ++i) {
+        if (info.values != nullptr) {
+            EXPECT_EQ(unknown, 0) << "these come first";
+            ++known;
+            EXPECT_NE(info.in_force, nullptr);
+            if (std::string(info.name) == "THENCE_ENGINE") {
+                EXPECT_STREQ(info.text, std::getenv("THENCE_ENGINE"));
+                EXPECT_STREQ(info.in_force, info.text);
+                EXPECT_EQ(info.complaint, nullptr);
+            }
+        } else if (std::string(info.name) == "THENCE_NO_SUCH_SETTING") {
+            ++unknown;
+            EXPECT_NE(info.complaint, nullptr);
+        }
+    }
+    EXPECT_EQ(known, static_cast<int>(thence::base::setting_count));
+    EXPECT_EQ(unknown, 1);
+    EXPECT_EQ(info.complaint, nullptr) << "there is none";
+    EXPECT_EQ(thence_setting_query(-1, &info, sizeof info), MPI_ERR_ARG);
+    EXPECT_EQ(reported(), codes{MPI_ERR_ARG});
+    unsetenv("THENCE_NO_SUCH_SETTING");
 }
 
 THENCE_RULES(queries);

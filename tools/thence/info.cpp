@@ -3,11 +3,11 @@
 #include "json.hpp"
 #include "subcommands.hpp"
 
-#include <cstdlib>
 #include <iomanip>
 #include <iostream>
 #include <memory>
 #include <thence/thence.h>
+#include <vector>
 
 namespace command {
 namespace {
@@ -32,18 +32,15 @@ const char *name_of(int level) {
     return "unknown";
 }
 
-struct setting {
-    const char *name;
-    const char *unset; // what holds while it is not set
-};
-
-const setting settings[] = {{"THENCE_ENGINE", "the native engine if it proves to work, else testsome"},
-                            {"THENCE_PROGRESS", "progress inside MPI calls only, no helper thread"},
-                            {"THENCE_STALL", "no stall report"},
-                            {"THENCE_SLOW_CONTINUATION", "slow continuations are not reported"},
-                            {"THENCE_POOLS_MODE", "continuation,inline-request in thence::pools"},
-                            {"THENCE_TRACE", "no timeline"},
-                            {"THENCE_TRACE_LIMIT", "250000 continuations in a timeline"}};
+// The settings of Thence, and after them the variables that look like one.
+std::vector<thence_setting_info> all_settings() {
+    std::vector<thence_setting_info> all;
+    thence_setting_info each{};
+    for (int i = 0; thence_setting_query(i, &each, sizeof each) == MPI_SUCCESS && each.name != nullptr; ++i) {
+        all.push_back(each);
+    }
+    return all;
+}
 
 struct facts {
     std::string mpi_version;  // all that MPI says of itself
@@ -85,8 +82,22 @@ void print_json(const facts &all) {
     json.member("in_completion", all.library.in_completion != 0);
     json.member("detects_persistent", all.library.detects_persistent != 0);
     json.open("settings");
-    for (const setting &each : settings) {
-        json.member(each.name, std::getenv(each.name));
+    for (const thence_setting_info &each : all_settings()) {
+        if (each.values != nullptr) {
+            json.open(each.name);
+            json.member("value", each.in_force);
+            json.member("from", each.text != nullptr ? "environment" : "default");
+            json.member("text", each.text);
+            json.member("complaint", each.complaint);
+            json.close();
+        }
+    }
+    json.close();
+    json.open("unknown_settings");
+    for (const thence_setting_info &each : all_settings()) {
+        if (each.values == nullptr) {
+            json.member(each.name, each.complaint);
+        }
     }
     json.close();
     json.close();
@@ -94,6 +105,15 @@ void print_json(const facts &all) {
 
 void print_row(const std::string &name, const std::string &value) {
     std::cout << std::left << std::setw(28) << name << value << '\n';
+}
+
+std::string described(const thence_setting_info &setting) {
+    if (setting.values == nullptr) {
+        return setting.complaint;
+    }
+    std::string text = setting.in_force;
+    text += setting.text == nullptr ? " (default)" : " (environment: " + std::string(setting.text) + ")";
+    return setting.complaint == nullptr ? text + ": " + setting.meaning : text + ": " + setting.complaint;
 }
 
 void print_text(const facts &all) {
@@ -113,9 +133,8 @@ void print_text(const facts &all) {
                                          : "noted by libthence when they are created; with libthence-core alone, "
                                            "pass THENCE_PERSISTENT when attaching to one");
     std::cout << "settings\n";
-    for (const setting &each : settings) {
-        const char *value = std::getenv(each.name);
-        print_row(std::string("  ") + each.name, value == nullptr ? std::string("not set: ") + each.unset : value);
+    for (const thence_setting_info &each : all_settings()) {
+        print_row(std::string("  ") + each.name, described(each));
     }
 }
 

@@ -35,7 +35,9 @@ def info_follows_the_settings(program):
     facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
     assert facts["engine"] == "testsome", facts
     assert "MPI_THREAD_MULTIPLE" in facts["helper"], facts
-    assert facts["settings"]["THENCE_ENGINE"] == "testsome", facts
+    assert facts["settings"]["THENCE_ENGINE"]["value"] == "testsome", facts
+    assert facts["settings"]["THENCE_ENGINE"]["from"] == "environment", facts
+    assert facts["settings"]["THENCE_STALL"] == {"value": "off", "from": "default", "text": None, "complaint": None}, facts
     assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
 
 
@@ -56,7 +58,20 @@ def an_engine_that_does_not_exist_is_told(program):
 def info_prints_json_whatever_a_setting_has(program):
     value = 'a "quoted" \\ path\twith\ncontrol, \u00e4, \U0001f600 and '
     facts = json.loads(succeed(run(program, "info", "--json", THENCE_TRACE=b"".join([value.encode(), b"\xff\xc0\xaf"]))))
-    assert facts["settings"]["THENCE_TRACE"] == value + "\ufffd" * 3, facts["settings"]
+    assert facts["settings"]["THENCE_TRACE"]["value"] == value + "\ufffd" * 3, facts["settings"]
+
+
+def info_names_settings_that_have_no_effect(program):
+    bad = {"THENCE_STALL": "soon", "THENCE_PROGRES": "thread"}
+    result = run(program, "info", "--json", **bad)
+    facts = json.loads(succeed(result))
+    stall = facts["settings"]["THENCE_STALL"]
+    assert stall["value"] == "off" and stall["text"] == "soon" and "not a duration" in stall["complaint"], stall
+    assert facts["unknown_settings"]["THENCE_PROGRES"] == "no setting has this name", facts
+    assert result.stderr.count("THENCE_STALL=soon: not a duration") == 1, result.stderr
+    text = succeed(run(program, "info", **bad))
+    assert re.search(r"^  THENCE_PROGRES +no setting has this name$", text, re.MULTILINE), text
+    assert re.search(r"^  THENCE_STALL +off \(environment: soon\): THENCE_STALL=soon: not a", text, re.MULTILINE), text
 
 
 def wrong_usage_is_told(program):

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The environment variables of Thence: each is described and read here, and nowhere else.
+//
+// They are read when the library is set up. A value that cannot be parsed has no effect but a complaint, which is
+// printed then. `thence info` prints all of this.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace thence::base {
+
+// In the order of docs/guide/settings.md, which has the same texts (tests/base/settings.cpp compares them).
+enum class setting { engine, progress, stall, slow_continuation, pools_mode, trace, trace_limit, count_ };
+inline constexpr std::size_t setting_count = static_cast<std::size_t>(setting::count_);
+
+struct setting_row {
+    setting which;
+    const char *name;
+    const char *values;
+    const char *default_value;
+    const char *meaning;
+};
+const setting_row &row(setting which) noexcept;
+
+struct setting_state {
+    std::optional<std::string> text; // in the environment
+    std::string in_force;            // the value, as a user would write it
+    std::string complaint;           // why `text` cannot be used; empty if it can
+    bool operator==(const setting_state &) const = default;
+};
+
+struct settings {
+    std::array<setting_state, setting_count> states;
+    std::vector<std::string> unknown; // names in the environment that begin with THENCE_ and are no setting
+
+    std::string engine;                 // empty: none is named
+    bool helper_wanted = false;         // THENCE_PROGRESS=thread
+    std::chrono::milliseconds stall{0}; // report a stall after this time without a completion; zero: off
+    std::chrono::milliseconds slow{0};  // report callbacks that run for longer; zero: off
+    std::string trace;                  // the name of the timeline, without the rank; empty: off
+    std::size_t trace_limit = 0;        // at most so many continuations are recorded
+
+    const setting_state &of(setting which) const { return states[static_cast<std::size_t>(which)]; }
+    bool operator==(const settings &) const = default;
+};
+
+// Reads the environment. What is returned stays valid until the process ends.
+const settings &read_settings();
+// What read_settings() returned last. Calls it if nobody has.
+const settings &current_settings();
+
+// Parses "10s", "500ms" or "1.5min"; a number alone means seconds. Empty if the text is no duration, or one that is
+// shorter than `shortest_ms` or longer than a week.
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text, double shortest_ms = 10);
+
+} // namespace thence::base
