@@ -113,7 +113,7 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
         return attach_complete(*c, kind);
     }
     c->set_control(kind.with(phase::attached), std::memory_order_release);
-    if (!base::load_plain(progress::ready)) [[unlikely]] { // after the read-modify-write in acquire()
+    if (!base::load_plain(progress::awake)) [[unlikely]] { // after the read-modify-write in acquire()
         return wake();
     }
     return MPI_SUCCESS;

@@ -292,6 +292,10 @@ void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     }
 }
 
+bool tracks_persistent() noexcept {
+    return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0;
+}
+
 void started(MPI_Request before, MPI_Request after) noexcept {
     forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {

@@ -79,6 +79,9 @@ THENCE_INTERNAL int cancel(MPI_Request *request) noexcept;
 THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
 THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
 
+// True if created_persistent() has noted a request, or a persistent request has had a continuation: then started() has
+// something to do.
+THENCE_INTERNAL bool tracks_persistent() noexcept;
 // Called after a persistent request was created or started. At a start some MPIs give it a new handle. If MPI cannot
 // tell persistent requests from others, these functions maintain the register of them.
 THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;

@@ -18,6 +18,9 @@ bool names_cr(const MPI_Request *request) {
 }
 
 int start_own(int count, MPI_Request requests[]) {
+    if (!tracks_persistent()) [[likely]] {
+        return PMPI_Startall(count, requests);
+    }
     const std::vector<MPI_Request> before(requests,
                                           requests + count); // some MPIs give a restarted request a new handle
     const int code = PMPI_Startall(count, requests);

@@ -119,12 +119,12 @@ private:
 
 void rest() noexcept {
     const unsigned seen = epoch_.load(std::memory_order_seq_cst);
-    ready.store(false, std::memory_order_seq_cst);
+    awake.store(false, std::memory_order_seq_cst);
     if (stop_.load(std::memory_order_seq_cst)) {
         return;
     }
     if (any_outstanding()) {
-        wake(); // the hook may have gone to rest while `ready` was false
+        wake(); // the hook may have gone to rest while `awake` was false
         return;
     }
     epoch_.wait(seen, std::memory_order_seq_cst);

@@ -13,7 +13,7 @@
 
 namespace thence::progress {
 
-std::atomic<bool> ready{false};
+std::atomic<bool> awake{false};
 
 namespace {
 
@@ -210,10 +210,10 @@ __attribute__((noinline)) void may_rest() noexcept {
     if (!guard.owns_lock() || !armed_.load(std::memory_order_relaxed)) {
         return;
     }
-    ready.store(false, std::memory_order_seq_cst);
+    awake.store(false, std::memory_order_seq_cst);
     if (any_outstanding()) {
-        ready.store(true, std::memory_order_seq_cst);
-        helper_wake(); // the helper may have gone to sleep while `ready` was false
+        awake.store(true, std::memory_order_seq_cst);
+        helper_wake(); // the helper may have gone to sleep while `awake` was false
         return;
     }
     armed_.store(false, std::memory_order_seq_cst);
@@ -233,11 +233,11 @@ void found_nothing() noexcept {
 void set_up(bool interposed) {
     hook_set_up(interposed);
     helper_set_up(interposed);
-    ready.store(false);
+    awake.store(false);
 }
 
 void wake() noexcept {
-    ready.store(true, std::memory_order_seq_cst);
+    awake.store(true, std::memory_order_seq_cst);
     hook_arm();
     helper_wake();
 }
@@ -245,7 +245,7 @@ void wake() noexcept {
 void tear_down() noexcept {
     helper_tear_down();
     hook_tear_down();
-    ready.store(false);
+    awake.store(false);
 }
 
 } // namespace thence::progress

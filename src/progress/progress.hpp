@@ -2,10 +2,10 @@
 // The two that make progress besides calls of the application: MPI's own hook and the library's helper thread. Both
 // rest while no source has anything outstanding.
 //
-// Protocol of resting, for hook and helper: clear `ready`, then check whether anything is outstanding. A thread that
-// makes something outstanding first registers it, then reads `ready`. Both sides are sequentially consistent, so at
-// least one of them sees the other: hook and helper never both rest while something is outstanding. `ready` stands for
-// both, so the thread that sets it wakes both. If there is neither hook nor helper, `ready` stays set from the first
+// Protocol of resting, for hook and helper: clear `awake`, then check whether anything is outstanding. A thread that
+// makes something outstanding first registers it, then reads `awake`. Both sides are sequentially consistent, so at
+// least one of them sees the other: hook and helper never both rest while something is outstanding. `awake` stands for
+// both, so the thread that sets it wakes both. If there is neither hook nor helper, `awake` stays set from the first
 // wake() on.
 #pragma once
 
@@ -50,12 +50,12 @@ bool has_hook() noexcept;
 bool hook_runs() noexcept;
 
 // False while the hook is unregistered or the helper sleeps.
-extern THENCE_HIDDEN std::atomic<bool> ready;
+extern THENCE_HIDDEN std::atomic<bool> awake;
 void wake() noexcept;
 
 // Call it after something has become outstanding. It wakes hook and helper if they rest.
 inline void engage() noexcept {
-    if (!ready.load(std::memory_order_seq_cst)) [[unlikely]] {
+    if (!awake.load(std::memory_order_seq_cst)) [[unlikely]] {
         wake();
     }
 }

@@ -243,7 +243,7 @@ TEST_P(hook, is_there_whenever_something_is_outstanding) {
             EXPECT_EQ(world.hooks(), 1U) << "round " << i;
             world.complete(t);
             EXPECT_TRUE(eventually([&] { return n.runs == i && c.registered() == 0; }));
-            while (thence::progress::ready.load()) {
+            while (thence::progress::awake.load()) {
             }
         }
         stop = true;
