@@ -12,7 +12,7 @@
 namespace thence::fake {
 namespace {
 
-constexpr auto patience = std::chrono::seconds(30);
+constexpr auto time_limit = std::chrono::seconds(30);
 
 void empty(MPI_Status *status) {
     if (status != MPI_STATUS_IGNORE) {
@@ -49,10 +49,10 @@ int Get_library_version(char *text, int *length) {
     return MPI_SUCCESS;
 }
 int Abort(MPI_Comm, int) {
-    hopeless("MPI_Abort", "called");
+    abort_test("MPI_Abort", "called");
 }
 
-// Without progress: true if the request is complete, and then it is taken.
+// Makes no progress. If the request is complete, its results are returned, and the result is true.
 bool take_if_done(MPI_Request *handle, MPI_Status *status, int &code) {
     request *q = world.checked("a completing call", *handle);
     code = MPI_SUCCESS;
@@ -78,7 +78,7 @@ int Test(MPI_Request *handle, int *flag, MPI_Status *status) {
     if (q == nullptr) {
         return MPI_ERR_REQUEST;
     }
-    looking guard(*q, "MPI_Test");
+    completing_call guard(*q, "MPI_Test");
     if (!inactive(*q) && !is_done(*q)) {
         world.progress();
     }
@@ -91,7 +91,7 @@ int Test(MPI_Request *handle, int *flag, MPI_Status *status) {
 }
 
 int Wait(MPI_Request *handle, MPI_Status *status) {
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + time_limit;
     int code = MPI_SUCCESS;
     if (*handle == MPI_REQUEST_NULL) {
         empty(status);
@@ -102,19 +102,19 @@ int Wait(MPI_Request *handle, MPI_Status *status) {
     if (q == nullptr) {
         return MPI_ERR_REQUEST;
     }
-    looking guard(*q, "MPI_Wait");
+    completing_call guard(*q, "MPI_Wait");
     while (!take_if_done(handle, status, code)) {
         world.progress();
         std::this_thread::yield();
         if (std::chrono::steady_clock::now() > end) {
-            hopeless("MPI_Wait", "would never return");
+            abort_test("MPI_Wait", "would never return");
         }
     }
     return code;
 }
 
 int Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
-    std::vector<std::optional<looking>> guards(static_cast<std::size_t>(count));
+    std::vector<std::optional<completing_call>> guards(static_cast<std::size_t>(count));
     world.completing_calls.fetch_add(static_cast<unsigned long long>(count), std::memory_order_relaxed);
     bool live = false;
     bool ready = false;
@@ -215,7 +215,7 @@ int Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
         empty(status);
         return MPI_SUCCESS;
     }
-    looking guard(*q, "MPI_Request_get_status");
+    completing_call guard(*q, "MPI_Request_get_status");
     if (!is_done(*q)) {
         world.progress();
     }
@@ -228,7 +228,7 @@ int Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
 
 int Request_free(MPI_Request *handle) {
     if (request *q = world.checked("MPI_Request_free", *handle); q != nullptr) {
-        looking guard(*q, "MPI_Request_free");
+        completing_call guard(*q, "MPI_Request_free");
         world.free_by_user(*q);
     }
     *handle = MPI_REQUEST_NULL;
@@ -245,7 +245,7 @@ int Cancel(MPI_Request *handle) {
 
 int Start(MPI_Request *handle) {
     if (request *q = world.checked("MPI_Start", *handle); q != nullptr) {
-        looking guard(*q, "MPI_Start");
+        completing_call guard(*q, "MPI_Start");
         world.activate(*q);
     }
     return MPI_SUCCESS;
@@ -337,7 +337,7 @@ int Error_string(int code, char *text, int *length) {
     *length = std::snprintf(text, MPI_MAX_ERROR_STRING, "fake error %d", code);
     return MPI_SUCCESS;
 }
-// Has no room for codes of users: what the library returns here is the class.
+// The fake adds no error codes, so here the library returns the class.
 int Add_error_code(int, int *) {
     return MPI_ERR_OTHER;
 }
@@ -377,7 +377,7 @@ int stream_progress(int) {
     return MPI_SUCCESS;
 }
 
-// How Open MPI's frameworks describe a component that messages go through.
+// Open MPI's description of a component.
 const char *described(const char *framework, const char *component) {
     static char description[256];
     std::strncpy(description + 40, framework, 32);

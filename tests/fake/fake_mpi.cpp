@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fake itself: it does what MPI does where the library's rules depend on it, and it notices misuse.
+// Tests of the fake: it behaves as MPI where the rules of the library depend on that, and it detects misuse.
 #include "library.hpp"
 
 #include "progress/interposed.hpp"
@@ -109,7 +109,7 @@ TEST_F(fake_mpi, notices_a_handle_that_is_none) {
 
 TEST_F(fake_mpi, notices_two_completing_calls_on_one_request) {
     MPI_Request r = world.start();
-    looking other(*find_request(r), "MPI_Wait");
+    completing_call other(*find_request(r), "MPI_Wait");
     int flag = 0;
     EXPECT_NONFATAL_FAILURE(table.Test(&r, &flag, MPI_STATUS_IGNORE), "inside MPI_Wait");
     world.complete(r);
@@ -148,7 +148,7 @@ TEST_F(fake_mpi, a_hook_runs_in_every_call_that_makes_progress) {
     EXPECT_EQ(hook_calls, 3);
 }
 
-// The fields and the order that the native engine relies on.
+// The layout and the steps of completion that the native engine needs.
 void *called_with = nullptr;
 int take_over(void *object) {
     called_with = object;
@@ -196,7 +196,7 @@ TEST_F(fake_mpi, otherwise_the_wait_sync_is_counted_down_and_an_error_sets_it_to
     EXPECT_EQ(reported(), codes{MPI_ERR_OTHER});
 }
 
-// Every variant brings the library up, with the engine and the hook that it names.
+// Each variant gives the library the engine and the hook that it names.
 class library_on_fake : public on_fake {};
 
 TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
@@ -205,7 +205,7 @@ TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
     EXPECT_STREQ(info.engine, GetParam().engine);
     const features &offers = GetParam().offers;
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"
-                            // which MPI_Finalize would wait for: without interposition it is not used
+                            // MPI_Finalize would wait for it, so it is not used without interposition
                             : offers.async_start && thence::progress::interposed ? "MPIX_Async_start"
                                                                                  : "none");
 }

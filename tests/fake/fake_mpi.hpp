@@ -2,10 +2,10 @@
 // A scripted MPI in one process without communication: the test says which operation completes when, with what result,
 // and between which steps of MPI's own completion path. It replaces every entry of the library's call table.
 //
-// Operations that the test starts complete only when it says so. Only Irecv/Isend, which the library's own start-up
-// proofs call, match each other by themselves, at the next progress.
-// The fake takes no lock while it calls out (hooks, completion callbacks, steps), as MPI takes none there. Any thread
-// may call anything, except begin() and end().
+// Operations that the test starts complete only when the test completes them. Operations of Irecv and Isend match each
+// other at the next progress: the library checks MPI with these at start-up.
+// The fake holds no lock while it calls hooks, completion callbacks and steps, as MPI. All functions but begin() and
+// end() are thread-safe.
 #pragma once
 
 #include "mpi/calls.hpp"
@@ -22,20 +22,20 @@
 
 namespace thence::fake {
 
-// How an Open MPI of another version might differ from what the native engine knows.
+// Differences that another version of Open MPI may have from what the native engine knows.
 enum class layout { known, other_state, other_status, no_callback, no_wait_sync };
 
-// What the MPI offers to the library.
+// What this MPI has.
 struct features {
     bool opal_progress = false; // opal_progress_register and the layout behind the native engine
     layout requests = layout::known;
-    const char *messages_through = "ob1"; // the layer that Open MPI has chosen; null if it does not tell
+    const char *messages_through = "ob1"; // the layer that Open MPI has chosen; null: unknown
     const char *describes_layer_as = "pml";
     bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
     bool is_complete = false; // MPIX_Request_is_complete
     int thread_level = MPI_THREAD_MULTIPLE;
     const char *library_version = "fake MPI";
-    std::size_t rest = 4096; // see let_rest()
+    std::size_t quarantine = 4096; // see set_quarantine()
 };
 
 // How an operation ends.
@@ -47,25 +47,25 @@ struct result {
     bool cancelled = false;
 };
 
-// One operation, also after its request was released and its memory used again.
+// Identifies one operation, also after its request was released and its memory is used again.
 struct ticket {
     request *q = nullptr;
     std::uint64_t number = 0;
 };
 
-// Places in MPI's completion of a request.
+// Steps in MPI's completion of a request.
 enum class step {
-    before_callback, // the callback slot was not read yet
-    saw_callback,    // it was read and held a callback, which was not called yet
-    saw_none,        // it was read and was empty; not marked complete yet
-    marked,          // marked complete; a wait-sync object in the way was not counted down yet
+    before_callback, // the callback slot has not been read
+    saw_callback,    // it has been read and has a callback, which has not been called
+    saw_none,        // it has been read and is empty; the request is not marked complete
+    marked,          // marked complete; if there was a wait-sync object, it has not been counted down
 };
 
 enum class on_cancel { complete_at_once, complete_in_progress, ignore };
 
 class mpi {
 public:
-    // Forgets everything and installs itself in the library's call table.
+    // Resets the fake and installs it in the library's call table.
     void begin(const features &what);
     // Fails the test if requests or hooks are left.
     void end();
@@ -73,7 +73,7 @@ public:
     void initialize();
     void finalize();
 
-    // An active operation that completes when the test says so.
+    // An active operation. It completes when the test completes it.
     MPI_Request start(kind what = kind::point_to_point);
     MPI_Request persistent(kind what = kind::point_to_point); // inactive
     ticket ticket_of(MPI_Request request);
@@ -81,7 +81,7 @@ public:
     // Completes an operation on this thread, as MPI's transport does. False if it was complete or cancelled already.
     bool complete(ticket operation, const result &how = {});
     bool complete(MPI_Request request, const result &how = {}) { return complete(ticket_of(request), how); }
-    // The same, by whoever makes progress next. Each call of progress takes at most `per_progress` of them.
+    // The same inside the next call of progress. Each call completes at most `per_progress` operations.
     void complete_in_progress(ticket operation, const result &how = {});
     void complete_in_progress(MPI_Request request, const result &how = {}) {
         complete_in_progress(ticket_of(request), how);
@@ -92,36 +92,36 @@ public:
 
     // Called at the steps of each completion, on its thread. Set while nothing completes.
     std::function<void(step, MPI_Request)> at_step;
-    // Called once, by the next Testall, before it looks at anything.
+    // Called once, at the beginning of the next Testall.
     std::function<void()> at_test;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
     std::function<void()> while_cancelling; // called inside MPI_Cancel
-    // Of MPI_COMM_WORLD.
+    // The error handler of MPI_COMM_WORLD.
     std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
-    // MPI_Test on an operation that failed says so, but not that it is complete.
+    // MPI_Test on a failed operation returns the error and sets flag to 0.
     bool failed_test_clears_flag = false;
     // A completing call on a persistent request that failed releases it, as Open MPI 4.1 does.
     bool failed_test_frees_persistent = false;
 
     MPI_Info info(std::map<std::string, std::string> keys);
-    // Codes given to the error handler of MPI_COMM_WORLD or met by an operation, since the last call.
+    // Codes that were given to the error handler of MPI_COMM_WORLD or that operations failed with, since the last call.
     std::vector<int> take_reported();
 
     static bool is_cancelled(const MPI_Status &status);
     static int bytes_of(const MPI_Status &status);
 
     std::atomic<unsigned long long> progress_calls{0};
-    std::atomic<unsigned long long> completing_calls{0}; // MPI_Test, Testsome, Wait, ...: requests they looked at
+    std::atomic<unsigned long long> completing_calls{0}; // requests in calls of MPI_Test, Testsome, Wait, ...
     std::atomic<unsigned long long> cancel_calls{0};
     std::size_t hooks();
     std::size_t running_async();
 
-    // What the table's entries do, in terms of requests.
+    // For the entries of the call table.
     request *checked(const char *call, MPI_Request handle);
     MPI_Request receive(void *buffer, int bytes, int tag, MPI_Comm comm, bool is_persistent);
     MPI_Request send(const void *buffer, int bytes, int tag, MPI_Comm comm);
     void activate(request &q);
-    // The results of a complete request: to the user, and the request released or made inactive.
+    // Returns the results of a complete request. The request is released or becomes inactive.
     int take(request &q, MPI_Request *handle, MPI_Status *status);
     int cancel(request &q);
     void free_by_user(request &q);
@@ -160,7 +160,7 @@ private:
     features features_;
     std::atomic<bool> initialized_{false};
     std::atomic<bool> finalized_{false};
-    std::mutex mutex_; // guards what follows
+    std::mutex mutex_; // guards all members below
     std::vector<int (*)()> hooks_;
     std::vector<async_thing> async_;
     std::deque<scripted> scripted_;
@@ -174,7 +174,7 @@ private:
     std::size_t in_use_before_ = 0;
 };
 
-// There is one MPI in a process.
+// The one MPI of the process.
 extern mpi world;
 
 // Replaces the entries of the library's call table by the fake's.

@@ -30,7 +30,7 @@ std::vector<variant> all_variants() {
         {"openmpi_native", "openmpi", opal, true},
 #endif
             {"opal_hook", "testsome", opal, true},
-            {"mpich_async", "mpich", async, false}, // its hook only finds completions: it runs under a lock of MPI's
+            {"mpich_async", "mpich", async, false}, // its hook runs under a lock of MPI, so it only finds completions
             {"mpich_no_hook", "mpich", look, false}, {"plain", "testsome", features{}, false},
     };
 }
@@ -47,7 +47,7 @@ std::string name_of(const ::testing::TestParamInfo<variant> &info) {
 
 library::library(const variant &v) : before_(continuation::continuation_request::registered_in_all()) {
     world.begin(v.offers);
-    // Which engine an MPI gets by itself depends on its header; here each runs with every header.
+    // The choice of an engine depends on the header of this MPI. In tests each engine runs with every header.
     setenv("THENCE_ENGINE", std::strcmp(v.engine, "openmpi") == 0 ? "openmpi" : "testsome", 1);
     unsetenv("THENCE_PROGRESS");
     if (continuation::set_up() != MPI_SUCCESS) {
@@ -60,7 +60,7 @@ library::library(const variant &v) : before_(continuation::continuation_request:
         engine::current =
             engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed}, &reason);
         if (engine::current == nullptr) {
-            hopeless("mpich engine", reason);
+            abort_test("mpich engine", reason);
         }
     }
     EXPECT_STREQ(engine::current->name(), v.engine) << engine::current->why();

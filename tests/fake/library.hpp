@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library on the fake MPI, set up afresh for every test, once per way in which an MPI can tell of completions; and
-// the small things that rule tests are made of.
+// The library on the fake MPI, set up again for every test, once for each way in which MPIs report completions. And the
+// helpers of rule tests.
 #pragma once
 
 #include "fake_mpi.hpp"
@@ -22,19 +22,19 @@ struct variant {
     const char *name;
     const char *engine;
     features offers;
-    bool hook; // MPI's own calls run our continuations
+    bool hook; // MPI's own calls run continuations
 
-    // MPI calls us when it makes progress.
+    // True if MPI calls a hook when it makes progress.
     bool has_hook() const { return offers.opal_progress || offers.async_start; }
 };
 std::ostream &operator<<(std::ostream &out, const variant &v);
 
-// Every one that this MPI's types allow.
+// All that work with the types of this MPI's header.
 std::vector<variant> all_variants();
 std::vector<variant> variants_where(bool (*holds)(const variant &));
 std::string name_of(const ::testing::TestParamInfo<variant> &info);
 
-// Sets the library up on a fake as `v` says, and at its end sees to it that nothing is left of either.
+// Sets the library up on the fake of variant `v`. The destructor checks that nothing is left of either.
 class library {
 public:
     explicit library(const variant &v);
@@ -53,15 +53,15 @@ protected:
     library library_{GetParam()};
 };
 
-// Nothing before the comma: a test is named fixture.rule/variant.
+// Nothing before the comma, so that a test is named fixture.rule/variant.
 #define THENCE_RULES(fixture)                                                                                          \
     INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::ValuesIn(::thence::fake::all_variants()), ::thence::fake::name_of)
-// The same where a rule speaks of some MPIs only: those for which `holds` is true.
+// The same for a rule of some MPIs: those for which `holds` is true.
 #define THENCE_RULES_WHERE(fixture, holds)                                                                             \
     INSTANTIATE_TEST_SUITE_P(, fixture, ::testing::ValuesIn(::thence::fake::variants_where(holds)),                    \
                              ::thence::fake::name_of)
 
-// A continuation request for a scope.
+// A continuation request that its destructor frees.
 class cr {
 public:
     explicit cr(unsigned flags = 0, int max_poll = -1, MPI_Info info = MPI_INFO_NULL) {
@@ -91,7 +91,7 @@ public:
     MPI_Request handle = MPI_REQUEST_NULL;
 };
 
-// What a callback saw. Pass `&note::run` and the note itself.
+// A callback and its data: pass `&note::run` and the note. It records what the callback was called with.
 struct note {
     static int run(int error, MPI_Status *statuses, void *data);
 
@@ -100,10 +100,10 @@ struct note {
     MPI_Status *statuses = nullptr;
     std::thread::id thread;
     int answer = MPI_SUCCESS;     // what the callback returns
-    std::function<void()> inside; // what it does
+    std::function<void()> inside; // is called in it
 };
 
-// Attaches one callback to one operation and expects that it is accepted. Returns `flag`.
+// Attaches one callback to one operation, which must succeed. Returns `flag`.
 int attach(MPI_Request &request, note &n, MPI_Request cr, MPI_Status *status = MPI_STATUS_IGNORE, unsigned flags = 0);
 int attach(std::vector<MPI_Request> &requests, note &n, MPI_Request cr, MPI_Status *statuses = MPI_STATUSES_IGNORE,
            unsigned flags = 0);
@@ -113,14 +113,14 @@ ticket attach_pending(note &n, MPI_Request cr, MPI_Status *status = MPI_STATUS_I
 // An operation that is complete.
 MPI_Request completed(int source = 0);
 
-// Lets completions be found and continuations run, without testing any CR.
+// Finds completions and runs continuations, without a test of any CR.
 void let_run();
-// The same until `done`, for at most some seconds.
+// The same until `done` returns true, for at most 20 seconds. Returns false after that.
 bool eventually(const std::function<bool()> &done);
 
 thence_stats_info stats();
 
-// The codes that met an error handler since the last look.
+// The codes that error handlers have got since the last call.
 inline std::vector<int> reported() {
     return world.take_reported();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the interposed calls find below them in tests: the fake, under the names of pmpi_names.h.
+// The functions of MPI that the interposed calls call in tests. They call the fake.
 #include "pmpi_names.h"
 
 #include "fake_mpi.hpp"
@@ -12,7 +12,7 @@ using thence::mpi::table;
 
 namespace {
 
-// A blocking form by its testing form, which makes progress.
+// A blocking call as a loop of its nonblocking form, which makes progress.
 template <class Testing> int wait_by(const char *call, Testing &&test) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     for (;;) {
@@ -23,7 +23,7 @@ template <class Testing> int wait_by(const char *call, Testing &&test) {
         }
         std::this_thread::yield();
         if (std::chrono::steady_clock::now() > end) {
-            thence::fake::hopeless(call, "would never return");
+            thence::fake::abort_test(call, "would never return");
         }
     }
 }

@@ -21,13 +21,13 @@
 namespace thence::fake {
 namespace {
 
-constexpr std::uintptr_t integer_handles = 0x98000000U; // where MPICH's requests of that kind lie
+constexpr std::uintptr_t integer_handles = 0x98000000U; // in the range of MPICH's requests
 
 std::mutex mutex;
-std::size_t fresh = 0; // requests that ever were in use
+std::size_t fresh = 0; // the number of requests that have ever been used
 std::size_t in_use = 0;
-std::size_t rest = 0;
-std::deque<request *> &resting() {
+std::size_t quarantine = 0;
+std::deque<request *> &released() {
     static std::deque<request *> list;
     return list;
 }
@@ -37,7 +37,7 @@ request *arena() {
         void *place = mmap(nullptr, most_requests * sizeof(request), PROT_READ | PROT_WRITE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (place == MAP_FAILED) {
-            hopeless("mmap", "no address space for the fake's requests");
+            abort_test("mmap", "no address space for the fake's requests");
         }
         return static_cast<request *>(place);
     }();
@@ -68,23 +68,23 @@ request *find_request(MPI_Request handle) noexcept {
     return q->now.load(std::memory_order_acquire) == life::never_used ? nullptr : q;
 }
 
-void let_rest(std::size_t how_many) {
+void set_quarantine(std::size_t how_many) {
     std::scoped_lock guard(mutex);
-    rest = how_many;
+    quarantine = how_many;
 }
 
 request &take_request() {
     std::scoped_lock guard(mutex);
     request *q = nullptr;
-    if (resting().size() > rest) {
-        // Last in, first out where none has to rest, as MPIs do.
-        q = rest == 0 ? resting().back() : resting().front();
-        rest == 0 ? resting().pop_back() : resting().pop_front();
+    if (released().size() > quarantine) {
+        // Without quarantine last in, first out, as MPIs do.
+        q = quarantine == 0 ? released().back() : released().front();
+        quarantine == 0 ? released().pop_back() : released().pop_front();
         ASAN_UNPOISON_MEMORY_REGION(q, laid_out_bytes);
     } else if (fresh < most_requests) {
         q = new (arena() + fresh++) request;
     } else {
-        hopeless("a start of an operation", "no fake request is left");
+        abort_test("a start of an operation", "no fake request is left");
     }
     ++in_use;
     return *q;
@@ -98,7 +98,7 @@ void give_request(request &q) {
     std::scoped_lock guard(mutex);
     --in_use;
     ASAN_POISON_MEMORY_REGION(&q, laid_out_bytes);
-    resting().push_back(&q);
+    released().push_back(&q);
 }
 
 std::size_t requests_in_use() noexcept {
@@ -110,20 +110,20 @@ void misuse(const char *call, const request *q, const char *what) {
     ADD_FAILURE() << "fake MPI: " << call << " of request " << static_cast<const void *>(q) << ": " << what;
 }
 
-void hopeless(const char *call, const char *what) {
+void abort_test(const char *call, const char *what) {
     std::fprintf(stderr, "fake MPI: %s: %s\n", call, what);
     std::abort();
 }
 
-looking::looking(request &q, const char *call) noexcept : q_(&q) {
+completing_call::completing_call(request &q, const char *call) noexcept : q_(&q) {
     const char *other = nullptr;
     if (!q.in_call.compare_exchange_strong(other, call)) {
         misuse(call, &q, (std::string("it is inside ") + other + " already").c_str());
-        q_ = nullptr; // not ours to clear
+        q_ = nullptr; // the other call clears it
     }
 }
 
-looking::~looking() {
+completing_call::~completing_call() {
     if (q_ != nullptr) {
         q_->in_call.store(nullptr);
     }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A request of the fake MPI: what Open MPI keeps of one, at Open MPI's offsets, and what a test wants to know besides.
+// A request of the fake MPI: the members of Open MPI's requests at Open MPI's offsets, and members for the tests.
 //
-// Invariant: a request's memory is in one arena and never unmapped, so a bad or stale handle is recognized and never
-// crashes the fake itself. A released request rests in a queue before its memory is used again; under the address
-// sanitizer the part that Open MPI lays out is poisoned meanwhile. `ticket` (generation and a done bit) decides which
-// of several racing completions of one operation takes place.
+// Invariant: the memory of all requests is one arena that is never unmapped, so an invalid or stale handle is
+// recognized and never crashes the fake. A released request stays in a queue for a while before its memory is used
+// again (quarantine). Meanwhile, with the address sanitizer, the part that Open MPI also has is poisoned. If several
+// completions of one operation race, `ticket` (generation and a done bit) decides which one takes place.
 #pragma once
 
 #include <mpi.h>
@@ -25,10 +25,10 @@ inline void *const not_complete = nullptr;
 inline void *const is_complete = reinterpret_cast<void *>(std::uintptr_t{1});
 
 struct alignas(64) request {
-    // As Open MPI lays it out.
+    // As in Open MPI.
     unsigned char object_header[56];
     alignas(8) int type;
-    alignas(8) unsigned char status[24]; // an MPI_Status, where that is Open MPI's
+    alignas(8) unsigned char status[24]; // an MPI_Status, with the header of Open MPI
     std::atomic<void *> complete{not_complete};
     int state;
     bool persistent;
@@ -38,16 +38,16 @@ struct alignas(64) request {
     std::atomic<void *> callback{nullptr};
     std::atomic<void *> callback_data{nullptr};
 
-    // The fake's own.
+    // For the fake only.
     alignas(64) std::atomic<life> now{life::never_used};
     std::atomic<std::uint64_t> ticket{0};       // 2 * generation + 1 once completion has begun
-    std::atomic<const char *> in_call{nullptr}; // the completing MPI call that looks at it
+    std::atomic<const char *> in_call{nullptr}; // the completing MPI call that it is in
     std::atomic<bool> user_freed{false};        // MPI_Request_free was called while active
     kind what = kind::point_to_point;
     bool is_persistent = false;
     MPI_Status result{};
     int error = MPI_SUCCESS;
-    // Of a receive that messages match.
+    // The arguments of a receive that messages can match.
     void *buffer = nullptr;
     int bytes = 0;
     int tag = 0;
@@ -78,31 +78,32 @@ template <class Handle> std::uintptr_t value_of(Handle handle) noexcept {
 }
 
 MPI_Request handle_of(const request &q) noexcept;
-// Null if the handle is none of the fake's.
+// Null if the handle is not a request of the fake.
 request *find_request(MPI_Request handle) noexcept;
 inline request *from_object(void *object) noexcept {
     return static_cast<request *>(object);
 }
 
-// Memory of requests. let_rest() says how many others are released before one's memory is used again: 0 is what MPIs
-// do.
-void let_rest(std::size_t how_many);
+// Memory of requests. After its release the memory of a request is used again only when `how_many` others have been
+// released; 0, as in MPIs: at once.
+void set_quarantine(std::size_t how_many);
 request &take_request();
 void give_request(request &q);
-// How many are taken and not given back.
+// The number of requests that are taken and not given back.
 std::size_t requests_in_use() noexcept;
 
-// A request was used in a way that MPI forbids, or that this test forbids: the running test fails.
+// Fails the running test: a request was used in a way that MPI or this test forbids.
 void misuse(const char *call, const request *q, const char *what);
-[[noreturn]] void hopeless(const char *call, const char *what);
+// Ends the process, where the test cannot go on.
+[[noreturn]] void abort_test(const char *call, const char *what);
 
-// Says that a completing call looks at a request; two at once are an error of the caller.
-class looking {
+// Marks a request as being in a completing call. Two at a time are an error of the caller.
+class completing_call {
 public:
-    looking(request &q, const char *call) noexcept;
-    ~looking();
-    looking(const looking &) = delete;
-    looking &operator=(const looking &) = delete;
+    completing_call(request &q, const char *call) noexcept;
+    ~completing_call();
+    completing_call(const completing_call &) = delete;
+    completing_call &operator=(const completing_call &) = delete;
 
 private:
     request *q_;

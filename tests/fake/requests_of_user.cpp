@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the fake does for the calls of its user that end, cancel or release a request, and what is no request at all:
-// infos, attributes, hooks, errors.
+// Calls that complete, cancel or release requests, and infos, attributes, hooks and errors.
 #include "fake_mpi.hpp"
 
 #include <algorithm>
@@ -22,7 +21,7 @@ request *mpi::checked(const char *call, MPI_Request handle) {
 int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
     const int error = q.error;
     if (status != MPI_STATUS_IGNORE) {
-        const int kept = status->MPI_ERROR; // the single forms do not set it
+        const int kept = status->MPI_ERROR; // calls on one request do not set it
         *status = q.result;
         status->MPI_ERROR = kept;
     }
@@ -81,7 +80,7 @@ int mpi::cancel(request &q) {
 
 void mpi::free_by_user(request &q) {
     if (q.now.load() == life::active && !is_done(q)) {
-        q.user_freed.store(true); // goes with its completion
+        q.user_freed.store(true); // released when it completes
     } else {
         give_request(q);
     }
@@ -155,7 +154,7 @@ std::size_t mpi::running_async() {
     return async_.size();
 }
 
-// Open MPI enters a hook again when the hook makes progress.
+// Open MPI calls a hook again if the hook makes progress.
 void mpi::run_hooks() {
     std::vector<int (*)()> now;
     {
@@ -167,7 +166,7 @@ void mpi::run_hooks() {
     }
 }
 
-// MPICH does not: one thread at a time, and not from within.
+// MPICH calls it on one thread at a time, and not again inside itself.
 void mpi::run_async() {
     static std::atomic_flag polling = ATOMIC_FLAG_INIT;
     if (polling.test_and_set(std::memory_order_acquire)) {

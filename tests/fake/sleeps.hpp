@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Counts sleeps, so that a test can tell whether a waiting thread took what it found for nothing.
+// Counts sleeps, so that a test knows whether a waiting thread slept although it had found something.
 #pragma once
 
 namespace thence::fake {
 
-// Calls of nanosleep() on this thread so far. Programs that use it get a nanosleep() of ours, which sleeps as
-// the other one does.
+// The number of calls of nanosleep() on this thread. Programs that use this function get a nanosleep() that counts, and
+// sleeps as the other one.
 unsigned long sleeps_here() noexcept;
 
 } // namespace thence::fake

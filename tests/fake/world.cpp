@@ -14,7 +14,7 @@ namespace {
 constexpr int state_inactive = 1; // as Open MPI's ompi_request_state_t
 constexpr int state_active = 2;
 
-// What else a status holds differs between MPIs, and is told by its fields.
+// The other members of a status differ between MPIs.
 template <class Status> void set_hidden(Status &status, int bytes, bool cancelled) {
     if constexpr (requires { status._ucount; }) {
         status._ucount = static_cast<std::size_t>(bytes);
@@ -65,7 +65,7 @@ int free_natively(void **object) {
         misuse("req_free", &q, "it is not an active, complete, non-persistent request");
         return MPI_ERR_REQUEST;
     }
-    looking guard(q, "req_free");
+    completing_call guard(q, "req_free");
     give_request(q);
     *object = nullptr;
     return MPI_SUCCESS;
@@ -94,11 +94,11 @@ void mpi::begin(const features &what) {
     delete_functions_.clear();
     attributes_.clear();
 #if defined(OPEN_MPI)
-    // Open MPI makes its null request look complete in MPI_Init.
+    // In Open MPI the null request is complete from MPI_Init on.
     void *const done = is_complete;
     std::memcpy(reinterpret_cast<char *>(MPI_REQUEST_NULL) + offsetof(request, complete), &done, sizeof done);
 #endif
-    let_rest(what.rest);
+    set_quarantine(what.quarantine);
     in_use_before_ = requests_in_use();
     install_calls(what);
 }
@@ -108,12 +108,13 @@ void mpi::end() {
     if (requests_in_use() != in_use_before_) {
         misuse("the end of the test", nullptr, "requests were not released");
     }
-    run_async(); // whoever wants to leave says so when asked
+    run_async(); // those that return `done` are removed
     if (hooks() != 0) {
         misuse("the end of the test", nullptr, "a progress hook is still registered");
     }
     for (const int code : take_reported()) {
-        misuse("the end of the test", nullptr, ("an error met no expectation: " + std::to_string(code)).c_str());
+        misuse("the end of the test", nullptr,
+               ("an error that the test does not expect: " + std::to_string(code)).c_str());
     }
 }
 
@@ -122,12 +123,12 @@ void mpi::initialize() {
 }
 
 void mpi::finalize() {
-    // MPICH waits for what MPIX_Async_start started before anything else.
+    // MPICH first waits for everything that MPIX_Async_start has started.
     for (int i = 0; i < 10000 && running_async() != 0; ++i) {
         run_async();
     }
     if (running_async() != 0) {
-        hopeless("MPI_Finalize", "would never return: an async thing is not done");
+        abort_test("MPI_Finalize", "it would never return: something that MPIX_Async_start started is not done");
     }
     std::vector<std::pair<int, void *>> attributes;
     {
@@ -212,7 +213,7 @@ bool mpi::complete(ticket operation, const result &how) {
         std::memcpy(q.status, &q.result, sizeof q.result);
     }
 
-    // From here on, Open MPI's own three steps.
+    // From here on the three steps of Open MPI.
     const auto at = [&](step where) {
         if (at_step) {
             at_step(where, handle);
@@ -224,7 +225,7 @@ bool mpi::complete(ticket operation, const result &how) {
         at(step::saw_callback);
         q.callback.store(nullptr, std::memory_order_relaxed);
         if (reinterpret_cast<int (*)(void *)>(callback)(&q) == 1) {
-            return true; // taken over: it may be gone by now
+            return true; // the callback owns it now and may have released it
         }
     }
     at(step::saw_none);
@@ -325,7 +326,7 @@ int mpi::bytes_of(const MPI_Status &status) {
 
 } // namespace thence::fake
 
-// The headers of Thence ask these themselves. A program's own definitions come before those of the MPI library.
+// The headers of Thence call these directly. The linker prefers the program's definitions to those of the MPI library.
 extern "C" {
 
 int MPI_Initialized(int *flag) {

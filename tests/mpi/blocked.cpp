@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A blocking call, or a loop of tests, on one request lets the continuations of others run, on every MPI, also where
-// MPI's own progress calls nothing of ours: what the call waits for is sent only by a continuation.
+// While a blocking call or a loop of tests waits for one request, the continuations of others run, on every MPI, also
+// on those without a hook. In each test a continuation sends the message that the call waits for.
 #include "support.hpp"
 
 namespace {
@@ -19,7 +19,8 @@ protected:
         int rank;
         int value = 7;
         MPI_Request sent = MPI_REQUEST_NULL;
-        // Not MPI_Send: a send to oneself may wait for its receive, which may come only after the call that is below.
+        // Not MPI_Send: a send to this rank itself may wait for its receive, which the call below on the stack may post
+        // later.
         static int callback(int, MPI_Status *, void *data) {
             auto &self = *static_cast<sender *>(data);
             return MPI_Isend(&self.value, 1, MPI_INT, self.rank, release, self.comm, &self.sent);

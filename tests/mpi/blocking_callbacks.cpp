@@ -8,7 +8,7 @@
 
 namespace {
 
-constexpr int first_tag = 1; // completes the operation that has the continuation
+constexpr int first_tag = 1; // of the operation that has the continuation
 constexpr int inner_tag = 2; // what the callback does
 constexpr int outer_tag = 3; // what the outer call waits for
 
@@ -28,7 +28,7 @@ protected:
         job mine{comm};
         int first = 0, last = 0;
         if (rank == 1) {
-            sleep_ms(30); // rank 0 blocks by now
+            sleep_ms(30); // until rank 0 blocks, most likely
             int value = 42;
             MPI_Send(&value, 1, MPI_INT, 0, first_tag, comm);
             sleep_ms(20);

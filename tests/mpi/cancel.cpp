@@ -18,7 +18,7 @@ protected:
         EXPECT_TRUE(seen.cancelled());
         EXPECT_EQ(-1, value);
     }
-    // A message that comes later must find another receive: the cancelled one is gone.
+    // A later message must match another receive than the cancelled one.
     void expect_gone() {
         int other = 0;
         MPI_Request probe = MPI_REQUEST_NULL;
@@ -103,8 +103,8 @@ TEST_F(cancelled, in_a_group_only_the_pending_ones) {
     EXPECT_EQ(2, seen.statuses[0].MPI_TAG);
     EXPECT_TRUE(seen.cancelled(1));
 }
-// Of three: one has run before the cancellation, one's message is on its way (MPI may cancel the receive or complete
-// it, but must say which), one has no message.
+// Three kinds of receives: the first have run before the cancellation, the second have a message under way (MPI may
+// cancel or complete these, and must report which), the third have no message.
 TEST_F(cancelled, many_each_end_once) {
     constexpr std::size_t n = 200;
     std::vector<outcome> each(n);
@@ -135,7 +135,7 @@ TEST_F(cancelled, many_each_end_once) {
         }
     }
 }
-// Collectives, RMA and the like cannot be cancelled: MPI says so with an error, which must not end the program.
+// Collectives and RMA cannot be cancelled: MPI reports an error, which must not end the program.
 TEST_F(cancelled, operations_that_cannot_be_complete_as_usual) {
     int sum = 0, got = -1;
     int *shown = nullptr;

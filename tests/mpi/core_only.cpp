@@ -102,8 +102,8 @@ TEST_F(core, group_with_a_collective) {
     EXPECT_EQ(1, seen.ended());
     EXPECT_EQ((rank + size - 1) % size, value);
 }
-// The library's own thread either runs, and then this thread need not enter MPI, or the flag is refused.
-TEST_F(core, any_thread_is_kept_or_refused) {
+// Either the helper thread runs, so that this thread need not call MPI, or the flag is refused.
+TEST_F(core, any_thread_runs_callbacks_or_is_refused) {
     MPI_Request any = MPI_REQUEST_NULL;
     const int code = thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &any);
 #if defined(OPEN_MPI)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a refused call returns is of the class that the documentation promises, and its text names call and reason.
+// A refused call returns a code whose class is documented and whose text names call and reason.
 #include "support.hpp"
 
 #include <thence/error.hpp>
@@ -18,7 +18,7 @@ std::string text_of(int code) {
     return text;
 }
 
-// MPICH 4.0 gives codes of users with a predefined class the text of some error of its own. There the class is returned.
+// MPICH 4.0 gives a user's code of a predefined class the text of another error. There the class itself is returned.
 bool mpi_keeps_texts() {
     static const bool result = [] {
         int code = MPI_SUCCESS;

@@ -23,7 +23,7 @@ protected:
                 tell(1);
             } else {
                 tell(1);
-                await(1); // sent before, so the failed message is here
+                await(1); // rank 1 has sent the message before
                 sleep_ms(20);
                 seen.attach(request, cr);
             }
@@ -64,7 +64,7 @@ TEST_F(error, many_truncated_in_a_row) {
     }
 }
 
-TEST_F(error, of_one_operation_in_a_group_leaves_the_others_right) {
+TEST_F(error, of_one_operation_in_a_group_changes_no_other) {
     constexpr int n = 5;
     constexpr int bad = 2;
     for (const int sent : {small, large}) {
@@ -101,7 +101,7 @@ TEST_F(error, of_one_operation_in_a_group_leaves_the_others_right) {
     }
 }
 
-// Some MPIs free a persistent request when its user's own call is told that it failed. Being continued does not.
+// Some MPIs free a persistent request when a call of the user reports its failure. A continuation does not free it.
 TEST_F(error, of_a_persistent_receive_ends_each_continuation_on_it) {
     std::vector<int> data(small, -1);
     MPI_Request request = MPI_REQUEST_NULL;
@@ -122,7 +122,7 @@ TEST_F(error, of_a_persistent_receive_ends_each_continuation_on_it) {
                 EXPECT_EQ(n == small ? MPI_ERR_TRUNCATE : MPI_SUCCESS, class_of(one->statuses[0].MPI_ERROR));
             }
             MPI_Status status;
-            const int code = MPI_Wait(&request, &status); // the user is told the same
+            const int code = MPI_Wait(&request, &status); // the user's call reports the same
             EXPECT_EQ(n == small ? MPI_ERR_TRUNCATE : MPI_SUCCESS, class_of(code));
             EXPECT_EQ(1, status.MPI_SOURCE);
             if (request == MPI_REQUEST_NULL) {
@@ -196,12 +196,12 @@ TEST_F(error, bad_arguments_change_nothing) {
     refuse(MPI_ERR_ARG, thence_test(nullptr, &flag, &status));
     refuse(MPI_ERR_ARG, thence_test(&cr, nullptr, &status));
     MPI_Send(&rank, 1, MPI_INT, rank, 1, comm);
-    MPI_Wait(&request, MPI_STATUS_IGNORE); // it is still ours, and still works
+    MPI_Wait(&request, MPI_STATUS_IGNORE); // the request is unchanged
     EXPECT_EQ(rank, value);
     EXPECT_EQ(0, seen.ended());
 }
 
-TEST_F(error, bogus_info_values_are_refused) {
+TEST_F(error, invalid_info_values_are_refused) {
     const struct {
         const char *key, *value;
         bool good;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A wrong argument while errors are fatal: MPI ends the program, and what it says must name call and argument. The test
-// looks for that in the output.
+// A wrong argument while errors are fatal: MPI ends the program, and its message names call and argument. The test
+// searches the output for that message.
 #include <thence/thence.h>
 
 #include <unistd.h>

@@ -18,7 +18,7 @@ int never(int, MPI_Status *, void *) {
     return MPI_SUCCESS;
 }
 
-// MPICH and its kin need a helper thread to leave MPI before MPI_Finalize begins: only libthence is told in time.
+// On MPICH and Intel MPI the helper thread must leave MPI before MPI_Finalize begins: only libthence is called in time.
 bool helper_possible() {
 #if defined(OPEN_MPI)
     return true;
@@ -47,7 +47,7 @@ int main(int argc, char **argv) {
     MPI_Request cr = MPI_REQUEST_NULL;
     MPI_Request done = MPI_REQUEST_NULL;
     thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
-    for (int i = 0; i < n; ++i) { // receives of messages that nobody sends
+    for (int i = 0; i < n; ++i) { // no message is sent to these receives
         int flag = 0;
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Irecv(&values[i], 1, MPI_INT, rank, 100 + i, MPI_COMM_WORLD, &request);

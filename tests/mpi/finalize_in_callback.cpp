@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize inside a callback is refused with a text that says why, and changes nothing. Without libthence nobody can
-// refuse it, and the library says so. A program of its own, since MPI_Finalize is its subject.
+// MPI_Finalize inside a callback is refused with a text that says why, and changes nothing. Without libthence it
+// cannot be refused, and the library warns. A program of its own, since it calls MPI_Finalize.
 #include <thence/thence.h>
 
 #include <cstdio>
@@ -59,7 +59,7 @@ int finalize_inside(int, MPI_Status *, void *) {
         char message[MPI_MAX_ERROR_STRING + 1];
         int length = 0;
         MPI_Error_string(code, message, &length);
-        // Without a text the code is the class itself: so on MPICH 4.0.
+        // On MPICH 4.0 the code has no text: it is the class itself.
         check(code == MPI_ERR_OTHER || std::strstr(message, why) != nullptr, "the error says why");
         check(ended == 0, "MPI goes on");
     } else {

@@ -55,7 +55,7 @@ protected:
     }
 };
 
-TEST_F(forum, no_info_key_makes_a_deferred_complete_operation_vanish) {
+TEST_F(forum, no_info_key_loses_a_deferred_complete_operation) {
     MPI_Info info = MPI_INFO_NULL;
     MPI_Info_create(&info);
     MPI_Info_set(info, "mpi_continue_enqueue_complete", "false");
@@ -148,11 +148,11 @@ TEST_F(forum, failed_operation_is_kept_for_get_failed_and_not_invoked) {
         EXPECT_EQ(static_cast<void *>(&bad), failed[0]);
         count = 4;
         MPIX_Continue_get_failed(fcr, &count, failed);
-        EXPECT_EQ(0, count) << "taken once";
+        EXPECT_EQ(0, count) << "a failed one is returned once";
     } else {
         EXPECT_EQ(MPI_SUCCESS, code);
     }
-    // and it works on
+    // the CR can be used again
     seen again;
     EXPECT_EQ(MPI_SUCCESS, MPI_Start(&fcr));
     attach_receive(value, 3, again);
@@ -176,7 +176,7 @@ TEST_F(forum, invoke_failed_runs_the_callback_with_the_error) {
     MPIX_Continue_get_failed(fcr, &count, failed);
 }
 
-TEST_F(forum, several_failed_are_taken_in_portions_each_once) {
+TEST_F(forum, several_failed_are_returned_in_portions_each_once) {
     constexpr int n = 5;
     int rooms[n];
     seen bad[n];

@@ -2,8 +2,8 @@
 // Property: a random graph of dependent messages gives the same values with continuations as with MPI_Waitall.
 //
 // The graph has layers; in each layer every rank has some cells. The value of a cell is computed from the values of
-// random cells of the layer before, on whichever rank they are. With MPI_Waitall the layers run one after the other;
-// with continuations a cell sends its value to its readers as soon as its own inputs are there, so layers overlap.
+// random cells of the layer before, on any rank. With MPI_Waitall the layers run one after the other;
+// with continuations a cell sends its value to its readers as soon as its own inputs have arrived, so layers overlap.
 #include "support.hpp"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One continuation on several operations of different kinds: it runs after the last of them, and each status is the one
-// of its own operation. Runs on any number of ranks; messages go to the rank itself and round the ring.
+// of its own operation. Runs on any number of ranks; messages go to the rank itself and to its neighbours in a ring.
 #include "support.hpp"
 
 namespace {
@@ -82,7 +82,7 @@ TEST_F(group, of_mixed_kinds_has_each_its_own_status) {
     EXPECT_EQ(second, requests[other_cr]) << "a continuation request stays usable";
 
     MPI_Send(&rank, 1, MPI_INT, next, 12, comm);
-    MPI_Barrier(comm); // all but the inner continuation are complete soon
+    MPI_Barrier(comm); // all but the inner continuation will be complete
     for (int i = 0; i < 5; ++i) {
         thence_progress();
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Callbacks in the middle of MPI's progress: messages of all sizes that each callback sends on arrive once and whole,
-// whatever threads make progress beside each other, and the library takes the promise up only where it is known to
-// hold.
+// THENCE_CR_IN_COMPLETION: callbacks run inside MPI's progress and forward messages of all sizes. Each arrives once and
+// unchanged, also if several threads make progress. The flag is in force only on MPIs that are known to support it.
 #include "support.hpp"
 
 #include <algorithm>
@@ -11,7 +10,7 @@
 
 namespace {
 
-// A message goes on from rank to rank; who receives it says how often it was sent.
+// A message is forwarded from rank to rank. It contains the number of times that it was sent.
 class token {
 public:
     token(MPI_Comm comm, int tag, int ints, long hops, MPI_Request cr)
@@ -20,7 +19,7 @@ public:
         MPI_Comm_size(comm, &size_);
     }
     void begin(int origin) {
-        expected_ = (rank_ - origin + size_) % size_; // sent as often as it is away
+        expected_ = (rank_ - origin + size_) % size_; // the distance from its origin
         if (rank_ != origin) {
             post();
             return;
@@ -150,7 +149,7 @@ protected:
     MPI_Request promised = MPI_REQUEST_NULL;
 };
 
-TEST_F(in_completion, is_in_force_where_the_mpi_bears_it) {
+TEST_F(in_completion, is_in_force_where_the_mpi_supports_it) {
     thence_info info{};
     ASSERT_EQ(MPI_SUCCESS, thence_query(&info, sizeof info));
     const int level = info.thread_level;
@@ -162,13 +161,13 @@ TEST_F(in_completion, is_in_force_where_the_mpi_bears_it) {
     }
 }
 
-TEST_F(in_completion, messages_that_callbacks_send_on_arrive_once_and_whole) {
+TEST_F(in_completion, messages_that_callbacks_forward_arrive_once_and_unchanged) {
     if (size > 1) {
         rings(1);
     }
 }
 
-// The operation may be the last that holds it, and MPI looks at it again after the callback.
+// The operation may hold the last reference to it, and MPI reads it again after the callback.
 TEST_F(in_completion, a_communicator_may_be_freed_before_its_last_message) {
     constexpr int many = 20;
     std::deque<outcome> ends(many);
@@ -183,7 +182,7 @@ TEST_F(in_completion, a_communicator_may_be_freed_before_its_last_message) {
         }
         MPI_Barrier(comm);
         if (rank == 1) {
-            sleep_ms(2); // the other one waits by now
+            sleep_ms(2); // until the other one waits, most likely
             MPI_Isend(buffers[static_cast<std::size_t>(i)].data(), 10, MPI_INT, 0, 0, own, &request);
         }
         MPI_Comm_free(&own);
@@ -197,7 +196,7 @@ TEST_F(in_completion, a_communicator_may_be_freed_before_its_last_message) {
     }
 }
 
-TEST_F(in_completion, with_threads_that_make_progress_beside_each_other) {
+TEST_F(in_completion, with_several_threads_that_make_progress) {
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
     if (size > 1 && level == MPI_THREAD_MULTIPLE) {

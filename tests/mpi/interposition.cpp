@@ -48,7 +48,7 @@ TEST_F(interposed, a_stale_cr_is_refused_by_every_form) {
     EXPECT_NE(MPI_SUCCESS, MPI_Request_free(again()));
 }
 
-TEST_F(interposed, request_get_status_runs_what_only_a_test_may_run) {
+TEST_F(interposed, request_get_status_runs_continuations_of_a_poll_only_cr) {
     pending each[4];
     MPI_Request poll_only = create(THENCE_CR_POLL_ONLY);
     int flag = 0;
@@ -119,7 +119,7 @@ TEST_F(interposed, start_and_startall_of_crs_mixed_with_persistent_requests) {
     MPI_Request_free(&both[1]);
 }
 
-TEST_F(interposed, freed_cr_goes_with_its_last_continuation) {
+TEST_F(interposed, a_freed_cr_is_released_after_its_last_continuation) {
     pending one;
     MPI_Request freed = create(0);
     MPI_Request copy = freed;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fixture of the tests of MPI's own calls on continuation requests, on one rank or more: messages go to the rank itself.
+// The fixture of the tests of MPI's own calls on continuation requests, on one rank or more. Messages go to the rank
+// itself.
 #pragma once
 
 #include "support.hpp"

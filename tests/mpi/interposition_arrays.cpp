@@ -6,7 +6,7 @@ namespace {
 
 class interposed_arrays : public interposed {};
 
-TEST_F(interposed_arrays, arrays_that_mpi_refuses_are_left_to_it) {
+TEST_F(interposed_arrays, arrays_that_mpi_refuses_are_passed_to_it) {
 #if defined(MPI_H_ABI)
     GTEST_SKIP() << "MPICH's own calls of the standard ABI crash on them";
 #endif
@@ -42,7 +42,7 @@ TEST_F(interposed_arrays, testall_and_waitall_mixed) {
     for (int i = 0; i < 20; ++i) {
         ASSERT_EQ(MPI_SUCCESS, MPI_Testall(4, all, &flag, statuses));
         ASSERT_EQ(0, flag);
-        ASSERT_NE(MPI_REQUEST_NULL, all[1]) << "Testall that says no completes nothing";
+        ASSERT_NE(MPI_REQUEST_NULL, all[1]) << "Testall completes nothing unless all are complete";
     }
     send(2);
     ASSERT_EQ(MPI_SUCCESS, MPI_Waitall(4, all, statuses));

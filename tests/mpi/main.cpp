@@ -16,15 +16,15 @@
 
 namespace {
 
-constexpr unsigned patience_s = 40; // of one test, on a loaded machine with more ranks than cores
+constexpr unsigned time_limit_s = 40; // of one test, on a loaded machine with more ranks than cores
 
 int world_rank = 0;
 char current_test[256];
 
-void give_up(int) {
+void time_is_over(int) {
     char text[400];
-    const int n =
-        std::snprintf(text, sizeof text, "rank %d: %s did not end within %u s\n", world_rank, current_test, patience_s);
+    const int n = std::snprintf(text, sizeof text, "rank %d: %s did not end within %u s\n", world_rank, current_test,
+                                time_limit_s);
     if (write(STDERR_FILENO, text, static_cast<std::size_t>(n)) != n) {
         _exit(4);
     }
@@ -35,7 +35,7 @@ void give_up(int) {
 class keep_together : public testing::EmptyTestEventListener {
     void OnTestStart(const testing::TestInfo &info) override {
         std::snprintf(current_test, sizeof current_test, "%s.%s", info.test_suite_name(), info.name());
-        alarm(patience_s);
+        alarm(time_limit_s);
         MPI_Barrier(MPI_COMM_WORLD);
     }
     void OnTestEnd(const testing::TestInfo &) override { MPI_Barrier(MPI_COMM_WORLD); }
@@ -82,7 +82,7 @@ int main(int argc, char **argv) {
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
     MPI_Comm_set_errhandler(MPI_COMM_SELF, errors_return()); // since MPI 4, of calls without a communicator
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
-    std::signal(SIGALRM, give_up);
+    std::signal(SIGALRM, time_is_over);
 
     testing::InitGoogleTest(&argc, argv);
     testing::TestEventListeners &listeners = testing::UnitTest::GetInstance()->listeners();

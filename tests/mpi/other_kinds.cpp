@@ -117,7 +117,7 @@ TEST_F(file, iwrite_and_iread) {
     EXPECT_EQ(7 + rank, data.front());
     EXPECT_EQ(7 + rank, data.back());
 }
-// By what MPI does: a seek to 0 leads to the beginning of the file, where MPI_SEEK_SET means what it should.
+// With the right value of MPI_SEEK_SET a seek to 0 leads to the beginning of the file.
 TEST_F(file, query_tells_whether_constants_of_the_standard_abi_agree) {
     MPI_Offset position = -1;
     MPI_File_write(handle, data.data(), n(), MPI_INT, MPI_STATUS_IGNORE);
@@ -137,7 +137,7 @@ TEST_F(file, iwrite_at_and_iread_at_tell_the_count) {
     EXPECT_EQ(n(), seen.count());
     EXPECT_EQ(9 + rank, data.back());
 }
-// On some MPIs to look at such a request without completing it releases it, or never finds it complete.
+// On some MPIs MPI_Request_get_status releases a file request or never reports it complete.
 TEST_F(file, testall_of_a_file_request_and_a_cr) {
     outcome seen;
     MPI_Request both[2] = {MPI_REQUEST_NULL, cr};
@@ -149,7 +149,7 @@ TEST_F(file, testall_of_a_file_request_and_a_cr) {
     MPI_File_iwrite_at(handle, 0, data.data(), n(), MPI_INT, &both[0]);
     MPI_Status statuses[2];
     int flag = 1;
-    for (int i = 0; i < 50; ++i) { // long enough for the file
+    for (int i = 0; i < 50; ++i) { // until the file is written, most likely
         ASSERT_EQ(MPI_SUCCESS, MPI_Testall(2, both, &flag, statuses));
         ASSERT_EQ(0, flag);
         ASSERT_NE(MPI_REQUEST_NULL, both[0]);
@@ -180,7 +180,7 @@ protected:
         int bytes = 12;
         int error = MPI_SUCCESS;
     } own;
-    MPI_Request request = MPI_REQUEST_NULL; // the user's, which attaching takes
+    MPI_Request request = MPI_REQUEST_NULL; // becomes null when it is attached
     MPI_Request handle = MPI_REQUEST_NULL;  // kept for MPI_Grequest_complete
 
     static int query(void *extra, MPI_Status *status) {
@@ -276,8 +276,8 @@ TEST_F(generalized, in_a_group_with_a_message) {
     EXPECT_EQ(rank, value);
 }
 
-// The query function may have effects: each completion calls it once, whichever call reports it and whatever is beside
-// the request in the array. MPICH's own MPI_Testall calls it twice: what counts there is that we add nothing.
+// The query function may have effects: each completion calls it once, whichever call reports it and whatever else is in
+// the array. MPICH's own MPI_Testall calls it twice: there the library must add no call.
 TEST_F(generalized, is_queried_once_by_every_call_that_completes_it) {
     MPI_Request both[2];
     MPI_Status statuses[2];
@@ -350,8 +350,8 @@ TEST_F(other_kind, partitioned_send_and_receive) {
     }
     constexpr int partitions = 4;
     constexpr int each = 500;
-    // Open MPI 5 itself says of a send that is started again that it is complete before any partition is ready. The
-    // native engine does not ask it.
+    // Open MPI 5 reports a send that is started again complete before any partition is ready. The native engine does
+    // not call MPI_Test.
     bool true_before_ready = true;
 #if defined(OMPI_MAJOR_VERSION)
     const char *engine = std::getenv("THENCE_ENGINE");

@@ -69,7 +69,7 @@ TEST_F(persistent, synchronous_restarted_and_continued_repeatedly) {
     restarted_repeatedly(large, true);
 }
 
-// With UCX it then borrows a request that another operation has used, and minds what was left in it.
+// With UCX the operation then uses the request of an earlier operation, whose old contents matter.
 TEST_F(persistent, started_when_its_message_is_there_already) {
     for (int turn = 0; turn < 20; ++turn) {
         int before = -1;
@@ -100,7 +100,7 @@ TEST_F(persistent, started_when_its_message_is_there_already) {
     }
 }
 
-TEST_F(persistent, is_not_for_take_complete) {
+TEST_F(persistent, is_not_completed_by_take_complete) {
     thence_info info{};
     thence_query(&info, sizeof info);
     init(small);
@@ -113,7 +113,7 @@ TEST_F(persistent, is_not_for_take_complete) {
     if (std::string(info.engine) == "openmpi") {
         const MPI_Request before = request;
         EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&request, &flag, &status));
-        EXPECT_EQ(0, flag) << "it is left alone, with its results";
+        EXPECT_EQ(0, flag) << "it is unchanged and keeps its results";
         EXPECT_EQ(before, request);
     }
     EXPECT_EQ(MPI_SUCCESS, MPI_Test(&request, &flag, &status));
@@ -127,7 +127,7 @@ TEST_F(persistent, recognized_without_the_flag) {
     thence_info info{};
     thence_query(&info, sizeof info);
     if (info.detects_persistent == 0) {
-        GTEST_SKIP() << "this engine says that it does not";
+        GTEST_SKIP() << "this engine does not recognize persistent requests";
     }
     init(small);
     for (int turn = 0; turn < 3; ++turn) {
@@ -141,7 +141,7 @@ TEST_F(persistent, recognized_without_the_flag) {
     }
 }
 
-// Interposed MPI_Recv_init keeps a register of those that MPI cannot name.
+// The interposed MPI_Recv_init registers them, on MPIs that cannot tell them from others.
 TEST_F(persistent, recognized_without_the_flag_when_interposed) {
     init(small);
     start(1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every call that creates a persistent request is interposed: on an MPI that cannot tell such a request from another,
-// its continuation must still leave it to the user. Nothing here passes THENCE_PERSISTENT.
+// a continuation must not release it, either. No test here passes THENCE_PERSISTENT.
 #include "support.hpp"
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace {
 class persistent_kinds : public mpi_test {
 protected:
     std::vector<int> in = std::vector<int>(64), out = std::vector<int>(64);
-    // One of everything per rank or neighbor, which also serves as displacements in elements.
+    // One element per rank or neighbor. The same array gives displacements in elements.
     std::vector<int> counts = std::vector<int>(8, 1), places{0, 1, 2, 3, 4, 5, 6, 7},
                      bytes{0, 4, 8, 12, 16, 20, 24, 28};
     std::vector<MPI_Aint> addresses{0, 4, 8, 12, 16, 20, 24, 28}, far_places{0, 1, 2, 3, 4, 5, 6, 7};
@@ -42,14 +42,14 @@ protected:
             }
             outcome seen;
             seen.attach(request, cr);
-            ASSERT_NE(MPI_REQUEST_NULL, request) << "turn " << turn << ": it was taken from the user";
+            ASSERT_NE(MPI_REQUEST_NULL, request) << "turn " << turn << ": a persistent request stays the user's";
             wait();
             EXPECT_EQ(1, seen.ended());
             EXPECT_EQ(MPI_SUCCESS, seen.error);
         }
         EXPECT_EQ(MPI_SUCCESS, MPI_Request_free(&request));
     }
-    // A send to oneself.
+    // A send to this rank itself.
     void send_stays_usable(const std::string &name, const std::function<void(MPI_Request *)> &create) {
         MPI_Request receive = MPI_REQUEST_NULL;
         MPI_Recv_init(out.data(), 1, MPI_INT, rank, 1, comm, &receive);

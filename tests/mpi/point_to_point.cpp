@@ -13,7 +13,7 @@ using isend = int (*)(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_R
 
 class point_to_point : public mpi_test {
 protected:
-    // Rank 0 receives, with a continuation, before rank 1 sends: the continuation has to wait.
+    // Rank 0 posts a receive with a continuation before rank 1 sends: the operation is pending.
     void transfer(isend start, int n) {
         constexpr int tag = 5;
         std::vector<int> data(static_cast<std::size_t>(n), 0);
@@ -76,7 +76,7 @@ TEST_F(point_to_point, buffered_send) {
     MPI_Buffer_detach(static_cast<void *>(&detached), &bytes);
 }
 
-TEST_F(point_to_point, what_is_complete_is_taken_and_what_is_not_stays) {
+TEST_F(point_to_point, take_complete_completes_what_is_complete_and_changes_nothing_else) {
     constexpr int messages = 20;
     int taken = 0;
     const int other = 1 - rank;
@@ -87,7 +87,7 @@ TEST_F(point_to_point, what_is_complete_is_taken_and_what_is_not_stays) {
         MPI_Irecv(&in, 1, MPI_INT, other, 1, comm, &receive);
         const MPI_Request posted = receive;
         EXPECT_EQ(MPI_SUCCESS, thence_take_complete(&receive, &flag, MPI_STATUS_IGNORE));
-        EXPECT_EQ(0, flag) << "the other one waits for us";
+        EXPECT_EQ(0, flag) << "rank 1 has not sent yet";
         EXPECT_EQ(posted, receive);
         tell(other);
         await(other);
@@ -97,7 +97,7 @@ TEST_F(point_to_point, what_is_complete_is_taken_and_what_is_not_stays) {
         EXPECT_EQ(flag != 0, send == MPI_REQUEST_NULL);
         taken += flag;
         MPI_Wait(&send, MPI_STATUS_IGNORE);
-        int complete = 0; // which is not released, and then taken
+        int complete = 0; // not released by this call, and then completed
         while (complete == 0) {
             MPI_Request_get_status(receive, &complete, MPI_STATUS_IGNORE);
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// On MPICH the engine testsome asks MPI to poll once per look instead of every eight requests, unless the environment
-// variable MPIR_CVAR_REQUEST_POLL_FREQ says how often. Run with and without that.
+// On MPICH the engine testsome sets MPI to make progress once per test of many requests, not every eight requests,
+// unless the user has set MPIR_CVAR_REQUEST_POLL_FREQ. Run with and without that variable.
 #include "support.hpp"
 
 #include <cstdlib>
@@ -9,7 +9,7 @@ namespace {
 
 class poll_setting : public mpi_test {
 protected:
-    // What MPI's tool interface says, or -1 where it has no such setting.
+    // The setting that MPI's tool interface reports, or -1 if it has none.
     static int in_force() {
         int level = 0;
         MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level);
@@ -27,9 +27,9 @@ protected:
     }
 };
 
-TEST_F(poll_setting, is_once_per_look_unless_the_user_has_set_it) {
+TEST_F(poll_setting, is_once_per_call_unless_the_user_has_set_it) {
 #if !defined(MPICH_VERSION) || defined(I_MPI_VERSION)
-    GTEST_SKIP() << "this MPI has no such setting that we know";
+    GTEST_SKIP() << "this MPI has no such setting";
 #endif
     thence_info info{};
     ASSERT_EQ(MPI_SUCCESS, thence_query(&info, sizeof info));
@@ -38,7 +38,7 @@ TEST_F(poll_setting, is_once_per_look_unless_the_user_has_set_it) {
     EXPECT_EQ(chosen != nullptr ? std::atoi(chosen) : 128, in_force());
 }
 
-// However many there are, and although none is polled for in between, all complete.
+// Progress once per call is enough for any number of operations.
 TEST_F(poll_setting, many_operations_complete) {
     constexpr int count = 1000;
     std::vector<int> in(count, -1);

@@ -166,7 +166,7 @@ TEST_F(fault, callback_that_loops_on_another_cr_never_ends) {
     inner.attach(requests[1], self.other);
     thence_attach(1, &requests[0], &looping::callback, &self, 0, MPI_STATUS_IGNORE, cr, &flag);
     ASSERT_EQ(0, flag);
-    // Both messages are on their way before a call that may run the looping callback.
+    // Both messages have been sent before a call that may run the looping callback.
     MPI_Request sends[2];
     MPI_Isend(&rank, 1, MPI_INT, rank, 1, comm, &sends[0]);
     MPI_Isend(&rank, 1, MPI_INT, rank, 2, comm, &sends[1]);
@@ -179,7 +179,7 @@ TEST_F(fault, callback_that_loops_on_another_cr_never_ends) {
     MPI_Request_free(&self.other);
 }
 
-TEST_F(fault, bogus_info_values_are_accepted) {
+TEST_F(fault, invalid_info_values_are_accepted) {
     for (const char *key : {"mpi_continue_poll_only", "mpi_continue_max_poll", "mpi_continue_thread",
                             "mpi_continue_enqueue_complete", "mpi_continue_async_signal_safe"}) {
         MPI_Info info = MPI_INFO_NULL;

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-extern int asked_level; // what main() asked of MPI_Init_thread
+extern int asked_level; // the level that main() requires of MPI_Init_thread
 
 inline int class_of(int code) {
     int result = MPI_SUCCESS;
@@ -20,7 +20,7 @@ inline int class_of(int code) {
     return result;
 }
 
-// The library says where the MPI and the header take constants of the standard ABI for each other.
+// False if this MPI and the header have different values for constants of the standard ABI. The library reports that.
 inline bool constants_agree() {
 #if !defined(MPI_H_ABI)
     return true;
@@ -41,7 +41,7 @@ inline void sleep_ms(int ms) {
     std::this_thread::sleep_for(std::chrono::milliseconds(ms));
 }
 
-// What became of one continuation. `calls` and `at_once` say how often, and how, it ended.
+// What happened to one continuation. It has ended `calls` times in a callback and `at_once` times with flag = 1.
 struct outcome {
     std::atomic<int> calls{0};
     int at_once = 0;
@@ -94,21 +94,31 @@ protected:
         ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
     }
     void TearDown() override {
-        EXPECT_EQ(0, registered(cr)) << "the test left continuations behind";
+        EXPECT_EQ(0, registered(cr)) << "continuations are left after the test";
         EXPECT_EQ(MPI_SUCCESS, thence_free(&cr));
         EXPECT_EQ(MPI_REQUEST_NULL, cr);
         MPI_Comm_free(&comm);
     }
 
+    // A CR with the info key mpi_continue_thread.
+    static MPI_Request create_with_thread(const char *value) {
+        MPI_Info info = MPI_INFO_NULL;
+        MPI_Info_create(&info);
+        MPI_Info_set(info, "mpi_continue_thread", value);
+        MPI_Request created = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, info, &created));
+        MPI_Info_free(&info);
+        return created;
+    }
     static long registered(MPI_Request request) {
         thence_cr_info info{};
         EXPECT_EQ(MPI_SUCCESS, thence_cr_query(request, &info, sizeof info));
         return info.registered;
     }
-    // Waits on the CR by what works with and without interposition.
+    // Waits for the CR, with and without interposition.
     void wait() { EXPECT_EQ(MPI_SUCCESS, thence_wait(&cr, MPI_STATUS_IGNORE)); }
 
-    // A message of nothing: `to` may go on from await() when `from` has called tell().
+    // An empty message: await() on rank `to` returns after tell() on rank `from`.
     void tell(int to) const { MPI_Send(nullptr, 0, MPI_INT, to, signal_tag, comm); }
     void await(int from) const { MPI_Recv(nullptr, 0, MPI_INT, from, signal_tag, comm, MPI_STATUS_IGNORE); }
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI initialized for fewer threads (see --level= of the main program): everything works on the threads that may call
-// MPI. A hint for the helper thread is not honoured then, and the flag that demands it is refused.
+// MPI. There is no helper thread then: a hint for it has no effect, and the flag that demands it is refused.
 #include "support.hpp"
 
 namespace {
 
 class level : public mpi_test {};
 
-TEST_F(level, is_what_was_asked_or_more) {
+TEST_F(level, is_at_least_the_required_one) {
     int provided = -1;
     MPI_Query_thread(&provided);
     EXPECT_GE(provided, asked_level);
@@ -31,7 +31,7 @@ TEST_F(level, continuations_run) {
     }
 }
 
-TEST_F(level, any_thread_is_kept_or_refused) {
+TEST_F(level, any_thread_runs_callbacks_or_is_refused) {
     int provided = 0;
     MPI_Query_thread(&provided);
     MPI_Request any = MPI_REQUEST_NULL;
@@ -46,13 +46,8 @@ TEST_F(level, any_thread_is_kept_or_refused) {
 }
 
 TEST_F(level, the_info_key_any_is_a_hint) {
-    // Whatever the level, the CR is made and its continuations run, on this thread if there is no helper.
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "mpi_continue_thread", "any");
-    MPI_Request any = MPI_REQUEST_NULL;
-    ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, info, &any));
-    MPI_Info_free(&info);
+    // At every level the CR is created and its continuations run, on this thread if there is no helper.
+    MPI_Request any = create_with_thread("any");
     static std::thread::id ran_on;
     ran_on = {};
     int value = 0;

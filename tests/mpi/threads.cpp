@@ -186,7 +186,7 @@ TEST_F(threads, cancel_races_with_completion_and_each_ends_once) {
         for (std::size_t i = 0; i < n; ++i) {
             ASSERT_EQ(1, seen[i].ended());
             ASSERT_EQ(seen[i].cancelled() ? -1 : rank, values[i]) << "cancelled or received, never both or neither";
-            if (seen[i].cancelled()) { // its message is still to come
+            if (seen[i].cancelled()) { // its message has not been received
                 int late = 0;
                 MPI_Recv(&late, 1, MPI_INT, rank, static_cast<int>(i), comm, MPI_STATUS_IGNORE);
             }
@@ -195,8 +195,8 @@ TEST_F(threads, cancel_races_with_completion_and_each_ends_once) {
     }
 }
 
-TEST_F(threads, blocked_in_recv_serves_the_other_threads_continuations) {
-    // One thread sits in MPI_Recv all the time and nobody tests `cr`.
+TEST_F(threads, blocked_in_recv_runs_continuations_of_other_threads) {
+    // One thread is blocked in MPI_Recv, and no thread tests `cr`.
     int never = 0;
     std::thread receiver([&] { MPI_Recv(&never, 1, MPI_INT, rank, 999, comm, MPI_STATUS_IGNORE); });
     for (int i = 0; i < 20; ++i) {
@@ -245,12 +245,7 @@ protected:
 };
 
 TEST_F(helper, runs_callbacks_of_thread_any) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "mpi_continue_thread", "any");
-    MPI_Request any = MPI_REQUEST_NULL;
-    ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, info, &any));
-    MPI_Info_free(&info);
+    MPI_Request any = create_with_thread("any");
     for (int i = 0; i < 5; ++i) {
         runs_while_nobody_is_in_mpi(any, 10);
         runs_while_nobody_is_in_mpi(any, 1 << 20);
@@ -258,13 +253,8 @@ TEST_F(helper, runs_callbacks_of_thread_any) {
     MPI_Request_free(&any);
 }
 
-TEST_F(helper, leaves_callbacks_of_thread_application_alone) {
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "mpi_continue_thread", "application");
-    MPI_Request application = MPI_REQUEST_NULL;
-    ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, info, &application));
-    MPI_Info_free(&info);
+TEST_F(helper, runs_no_callbacks_of_thread_application) {
+    MPI_Request application = create_with_thread("application");
     struct where {
         std::thread::id id;
         std::atomic<int> calls{0};
@@ -291,9 +281,9 @@ TEST_F(helper, leaves_callbacks_of_thread_application_alone) {
     MPI_Request_free(&application);
 }
 
-// One rank sends while the other cancels, and the other's helper, if it is there, runs what completes. Half of the
+// One rank sends while the other cancels. If there is a helper there, it runs the callbacks. Half of the
 // receives have a continuation.
-TEST_F(helper, cancel_meets_messages_of_another_rank) {
+TEST_F(helper, cancel_races_with_messages_of_another_rank) {
     constexpr int n = 200;
     if (size != 2) {
         GTEST_SKIP() << "needs two ranks";

@@ -134,7 +134,7 @@ TEST_P(arguments, count_zero_is_complete_at_once) {
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
-TEST_P(arguments, calls_on_a_cr_refuse_what_is_none) {
+TEST_P(arguments, calls_on_a_cr_refuse_other_handles) {
     MPI_Request plain = no_cr();
     MPI_Request before = plain;
     MPI_Request null = MPI_REQUEST_NULL;
@@ -158,8 +158,8 @@ TEST_P(arguments, calls_on_a_cr_refuse_what_is_none) {
     end(plain);
 }
 
-// Ready or not: what a call refuses, it refuses before anything runs. What runs later runs in the order of completion,
-// where MPI tells of that.
+// A call checks its arguments before it runs any callback. Callbacks run later in the order of completion, on MPIs that
+// report that order.
 TEST_P(arguments, nothing_runs_in_a_call_that_is_refused) {
     MPI_Request plain = no_cr();
     MPI_Request null = MPI_REQUEST_NULL;
@@ -283,7 +283,7 @@ TEST_P(arguments, info_wins_over_flags) {
     EXPECT_EQ(in_force({{"mpi_continue_max_poll", "7"}}, 0, 3).max_poll, 7);
 }
 
-TEST_P(arguments, a_bad_value_takes_no_cr) {
+TEST_P(arguments, a_bad_value_uses_up_no_cr) {
     // If a refused creation kept its slot, the 65,536 would run out.
     for (int i = 0; i < 70000; ++i) {
         MPI_Request c = MPI_REQUEST_NULL;

@@ -40,7 +40,7 @@ TEST_P(cancelling, an_operation_that_cannot_be_cancelled_completes_as_usual) {
     EXPECT_EQ(status.MPI_SOURCE, 4);
 }
 
-TEST_P(cancelling, operations_that_cannot_be_cancelled_meet_no_error_handler) {
+TEST_P(cancelling, operations_that_cannot_be_cancelled_call_no_error_handler) {
     cr c;
     note n;
     MPI_Status statuses[3];
@@ -50,7 +50,7 @@ TEST_P(cancelling, operations_that_cannot_be_cancelled_meet_no_error_handler) {
     attach(group, n, c, statuses);
     EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
     EXPECT_EQ(reported(), codes{}) << "by default it would have ended the program";
-    EXPECT_EQ(world.handler.load(), MPI_ERRORS_ARE_FATAL) << "and it is the user's again";
+    EXPECT_EQ(world.handler.load(), MPI_ERRORS_ARE_FATAL) << "the error handler is the user's again";
     let_run();
     EXPECT_EQ(n.runs, 0);
     world.complete(collective);
@@ -62,7 +62,7 @@ TEST_P(cancelling, operations_that_cannot_be_cancelled_meet_no_error_handler) {
     EXPECT_FALSE(mpi::is_cancelled(statuses[2]));
 }
 
-TEST_P(cancelling, persistent_collectives_are_left_alone) {
+TEST_P(cancelling, persistent_collectives_are_not_cancelled) {
     cr c;
     note n;
     MPI_Request r = world.persistent(kind::collective);
@@ -107,7 +107,7 @@ TEST_P(cancelling, only_the_operations_of_this_cr_are_cancelled) {
     EXPECT_TRUE(eventually([&] { return m.runs == 1; }));
 }
 
-TEST_P(cancelling, complete_operations_of_a_group_are_left_alone) {
+TEST_P(cancelling, complete_operations_of_a_group_are_not_cancelled) {
     cr c;
     note n;
     std::vector<MPI_Request> group{world.start(), world.start(), world.start()};
@@ -124,7 +124,7 @@ TEST_P(cancelling, complete_operations_of_a_group_are_left_alone) {
     EXPECT_TRUE(mpi::is_cancelled(statuses[2]));
 }
 
-TEST_P(cancelling, nothing_registered_is_nothing_cancelled) {
+TEST_P(cancelling, a_cr_without_continuations_cancels_nothing) {
     cr c;
     EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
     EXPECT_EQ(world.cancel_calls, 0U);

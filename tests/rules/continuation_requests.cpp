@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The life of a continuation request: states, freeing, starting, being continued itself.
+// Continuation requests: their states, freeing, starting, and continuations on them.
 #include "library.hpp"
 
 #include <chrono>
@@ -32,7 +32,7 @@ TEST_P(continuation_requests, a_new_one_is_inactive_and_complete) {
     EXPECT_NE(c.handle, MPI_REQUEST_NULL) << "it stays usable";
 }
 
-TEST_P(continuation_requests, an_incomplete_test_leaves_the_status_alone) {
+TEST_P(continuation_requests, a_test_of_an_incomplete_cr_does_not_set_the_status) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c);
@@ -100,7 +100,7 @@ TEST_P(continuation_requests, freed_cr_still_runs_its_continuations) {
             cr c(flags);
             before = attach_pending(n, c);
             after = attach_pending(n, c);
-            world.complete(before); // ready, but perhaps waiting for a test or a start that can come no more
+            world.complete(before); // ready; its CR may need a test or a start, neither of which is possible any more
             handle = c;
         }
         EXPECT_EQ(thence_is_cr(handle), 0);
@@ -283,7 +283,7 @@ TEST_P(continuation_requests, start_does_nothing_to_others) {
     EXPECT_TRUE(c.test());
 }
 
-TEST_P(continuation_requests, what_has_run_is_registered_no_more) {
+TEST_P(continuation_requests, a_continuation_that_has_run_is_not_registered) {
     cr c;
     note n;
     std::vector<long> inside;
@@ -296,7 +296,7 @@ TEST_P(continuation_requests, what_has_run_is_registered_no_more) {
     EXPECT_EQ(inside, (std::vector<long>{2, 1}));
 }
 
-TEST_P(continuation_requests, one_at_a_limit_of_65536) {
+TEST_P(continuation_requests, there_may_be_65536_at_a_time) {
     std::vector<MPI_Request> all;
     MPI_Request c = MPI_REQUEST_NULL;
     int code = MPI_SUCCESS;

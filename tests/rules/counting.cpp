@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What thence_query(), thence_cr_query() and thence_stats_query() say.
+// The values that thence_query(), thence_cr_query() and thence_stats_query() return.
 #include "library.hpp"
 
 #include "progress/interposed.hpp"
@@ -80,7 +80,7 @@ TEST_P(counting, every_way_of_attaching_is_counted) {
     EXPECT_EQ(s.outstanding, before_.outstanding);
 }
 
-TEST_P(counting, threads_that_ended_still_count) {
+TEST_P(counting, counts_of_ended_threads_are_included) {
     cr c;
     note n;
     for (int i = 0; i < 4; ++i) {
@@ -118,7 +118,7 @@ TEST_P(counting, only_polling_engines_poll) {
     EXPECT_EQ(thence_wait(&c, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
-TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
+TEST_P(counting, take_complete_leaves_what_is_pending_and_does_not_poll) {
     cr c; // the library is in use
     MPI_Request r = world.start();
     const ticket t = world.ticket_of(r);
@@ -129,7 +129,7 @@ TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
     EXPECT_EQ(flag, 0);
     EXPECT_EQ(r, before);
     if (std::string(GetParam().engine) != "testsome") {
-        EXPECT_EQ(world.completing_calls, looks) << "MPI was not asked";
+        EXPECT_EQ(world.completing_calls, looks) << "no test of MPI was called";
     }
     world.complete(t, {.error = MPI_SUCCESS});
     MPI_Status status{};
@@ -137,7 +137,7 @@ TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
     EXPECT_EQ(flag, 1);
     EXPECT_EQ(r, MPI_REQUEST_NULL);
     EXPECT_EQ(thence_take_complete(&r, &flag, &status), MPI_SUCCESS);
-    EXPECT_EQ(flag, 1) << "as MPI_Test says of MPI_REQUEST_NULL";
+    EXPECT_EQ(flag, 1) << "as MPI_Test of MPI_REQUEST_NULL";
     r = world.start();
     world.complete(world.ticket_of(r), {.error = MPI_ERR_TRUNCATE});
     EXPECT_EQ(thence_take_complete(&r, &flag, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
@@ -148,7 +148,7 @@ TEST_P(counting, what_is_pending_is_not_taken_and_nothing_is_polled_for_it) {
     EXPECT_EQ(flag, 0) << "a continuation request";
 }
 
-TEST_P(counting, query_of_a_cr_says_what_is_in_force_for_it) {
+TEST_P(counting, query_of_a_cr_returns_what_is_in_force_for_it) {
     cr c(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_REPORT_FAILED, 9);
     thence_cr_info info{};
     EXPECT_EQ(thence_cr_query(c, &info, sizeof info), MPI_SUCCESS);
@@ -173,7 +173,7 @@ TEST_P(counting, query_of_a_cr_says_what_is_in_force_for_it) {
     reported();
 }
 
-TEST_P(counting, query_of_the_process_says_what_the_library_runs_on) {
+TEST_P(counting, query_of_the_process_returns_what_the_library_runs_on) {
     thence_info info{};
     EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
     EXPECT_EQ(info.size, sizeof info);
@@ -192,7 +192,7 @@ TEST_P(counting, query_of_the_process_says_what_the_library_runs_on) {
     EXPECT_EQ(info.slow_ms, 0);
 }
 
-// What is counted moves from outstanding to completed while somebody looks.
+// Continuations complete while another thread queries.
 TEST_P(counting, attached_never_goes_back_and_is_never_too_high) {
     std::atomic<bool> stop{false};
     std::atomic<unsigned long long> begun{0}; // at least as many as are attached

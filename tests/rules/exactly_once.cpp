@@ -158,8 +158,8 @@ TEST_P(exactly_once, reposting_callbacks) {
     reported();
 }
 
-// The window that Open MPI leaves open: attaching between its look at the callback slot and its mark. Every other
-// completion stands still there until the attaching is under way or over.
+// Open MPI reads the callback slot of a request, then marks it complete: here a thread attaches between the two steps.
+// Every second completion stops there until the attach has begun or ended.
 TEST_P(exactly_once, attaching_while_mpi_completes) {
     enum { idle, handed, window, attaching };
     std::atomic<int> state{idle};
@@ -204,7 +204,7 @@ TEST_P(exactly_once, attaching_while_mpi_completes) {
         }
         int in_window = window;
         const bool early = random() % 2 == 0;
-        if (early) { // the completion goes on while we attach
+        if (early) { // the completion continues during the attach
             state.compare_exchange_strong(in_window, attaching);
         }
         records.emplace_back();
@@ -225,7 +225,7 @@ TEST_P(exactly_once, attaching_while_mpi_completes) {
     completer.join();
     std::printf("%zu continuations, %llu recovered\n", records.size(), stats().recovered);
     if (std::string(GetParam().engine) == "openmpi") {
-        EXPECT_GT(stats().recovered, 0U) << "the window was never met";
+        EXPECT_GT(stats().recovered, 0U) << "no attach was between the two steps";
     }
     expect_settled(records);
     reported();

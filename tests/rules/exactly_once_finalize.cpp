@@ -14,9 +14,9 @@ namespace {
 
 using namespace thence::fake;
 
-// MPI_Finalize while callbacks on the helper thread attach again and MPI's transport completes: what was attached has
-// ended once, or is still registered, which is what MPI_Finalize reports; and nothing runs once that has returned. Each
-// round needs a process of its own, since nothing can be done with the library afterwards.
+// MPI_Finalize while callbacks on the helper thread attach again and operations complete. Every continuation has ended
+// once, or is still registered and MPI_Finalize reports it. No callback runs after MPI_Finalize. Each round is a
+// process of its own, since the library cannot be used afterwards.
 [[noreturn]] void finalize_round(const variant &v, unsigned number) {
     library l(v);
     race r(number);
@@ -59,7 +59,7 @@ using namespace thence::fake;
     for (const chain &one : chains) {
         attached += 1000000 - std::max(one.left.load(), 0);
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // what was under way completes
+    std::this_thread::sleep_for(std::chrono::milliseconds(1)); // completions that had begun go on meanwhile
     stop = true;
     for (std::thread &t : transport) {
         t.join();
@@ -78,7 +78,7 @@ using namespace thence::fake;
     std::_Exit(fault == nullptr ? 0 : 1);
 }
 
-// GoogleTest runs what is named so first, before any test has left a thread: it forks.
+// GoogleTest runs suites with such a name first, before any test has created threads: this one forks.
 class finalizing_DeathTest : public ::testing::TestWithParam<variant> {};
 
 TEST_P(finalizing_DeathTest, each_has_ended_or_is_reported) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Failed operations and failed callbacks, and the Forum's flavour of continuations, which is built for them.
+// Failed operations, failed callbacks, and the Forum's interface, which keeps failed continuations.
 #include "library.hpp"
 
 #include <thence/mpix_continue_forum.h>
@@ -11,7 +11,7 @@ using namespace thence::fake;
 class failures : public on_fake {
 protected:
     result failing(int error) { return {0, 0, 0, error, false}; }
-    // What a failed operation tells its communicator's error handler.
+    // The errors that failed operations give to the error handler of their communicator.
     static void expect_reported(int error) {
         const codes seen = reported();
         ASSERT_FALSE(seen.empty());
@@ -32,7 +32,7 @@ TEST_P(failures, errors_in_status) {
     expect_reported(MPI_ERR_TRUNCATE);
 }
 
-TEST_P(failures, a_failed_test_that_says_incomplete_still_completes) {
+TEST_P(failures, a_failed_test_that_sets_flag_to_zero_still_completes) {
     world.failed_test_clears_flag = true;
     cr c;
     note n;
@@ -62,7 +62,7 @@ TEST_P(failures, the_error_of_a_group_is_its_first_and_each_status_has_its_own) 
     reported();
 }
 
-TEST_P(failures, the_others_are_unharmed_by_one_that_fails) {
+TEST_P(failures, one_that_fails_does_not_affect_the_others) {
     cr c;
     note good;
     note bad;
@@ -120,7 +120,7 @@ TEST_P(failures, callback_returning_an_error_does_not_free_the_cr) {
     }
 }
 
-TEST_P(failures, kinds_that_need_mpis_own_completion_complete_by_it) {
+TEST_P(failures, kinds_that_only_mpi_can_complete_are_completed_by_it) {
     for (const kind what : {kind::io, kind::generalized, kind::rma, kind::collective}) {
         cr c;
         note n;
@@ -160,8 +160,8 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
         code = thence_test(&c, &flag, MPI_STATUS_IGNORE);
     }
     EXPECT_EQ(code, MPI_ERR_TRUNCATE) << "the first failure";
-    EXPECT_TRUE(reported().empty()) << "the operation's own error handler has been told";
-    EXPECT_TRUE(c.test()) << "told once";
+    EXPECT_TRUE(reported().empty()) << "the operation has called its error handler already";
+    EXPECT_TRUE(c.test()) << "reported once";
     EXPECT_EQ(n[0].runs, 1);
     EXPECT_EQ(n[1].runs, 0);
     EXPECT_EQ(n[2].runs, 1);
@@ -180,7 +180,7 @@ TEST_P(failures, report_failed_keeps_them_for_get_failed_and_does_not_run_them) 
     EXPECT_EQ(count, 0);
 }
 
-TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
+TEST_P(failures, of_a_cr_are_the_error_of_a_continuation_on_it) {
     for (const bool failed_before : {false, true}) {
         cr inner(THENCE_CR_REPORT_FAILED);
         cr outer(THENCE_CR_ENQUEUE_COMPLETE);
@@ -203,7 +203,7 @@ TEST_P(failures, of_a_cr_that_is_continued_reach_its_continuation) {
         EXPECT_TRUE(eventually([&] { return end.runs == 1; }));
         EXPECT_EQ(end.error, MPI_ERR_TRUNCATE);
         EXPECT_EQ(status.MPI_ERROR, MPI_ERR_TRUNCATE);
-        EXPECT_TRUE(inner.test()) << "told once";
+        EXPECT_TRUE(inner.test()) << "reported once";
     }
     reported();
 }
@@ -239,7 +239,7 @@ TEST_P(failures, a_callback_that_returns_an_error_is_reported) {
     EXPECT_EQ(reported(), codes{MPI_ERR_OTHER});
 }
 
-// The Forum's flavour.
+// The Forum's interface.
 
 int forum_callback(int code, void *data) {
     return note::run(code, nullptr, data);
@@ -350,7 +350,7 @@ TEST_P(forum, poll_only_runs_only_when_tested) {
     MPI_Request_free(&c);
 }
 
-TEST_P(forum, zero_and_undefined_mean_that_max_poll_is_no_limit) {
+TEST_P(forum, max_poll_of_zero_or_undefined_is_no_limit) {
     for (const int no_limit : {0, int{MPI_UNDEFINED}}) {
         MPI_Request c = make(MPIX_CONT_POLL_ONLY, no_limit);
         MPI_Start(&c);

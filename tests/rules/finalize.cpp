@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize with continuations outstanding: reported, not lost silently, and nothing of ours is left in MPI. Each
-// test runs in a process of its own, since nothing can be done with the library afterwards.
+// MPI_Finalize with continuations outstanding: it reports them, and no hook or callback of the library is left in MPI.
+// Each test runs in a process of its own, since the library cannot be used afterwards.
 #include "library.hpp"
 
 #include "base/settings.hpp"
@@ -15,7 +15,7 @@ namespace {
 
 using namespace thence::fake;
 
-// Fails the process with what is wrong, so that the parent sees it.
+// Ends the process with an error that the parent sees.
 void require(bool good, const char *what) {
     if (!good) {
         std::fprintf(stderr, "REQUIRED: %s\n", what);
@@ -39,8 +39,8 @@ void require(bool good, const char *what) {
     world.progress();
     world.progress();
     require(world.hooks() == 0, "no hook is left");
-    // MPI's own business with these requests goes on: it must not meet us.
-    require(world.complete(t[1]) && world.complete(s), "the operations were MPI's again");
+    // MPI completes these requests later, without the library.
+    require(world.complete(t[1]) && world.complete(s), "MPI completes the operations itself");
     require(t[1].q->callback.load() == nullptr, "no callback is left");
     require(n.runs == 0, "no callback runs after MPI_Finalize");
     MPI_Request other = MPI_REQUEST_NULL;
@@ -51,7 +51,7 @@ void require(bool good, const char *what) {
 class finalizing : public ::testing::TestWithParam<variant> {};
 
 TEST_P(finalizing, finalize_reports_outstanding) {
-    // Where it was attached is told in the report's own tests; here: how many, and that it says so at all.
+    // The tests of the report (tests/diagnose) check where they were attached. Here: that there is a report.
     EXPECT_EXIT(outstanding_at_finalize(GetParam()), ::testing::ExitedWithCode(0), "MPI_Finalize");
 }
 
@@ -77,7 +77,7 @@ TEST_P(finalizing, finalize_is_silent_when_nothing_is_outstanding) {
     EXPECT_EXIT(nothing_outstanding(GetParam()), ::testing::ExitedWithCode(0), "before\nafter\n");
 }
 
-// Whose CR is freed can wait for nothing: MPI_Finalize is where they run at last.
+// Their CR is freed, so no test or wait can run them: MPI_Finalize does.
 [[noreturn]] void complete_but_not_run(const variant &v, unsigned flags) {
     library l(v);
     MPI_Request c = MPI_REQUEST_NULL;
@@ -97,7 +97,7 @@ TEST_P(finalizing, finalize_is_silent_when_nothing_is_outstanding) {
         world.complete(t);
     }
     world.finalize();
-    require(n.runs == ((flags & THENCE_CR_POLL_ONLY) == 0 ? many : 0), "all that may run ran");
+    require(n.runs == ((flags & THENCE_CR_POLL_ONLY) == 0 ? many : 0), "all that may run have run");
     std::_Exit(0);
 }
 
@@ -157,9 +157,9 @@ TEST_P(finalizing, finalize_is_not_delayed_by_a_source_that_has_work_left) {
 
 THENCE_RULES(finalizing);
 
-// MPICH takes no lock any more when MPI_Finalize tells us, so our thread must have left MPI before. Only libthence is
-// told that early, and this program does without.
-class not_told_before_finalize : public ::testing::TestWithParam<const char *> {
+// In MPI_Finalize MPICH takes no locks any more, so the helper must have left MPI before. Only the interposed
+// MPI_Finalize is early enough, and this program is linked without it.
+class without_interposed_finalize : public ::testing::TestWithParam<const char *> {
 protected:
     static variant mpi(const char *library_version) {
         variant v = all_variants().back();
@@ -169,7 +169,7 @@ protected:
     library library_{mpi(GetParam())};
 };
 
-TEST_P(not_told_before_finalize, any_thread_is_refused_and_says_what_to_link) {
+TEST_P(without_interposed_finalize, any_thread_is_refused_with_what_to_link) {
     MPI_Request c = MPI_REQUEST_NULL;
     ::testing::internal::CaptureStderr();
     EXPECT_EQ(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c), MPI_ERR_UNSUPPORTED_OPERATION);
@@ -178,7 +178,7 @@ TEST_P(not_told_before_finalize, any_thread_is_refused_and_says_what_to_link) {
     EXPECT_EQ(c, MPI_REQUEST_NULL);
 }
 
-TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_threads) {
+TEST_P(without_interposed_finalize, hints_are_ignored_and_application_threads_run_the_callbacks) {
     for (const bool by_setting : {false, true}) {
         setenv("THENCE_PROGRESS", by_setting ? "thread" : "off", 1);
         thence::base::read_settings(); // as the library does when it is set up
@@ -199,7 +199,7 @@ TEST_P(not_told_before_finalize, hints_leave_the_callbacks_to_application_thread
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(, not_told_before_finalize,
+INSTANTIATE_TEST_SUITE_P(, without_interposed_finalize,
                          ::testing::Values("MPICH Version: 4.0.2", "Intel(R) MPI Library 2021.18 for Linux* OS"),
                          [](const ::testing::TestParamInfo<const char *> &version) {
                              return std::string(version.index == 0 ? "mpich" : "intel");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own thread: whose continuations it runs, and when it rests.
+// The helper thread: which continuations it runs, and when it sleeps.
 #include "library.hpp"
 
 #include "continuation/request.hpp"
@@ -54,7 +54,7 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     note n;
     attach_pending(n, c);
     const unsigned long long at_first = world.progress_calls;
-    EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 10; })) << "it is at work";
+    EXPECT_TRUE(soon([&] { return world.progress_calls > at_first + 10; })) << "it makes progress";
     int cancels = 0;
     world.while_cancelling = [&] {
         const unsigned long long before = world.progress_calls;
@@ -68,11 +68,11 @@ TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     world.while_cancelling = nullptr;
 }
 
-// There the helper holds what thence_cancel() waits for.
-TEST_P(helper, runs_no_callback_in_the_middle_of_mpis_progress) {
+// There the helper holds a lock that thence_cancel() takes.
+TEST_P(helper, runs_no_callback_inside_mpis_progress) {
     cr any(THENCE_CR_ANY_THREAD | THENCE_CR_IN_COMPLETION);
     cr application(THENCE_CR_IN_COMPLETION);
-    note before; // so that the helper has run something already
+    note before; // so that the helper has run a callback already
     world.complete(attach_pending(before, any));
     EXPECT_TRUE(soon([&] { return before.runs == 1; }));
     note a;
@@ -134,7 +134,7 @@ TEST_P(helper, helper_sleeps_when_idle) {
     note n;
     world.complete(attach_pending(n, c));
     ASSERT_TRUE(soon([&] { return n.runs == 1 && c.registered() == 0; }));
-    // It notices on its next turn, and then makes no MPI call and wakes for nothing.
+    // It notices that in its next round. From then on it makes no MPI call and is not woken.
     std::this_thread::sleep_for(100ms);
     const unsigned long long calls = world.progress_calls;
     const unsigned long long woken = stats().helper_wakeups;
@@ -142,7 +142,7 @@ TEST_P(helper, helper_sleeps_when_idle) {
     EXPECT_EQ(world.progress_calls, calls);
     EXPECT_EQ(stats().helper_wakeups, woken);
     world.complete(attach_pending(n, c));
-    EXPECT_TRUE(soon([&] { return n.runs == 2; })) << "and it wakes for the next";
+    EXPECT_TRUE(soon([&] { return n.runs == 2; })) << "the next one wakes it";
     EXPECT_GT(stats().helper_wakeups, woken);
 }
 
@@ -158,7 +158,7 @@ TEST_P(helper, the_wakeup_is_never_lost) {
     }
 }
 
-TEST_P(helper, there_is_none_unless_asked_for) {
+TEST_P(helper, runs_only_if_required) {
     cr c;
     note n;
     const unsigned long long woken = stats().helper_wakeups;
@@ -174,7 +174,7 @@ TEST_P(helper, there_is_none_unless_asked_for) {
         }
     }
     let_run();
-#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // which have a thread of their own
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__) // these have a thread of their own
     EXPECT_EQ(threads, 1);
 #endif
 }
@@ -220,8 +220,8 @@ TEST_P(hook, unregisters_itself_also_where_there_is_a_helper) {
     }
 }
 
-// Attaches at the moment when the hook goes to rest.
-TEST_P(hook, is_there_whenever_something_is_outstanding) {
+// Attaches while the hook unregisters itself.
+TEST_P(hook, is_registered_whenever_something_is_outstanding) {
     for (const unsigned flags : {0U, THENCE_CR_ANY_THREAD}) {
         cr c(flags);
         note n;
@@ -251,12 +251,12 @@ TEST_P(hook, is_there_whenever_something_is_outstanding) {
     }
 }
 
-// What the helper and the hook ask on every turn.
-TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_crs) {
+// The helper and the hook check this in every round.
+TEST_P(helper, checking_whether_anything_is_outstanding_costs_the_same_for_many_crs) {
     constexpr int many = 20000;
     constexpr int asked = 2000;
     using thence::continuation::continuation_request;
-    const auto cost = [&] { // of the processor, so that other processes do not count; the least of some tries
+    const auto cost = [&] { // processor time, so that other processes do not count; the minimum of some tries
         auto least = std::chrono::nanoseconds::max();
         for (int tries = 0; tries < 5; ++tries) {
             const auto begin = processor_time();
@@ -287,7 +287,7 @@ TEST_P(helper, asking_whether_anything_is_outstanding_costs_the_same_for_many_cr
 THENCE_RULES(helper);
 THENCE_RULES_WHERE(hook, [](const variant &v) { return v.has_hook(); });
 
-// Where MPI allows one thread only, the library has none of its own to run callbacks.
+// If MPI allows only one thread, there is no helper.
 class single_threaded_mpi : public ::testing::Test {
 protected:
     static variant serialized() {
@@ -307,7 +307,7 @@ TEST_F(single_threaded_mpi, any_thread_is_refused) {
     EXPECT_EQ(c, MPI_REQUEST_NULL);
 }
 
-// The paper lets any thread run them: the application's are among these.
+// The paper allows any thread to run them, also threads of the application.
 TEST_F(single_threaded_mpi, the_info_key_any_is_a_hint) {
     cr c(0, -1, world.info({{"mpi_continue_thread", "any"}}));
     thence_cr_info in_force{};
@@ -321,7 +321,7 @@ TEST_F(single_threaded_mpi, the_info_key_any_is_a_hint) {
     EXPECT_EQ(n.thread, std::this_thread::get_id());
 }
 
-TEST_F(single_threaded_mpi, an_info_key_that_wants_application_threads_wins_over_the_flag) {
+TEST_F(single_threaded_mpi, the_info_key_application_wins_over_the_flag) {
     const cr c(THENCE_CR_ANY_THREAD, -1, world.info({{"mpi_continue_thread", "application"}}));
     EXPECT_EQ(thence_is_cr(c), 1);
 }

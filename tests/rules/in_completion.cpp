@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// THENCE_CR_IN_COMPLETION: callbacks run inside MPI's progress, each before MPI completes the next operation. The limits of
-// this: in_completion_limits.cpp.
+// THENCE_CR_IN_COMPLETION: callbacks run inside MPI's progress, each before MPI completes the next operation. Where
+// that does not hold: in_completion_limits.cpp.
 #include "in_completion.hpp"
 
 #include <atomic>
@@ -36,7 +36,7 @@ TEST_P(in_completion, a_callback_runs_before_mpi_completes_the_next_operation) {
     }
 }
 
-TEST_P(in_completion, its_callbacks_start_operations_that_go_on_at_once) {
+TEST_P(in_completion, operations_that_its_callbacks_start_complete_in_the_same_progress) {
     cr c(flag | THENCE_CR_ENQUEUE_COMPLETE);
     struct chain {
         MPI_Request c;
@@ -59,7 +59,7 @@ TEST_P(in_completion, its_callbacks_start_operations_that_go_on_at_once) {
     long ran = 0;
     EXPECT_EQ(thence_progress_some(&ran), MPI_SUCCESS);
     if (in_force_) {
-        EXPECT_EQ(messages.left, 0) << "all in one round of progress";
+        EXPECT_EQ(messages.left, 0) << "all in one call of progress";
         EXPECT_EQ(ran, 100);
     }
     EXPECT_TRUE(eventually([&] { return messages.left == 0; }));
@@ -110,7 +110,7 @@ TEST_P(in_completion, a_test_of_several_runs_them_too) {
     expect_in_turn(both);
 }
 
-TEST_P(in_completion, the_bound_of_a_test_holds_for_all_that_it_runs) {
+TEST_P(in_completion, max_poll_of_another_cr_bounds_the_callbacks_of_its_test) {
     cr c(flag);
     cr bounded(0, 1);
     std::deque<note> notes(4);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The fixture of the tests of THENCE_CR_IN_COMPLETION: it notes in which order operations complete and callbacks run.
+// The fixture of the tests of THENCE_CR_IN_COMPLETION: it records in which order operations complete and callbacks run.
 #pragma once
 
 #include "library.hpp"
@@ -34,7 +34,7 @@ protected:
     }
     void TearDown() override { world.at_step = nullptr; }
 
-    // An operation whose completion is noted as a capital letter, and its callback as a small one.
+    // An operation. Its completion is recorded as this capital letter, its callback as the small one.
     MPI_Request start(char name, kind what = kind::point_to_point) {
         MPI_Request r = world.start(what);
         names_[r] = name;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// THENCE_CR_IN_COMPLETION: where it is in force, which callbacks run later all the same, and what a callback must not do.
+// THENCE_CR_IN_COMPLETION: where it is in force, which callbacks run later all the same, and what a callback must not
+// do.
 #include "in_completion.hpp"
 
 #include <algorithm>
@@ -35,13 +36,13 @@ TEST_P(in_completion_limits, a_callback_may_cancel) {
     EXPECT_TRUE(eventually([&] { return n.runs == 1 && cancelled.runs == 1; }));
 }
 
-TEST_P(in_completion_limits, nothing_runs_where_the_program_called_mpi_for_something_else) {
+TEST_P(in_completion_limits, nothing_runs_in_a_call_that_is_no_progress_call) {
     cr c(flag);
     noted a(*this, 'a');
     MPI_Request r = start('A');
     const ticket t = world.ticket_of(r);
     attach(r, a, c);
-    world.complete(t); // as while it starts another operation, with a lock of its own held perhaps
+    world.complete(t); // as if the program were starting another operation, perhaps under a lock of its own
     EXPECT_EQ(a.runs, 0);
     EXPECT_TRUE(eventually([&] { return a.runs == 1; }));
 }
@@ -59,7 +60,7 @@ TEST_P(in_completion_limits, none_runs_inside_another_nor_inside_attaching) {
         n.inside = [&] {
             deepest = std::max(deepest, ++depth);
             for (std::size_t i = 3; i < later.size(); ++i) {
-                world.complete(later[i]); // by what the callback starts, say
+                world.complete(later[i]); // as if the callback had started an operation that completes it
             }
             --depth;
         };
@@ -71,7 +72,7 @@ TEST_P(in_completion_limits, none_runs_inside_another_nor_inside_attaching) {
     EXPECT_EQ(deepest, 1);
 }
 
-TEST_P(in_completion_limits, groups_and_other_operations_wait_for_the_end_of_the_progress) {
+TEST_P(in_completion_limits, callbacks_of_groups_and_of_collectives_run_after_the_progress) {
     cr c(flag);
     noted group(*this, 'g');
     noted other(*this, 'o');
@@ -94,7 +95,7 @@ TEST_P(in_completion_limits, groups_and_other_operations_wait_for_the_end_of_the
     EXPECT_EQ(order_.substr(0, 4), "12OL");
 }
 
-// MPI may hold a lock where it ends operations with an error, as those of a rank that is lost.
+// MPI may hold a lock when it fails operations, for example those of a rank that is lost.
 TEST_P(in_completion_limits, a_failed_operation_runs_its_callback_with_the_error_after_the_progress) {
     cr c(flag);
     noted n(*this, 'a');
@@ -136,7 +137,7 @@ TEST_P(in_completion_limits, a_failed_operation_runs_its_callback_with_the_error
     reported();
 }
 
-TEST_P(in_completion_limits, its_request_may_be_freed_before_and_inside) {
+TEST_P(in_completion_limits, its_cr_may_be_freed_before_and_inside_a_callback) {
     note n;
     MPI_Request r = world.start();
     const ticket t = world.ticket_of(r);
@@ -158,10 +159,10 @@ TEST_P(in_completion_limits, its_request_may_be_freed_before_and_inside) {
     EXPECT_TRUE(eventually([&] { return m.runs == 1; }));
 }
 
-// Nobody else can make progress while the callback runs, so what waits there would do so for ever.
-TEST_P(in_completion_limits, a_callback_that_breaks_it_is_told) {
+// No other thread can make progress while the callback runs, so a blocking call in it would never return.
+TEST_P(in_completion_limits, a_blocking_call_in_a_callback_is_reported) {
     if (!in_force_) {
-        return; // it breaks nothing there
+        return; // callbacks do not run inside MPI's progress there
     }
     cr c(flag);
     cr other;
@@ -176,9 +177,9 @@ TEST_P(in_completion_limits, a_callback_that_breaks_it_is_told) {
         EXPECT_EQ(thence_wait(&other, MPI_STATUS_IGNORE), MPI_ERR_PENDING);
         EXPECT_EQ(world.progress_calls, calls) << "MPI is not entered again";
         EXPECT_EQ(reported(), (codes{MPI_ERR_PENDING, MPI_ERR_PENDING}));
-        const auto told = [](const char *what, const std::function<void(MPI_Request &)> &call) {
+        const auto expect_report = [](const char *what, const std::function<void(MPI_Request &)> &call) {
             MPI_Request complete = world.start();
-            world.complete(complete); // so that this one ends
+            world.complete(complete); // so that the call returns
             testing::internal::CaptureStderr();
             call(complete);
             const std::string said = testing::internal::GetCapturedStderr();
@@ -186,10 +187,10 @@ TEST_P(in_completion_limits, a_callback_that_breaks_it_is_told) {
             EXPECT_NE(said.find("THENCE_CR_IN_COMPLETION"), std::string::npos) << what << ": " << said;
         };
         int i = 0;
-        told("Wait", [](MPI_Request &r) { MPI_Wait(&r, MPI_STATUS_IGNORE); });
-        told("Waitall", [](MPI_Request &r) { MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); });
-        told("Waitany", [&](MPI_Request &r) { MPI_Waitany(1, &r, &i, MPI_STATUS_IGNORE); });
-        told("Waitsome", [&](MPI_Request &r) { MPI_Waitsome(1, &r, &i, &done, MPI_STATUSES_IGNORE); });
+        expect_report("Wait", [](MPI_Request &r) { MPI_Wait(&r, MPI_STATUS_IGNORE); });
+        expect_report("Waitall", [](MPI_Request &r) { MPI_Waitall(1, &r, MPI_STATUSES_IGNORE); });
+        expect_report("Waitany", [&](MPI_Request &r) { MPI_Waitany(1, &r, &i, MPI_STATUS_IGNORE); });
+        expect_report("Waitsome", [&](MPI_Request &r) { MPI_Waitsome(1, &r, &i, &done, MPI_STATUSES_IGNORE); });
     };
     MPI_Request r = world.start();
     world.complete_in_progress(r);
@@ -218,7 +219,7 @@ protected:
     }
 };
 
-TEST_F(other_open_mpi, bears_it_only_with_the_known_layer_and_several_threads) {
+TEST_F(other_open_mpi, supports_it_only_with_the_known_layer_and_several_threads) {
     EXPECT_EQ(flags_with(usual()), flag);
     for (const char *layer : {"ucx", "cm", "ob10", ""}) {
         features what = usual();
@@ -227,7 +228,7 @@ TEST_F(other_open_mpi, bears_it_only_with_the_known_layer_and_several_threads) {
     }
     features what = usual();
     what.describes_layer_as = "btl";
-    EXPECT_EQ(flags_with(what), 0U) << "the description is another one than known";
+    EXPECT_EQ(flags_with(what), 0U) << "the description is an unknown one";
     what = usual();
     what.messages_through = nullptr;
     EXPECT_EQ(flags_with(what), 0U);

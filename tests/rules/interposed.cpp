@@ -32,7 +32,7 @@ TEST_P(interposed, test_wait_and_free_take_crs) {
     EXPECT_EQ(c, MPI_REQUEST_NULL);
 }
 
-TEST_P(interposed, ordinary_requests_are_as_ever) {
+TEST_P(interposed, ordinary_requests_complete_as_without_the_library) {
     MPI_Request r = world.start();
     int flag = -1;
     EXPECT_EQ(MPI_Test(&r, &flag, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -85,7 +85,7 @@ TEST_P(interposed, a_callback_may_wait_for_ordinary_requests) {
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
-TEST_P(interposed, the_papers_names) {
+TEST_P(interposed, calls_of_the_paper) {
     static int calls;
     calls = 0;
     MPI_Request c = MPI_REQUEST_NULL;

@@ -29,7 +29,7 @@ TEST_P(interposed_arrays, waitall_of_crs_and_others) {
     EXPECT_EQ(statuses[1].MPI_SOURCE, 3);
 }
 
-TEST_P(interposed_arrays, testall_takes_nothing_until_all_are_complete) {
+TEST_P(interposed_arrays, testall_completes_nothing_until_all_are_complete) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c);
@@ -91,7 +91,7 @@ TEST_P(interposed_arrays, max_poll_bounds_every_form_of_test) {
 
 class where_no_hook_runs_continuations : public on_fake {};
 
-// A program whose calls never block must not keep continuations from running.
+// Continuations run also in a program whose calls never block.
 TEST_P(where_no_hook_runs_continuations, a_call_that_finds_its_requests_complete_runs_what_is_ready) {
     cr c;
     int index = 0;
@@ -243,7 +243,7 @@ TEST_P(interposed_arrays, the_any_and_some_forms_report_an_idle_cr_once) {
     EXPECT_EQ(MPI_Wait(&both[0], MPI_STATUS_IGNORE), MPI_SUCCESS) << "a single wait for an inactive request returns";
 }
 
-TEST_P(interposed_arrays, waitany_prefers_no_idle_cr_to_what_it_waits_for) {
+TEST_P(interposed_arrays, waitany_ignores_an_idle_cr_while_another_request_is_pending) {
     cr idle;
     note n;
     world.complete(attach_pending(n, idle));
@@ -268,7 +268,7 @@ TEST_P(interposed_arrays, a_started_cr_without_continuations_is_reported_once) {
     EXPECT_EQ(index, MPI_UNDEFINED);
 }
 
-// Another thread registers when Testall has looked at the CR and completes the rest.
+// Another thread registers after Testall has found the CR idle and before it completes the rest.
 TEST_P(interposed_arrays, testall_never_waits_for_what_is_registered_meanwhile) {
     cr c;
     note n;

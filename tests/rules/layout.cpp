@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// An Open MPI whose requests are not as the native engine knows them gets the engine for any MPI, and is told why.
+// If the requests of an Open MPI differ from what the native engine knows, the engine `testsome` is used, and
+// thence_query() returns why.
 #include "library.hpp"
 
 #if defined(OPEN_MPI)

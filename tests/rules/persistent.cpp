@@ -9,7 +9,7 @@ using thence::mpi::table;
 
 class persistent : public on_fake {
 protected:
-    // Made through the interposed call, so every engine knows what it is.
+    // Created by the interposed call, so every engine recognizes it.
     MPI_Request make() {
         MPI_Request r = MPI_REQUEST_NULL;
         MPI_Recv_init(nullptr, 0, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r);
@@ -40,7 +40,7 @@ TEST_P(persistent, persistent_request_stays_usable) {
     EXPECT_EQ(MPI_Request_free(&r), MPI_SUCCESS);
 }
 
-TEST_P(persistent, the_flag_tells_what_cannot_be_detected) {
+TEST_P(persistent, the_flag_marks_one_that_cannot_be_detected) {
     cr c;
     note n;
     MPI_Request r = world.persistent(); // not through an interposed call
@@ -110,7 +110,7 @@ TEST_P(persistent, several_continuations_on_one_persistent_request) {
     MPI_Request_free(&r);
 }
 
-// Whether the message was faster than thence_attach() is nobody's business.
+// The result is the same whether the message arrives before or after thence_attach().
 TEST_P(persistent, all_get_the_status_whenever_they_were_attached) {
     for (const bool enqueue : {false, true}) {
         cr c(enqueue ? THENCE_CR_ENQUEUE_COMPLETE : 0U);
@@ -138,7 +138,7 @@ TEST_P(persistent, all_get_the_status_whenever_they_were_attached) {
             EXPECT_EQ(MPI_Wait(&r, &users), MPI_SUCCESS);
             EXPECT_EQ(users.MPI_SOURCE, 8) << before;
             EXPECT_EQ(MPI_Wait(&r, &users), MPI_SUCCESS);
-            EXPECT_EQ(users.MPI_SOURCE, MPI_ANY_SOURCE) << "told once";
+            EXPECT_EQ(users.MPI_SOURCE, MPI_ANY_SOURCE) << "reported once";
         }
         MPI_Request_free(&r);
     }
@@ -175,7 +175,7 @@ TEST_P(persistent, the_users_own_wait_completes_it_for_its_continuations_too) {
     MPI_Request_free(&r);
 }
 
-// Whoever of the two is first: our poll here.
+// Here a poll of the library is first.
 TEST_P(persistent, the_user_gets_the_true_status_also_when_a_poll_was_first) {
     cr c;
     note n;
@@ -194,7 +194,7 @@ TEST_P(persistent, the_user_gets_the_true_status_also_when_a_poll_was_first) {
     int indices[2];
     complete_by_poll(1);
     EXPECT_EQ(MPI_Request_get_status(r, &flag, &status), MPI_SUCCESS);
-    EXPECT_EQ(status.MPI_SOURCE, 1) << "to look takes nothing away";
+    EXPECT_EQ(status.MPI_SOURCE, 1) << "MPI_Request_get_status changes nothing";
     EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
     EXPECT_EQ(status.MPI_SOURCE, 1);
     EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
@@ -221,17 +221,17 @@ TEST_P(persistent, the_user_gets_the_true_status_also_when_a_poll_was_first) {
     EXPECT_EQ(flag, 1);
     EXPECT_EQ(status.MPI_SOURCE, 6);
     complete_by_poll(7);
-    complete_by_poll(8); // started anew without having asked
+    complete_by_poll(8); // started again without a test before
     EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
     EXPECT_EQ(status.MPI_SOURCE, 8);
     complete_by_poll(9);
     note again;
     MPI_Status ours{};
-    EXPECT_EQ(attach(r, again, c, &ours), 1) << "complete, and not asked for yet";
+    EXPECT_EQ(attach(r, again, c, &ours), 1) << "complete, and not tested yet";
     EXPECT_EQ(ours.MPI_SOURCE, 9);
     complete_by_poll(10);
     MPI_Request_free(&r);
-    MPI_Request plain = world.start(); // may well have the same handle
+    MPI_Request plain = world.start(); // may have the same handle
     EXPECT_EQ(MPI_Test(&plain, &flag, &status), MPI_SUCCESS);
     EXPECT_EQ(flag, 0);
     world.complete(plain);
@@ -259,9 +259,9 @@ TEST_P(failed_persistent, stays_the_users) {
     EXPECT_EQ(n.error, MPI_ERR_TRUNCATE);
     EXPECT_EQ(twin.error, MPI_ERR_TRUNCATE);
     EXPECT_EQ(r, handle);
-    EXPECT_EQ(MPI_Wait(&r, &status), MPI_ERR_TRUNCATE) << "and its user is told too";
+    EXPECT_EQ(MPI_Wait(&r, &status), MPI_ERR_TRUNCATE) << "the user's call reports it, too";
     reported();
-    if (r != MPI_REQUEST_NULL) { // where our poll has completed it, it is inactive now
+    if (r != MPI_REQUEST_NULL) { // if a poll of the library has completed it, it is inactive
         MPI_Start(&r);
         world.complete(r, {2});
         EXPECT_EQ(MPI_Wait(&r, &status), MPI_SUCCESS);
@@ -274,7 +274,7 @@ THENCE_RULES_WHERE(failed_persistent, [](const variant &v) { return v.engine != 
 
 #endif
 
-TEST_P(persistent, freed_while_continued_it_goes_after_its_continuation) {
+TEST_P(persistent, freed_while_continued_it_is_released_after_its_continuation) {
     cr c;
     note n;
     MPI_Request r = make();

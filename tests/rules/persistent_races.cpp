@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Persistent requests under races: threads that start, continue, test, wait for, start anew and free their own
-// requests, while others complete operations and poll. Every continuation ends once, each that waits gets the status of
-// its own start, and the user is told the end of a start at most once, with its status.
+// requests, while others complete operations and poll. Every continuation ends once with the
+// status of its own start, and the completion of a start is reported to the user at most once, with its status.
 //
 // usage: persistent_races [--seconds=S] [--seed=N] [GoogleTest options]
 #include "library.hpp"
@@ -21,7 +21,7 @@ using clock_type = std::chrono::steady_clock;
 
 double seconds = 0.5; // per variant
 
-// Operations that completer threads complete, each with a status that names its start.
+// Operations that threads complete, each with a status that identifies its start.
 class open_operations {
 public:
     void add(ticket t, int source) {
@@ -70,7 +70,7 @@ MPI_Request make() {
     return request;
 }
 
-// A persistent request of one thread's, and the continuations of its present start.
+// A persistent request of one thread, and the continuations of its current start.
 class owned {
 public:
     owned(open_operations &open, MPI_Request cr, std::mt19937 &random) : open_(open), cr_(cr), random_(random) {}
@@ -92,7 +92,7 @@ public:
         told_ = false;
         EXPECT_EQ(MPI_Start(&request_), MPI_SUCCESS);
         const ticket t = world.ticket_of(request_);
-        const unsigned before = random_() % 3; // attached before it may be complete
+        const unsigned before = random_() % 3; // attached before it can be complete
         for (unsigned i = 0; i < before; ++i) {
             attach();
         }
@@ -123,7 +123,7 @@ public:
             break;
         case 3:
             EXPECT_EQ(MPI_Testsome(1, &request_, &flag, &index, status), MPI_SUCCESS);
-            EXPECT_NE(flag, MPI_UNDEFINED) << "it was not told yet";
+            EXPECT_NE(flag, MPI_UNDEFINED) << "it was not reported yet";
             break;
         case 4:
             EXPECT_EQ(MPI_Testall(1, &request_, &flag, status), MPI_SUCCESS);
@@ -133,11 +133,11 @@ public:
             flag = 1;
         }
         if (flag == 1) {
-            EXPECT_EQ(status[0].MPI_SOURCE, source_) << "the true status, whoever was first";
+            EXPECT_EQ(status[0].MPI_SOURCE, source_) << "the status of this start";
             told_ = true;
             EXPECT_EQ(MPI_Test(&request_, &flag, status), MPI_SUCCESS);
             EXPECT_EQ(flag, 1);
-            EXPECT_EQ(status[0].MPI_SOURCE, MPI_ANY_SOURCE) << "told once";
+            EXPECT_EQ(status[0].MPI_SOURCE, MPI_ANY_SOURCE) << "reported once";
         }
     }
     void look() {
@@ -146,7 +146,7 @@ public:
         EXPECT_EQ(MPI_Request_get_status(request_, &flag, &status), MPI_SUCCESS);
         EXPECT_TRUE(flag == 0 || status.MPI_SOURCE == source_);
     }
-    // Where continuations wait, MPI frees it after the last.
+    // If it has continuations, it is released after the last.
     void free() {
         EXPECT_EQ(MPI_Request_free(&request_), MPI_SUCCESS);
         EXPECT_EQ(request_, MPI_REQUEST_NULL);
@@ -164,7 +164,7 @@ private:
             a.ends.fetch_add(1);
         }
     }
-    // The start is over, and every continuation of it has ended once.
+    // The start has completed, and every continuation of it has ended once.
     void drain() {
         if (pending() && accounts_.empty()) {
             EXPECT_EQ(MPI_Wait(&request_, MPI_STATUS_IGNORE), MPI_SUCCESS);
@@ -186,14 +186,14 @@ private:
     MPI_Request cr_;
     std::mt19937 &random_;
     MPI_Request request_ = MPI_REQUEST_NULL;
-    int source_ = 0; // what the status of the present start says; 0: none
+    int source_ = 0; // the source in the status of the current start; 0: not started
     bool told_ = false;
     std::deque<account> accounts_;
 };
 
 class persistent_races : public on_fake {};
 
-TEST_P(persistent_races, every_continuation_ends_once_and_every_start_is_told_once) {
+TEST_P(persistent_races, every_continuation_ends_once_and_every_start_is_reported_once) {
     open_operations open;
     std::atomic<bool> stop{false};
     cr c;
@@ -208,7 +208,7 @@ TEST_P(persistent_races, every_continuation_ends_once_and_every_start_is_told_on
             const ticket last = world.ticket_of(unrelated);
             {
                 std::deque<owned> requests;
-                for (int i = 0; i < 100; ++i) { // more than one poll looks at
+                for (int i = 0; i < 100; ++i) { // more than one poll tests
                     requests.emplace_back(open, c, random);
                 }
                 for (int source = 1; clock_type::now() < end; ++source) {

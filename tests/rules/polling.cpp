@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// poll_only and max_poll: who runs continuations then, and how many at a time.
+// poll_only and max_poll: which calls run continuations, and how many.
 #include "library.hpp"
 #include "sleeps.hpp"
 
@@ -102,7 +102,7 @@ TEST_P(polling, max_poll_bounds_one_test) {
 }
 
 TEST_P(polling, progress_tells_how_many_it_ran) {
-    cr c(0, 1); // bounds tests, not this
+    cr c(0, 1); // limits tests, not thence_progress_some()
     cr only_polled(THENCE_CR_POLL_ONLY);
     note n;
     long ran = 77;
@@ -111,7 +111,7 @@ TEST_P(polling, progress_tells_how_many_it_ran) {
     ready(3, n, c);
     ready(1, n, only_polled);
     long all = 0;
-    for (int i = 0; i < 5; ++i) { // an engine that polls finds some in one call and runs them in the next
+    for (int i = 0; i < 5; ++i) { // an engine that polls may find some in one call and run them in the next
         EXPECT_EQ(thence_progress_some(&ran), MPI_SUCCESS);
         all += ran;
         EXPECT_EQ(all, n.runs);
@@ -152,7 +152,7 @@ TEST_P(polling, progress_until_sleeps_only_where_polls_find_nothing) {
 TEST_P(polling, no_limit_runs_everything_in_one_test) {
     cr c(THENCE_CR_POLL_ONLY, -1);
     note n;
-    ready(20, n, c); // within one window of a polling engine
+    ready(20, n, c); // no more than one poll tests
     EXPECT_TRUE(c.test());
     EXPECT_EQ(n.runs, 20);
 }
@@ -182,7 +182,7 @@ TEST_P(polling, wait_with_max_poll_runs_everything) {
 TEST_P(polling, many_outstanding_are_all_found) {
     cr c;
     note n;
-    constexpr int many = 300; // more than a polling engine looks at at once
+    constexpr int many = 300; // more than one poll tests
     std::vector<ticket> tickets;
     for (int i = 0; i < many; ++i) {
         MPI_Request r = world.start();
@@ -222,7 +222,7 @@ TEST_P(polling, a_poll_costs_no_more_with_more_outstanding) {
         }
         return (world.completing_calls - before) / 100;
     };
-    const auto some = cost(256); // full windows, whatever their size
+    const auto some = cost(256); // more than one poll tests, so that each poll tests its maximum
     const auto many = cost(4000);
     EXPECT_LE(many, some + some / 4);
     for (const ticket &t : tickets) {

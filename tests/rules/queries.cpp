@@ -46,7 +46,7 @@ protected:
         EXPECT_TRUE(same.unchanged_from(same.size)) << call;
         in_program<Info> newer;
         EXPECT_EQ(query(newer.info(), newer.larger), MPI_SUCCESS) << call;
-        EXPECT_EQ(newer.info()->size, newer.size) << call << " says what it knows";
+        EXPECT_EQ(newer.info()->size, newer.size) << call << " sets the size that it knows";
         EXPECT_TRUE(newer.unchanged_from(newer.size)) << call << " writes no more";
         for (const std::size_t wrong : {std::size_t{0}, sizeof(std::size_t), same.size - 1}) {
             in_program<Info> refused;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What races of attaching and completing need: operations that other threads complete, and continuations of random kinds
-// that count how often they end.
+// What races of attaching and completing need: operations that other threads complete, and continuations of random
+// kinds that count how often they end.
 #pragma once
 
 #include "library.hpp"
@@ -79,7 +79,7 @@ public:
         // Complete at once and failed, it returns the operation's error.
         const int code = thence_attach(count, requests, &callback, &a, flags, statuses, cr, &flag);
         if (code != MPI_SUCCESS && flag != 1) {
-            ADD_FAILURE() << "attaching returned " << code;
+            ADD_FAILURE() << "thence_attach() returned " << code;
         }
         if (flag == 1) {
             a.ends.fetch_add(1);
@@ -87,8 +87,7 @@ public:
         attached_.fetch_add(1);
     }
 
-    // Completes whatever is open until told to stop, and then the rest.
-    // `enters`: now and then this thread is in MPI's progress too.
+    // Completes open operations until `stop`. `enters`: it sometimes makes MPI's progress, too.
     void complete_until(const std::atomic<bool> &stop, unsigned which, bool enters = true) {
         std::mt19937 random(number_ * 31 + which);
         ticket t;
@@ -102,7 +101,7 @@ public:
             if (random() % 2 == 0) {
                 world.complete(t, how);
             } else {
-                world.complete_in_progress(t, how); // by whoever makes progress
+                world.complete_in_progress(t, how); // by the next thread that makes progress
             }
             if (enters && random() % 4 == 0) {
                 world.progress();
@@ -125,7 +124,7 @@ private:
     std::atomic<unsigned long> attached_{0};
 };
 
-// Callbacks that attach again, to their own CR, on whatever thread they run.
+// Callbacks that attach again to their own CR, on the thread that runs them.
 struct chain {
     race *r = nullptr;
     MPI_Request cr = MPI_REQUEST_NULL;

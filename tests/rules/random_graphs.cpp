@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random graphs of operations give what MPI_Waitall would: groups, continuation requests continued through others,
 // callbacks that post the next operations, errors, completed in random order. Each graph has a model
-// of its own that knows the statuses and the order that must hold. The seed is printed.
+// with the expected statuses and order. The seed is printed.
 //
 // usage: random_graphs [--graphs=N] [--seed=N] [GoogleTest options]
 #include "library.hpp"
@@ -40,7 +40,7 @@ struct graph {
     bool complete_one();
 };
 
-// One continuation: what it waits for, and what it must find.
+// One continuation: its operations and their expected results.
 struct node {
     graph *g = nullptr;
     int depth = 0;
@@ -104,7 +104,7 @@ void graph::post(int depth) {
         if (sort == 0) {
             n.requests.push_back(MPI_REQUEST_NULL);
             n.expected.push_back({0, 0, -1});
-        } else if (sort == 1 && n.cr > 0) { // only on lower ones, so nobody waits in a circle
+        } else if (sort == 1 && n.cr > 0) { // only on lower ones, so that there is no cycle
             const int lower = dice(n.cr);
             n.requests.push_back(*crs[static_cast<std::size_t>(lower)]);
             n.expected.push_back({0, 0, -1});
@@ -120,7 +120,7 @@ void graph::post(int depth) {
             n.expected.push_back(how);
             const ticket t = world.ticket_of(n.requests.back());
             if (dice(5) == 0) {
-                world.complete(t, how); // complete before anybody attaches
+                world.complete(t, how); // complete before the attach
             } else {
                 open.push_back({t, how});
             }
@@ -168,7 +168,7 @@ TEST_P(random_graphs, give_what_waitall_gives) {
         for (int roots = 1 + g.dice(5); roots > 0; --roots) {
             g.post(0);
         }
-        // Everything there is happens in random order.
+        // All that can happen, in random order.
         for (int idle = 0; idle < 200;) {
             bool moved = g.dice(3) != 0 && g.complete_one();
             const int before = g.settled;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sources of progress: continuations are the first of several. Each that is registered is polled and run by whoever makes
-// progress: a hook of MPI, the helper thread, a call that waits.
+// Sources of progress, of which continuations are the first. A hook of MPI, the helper thread and calls that wait poll
+// and run all registered sources.
 #include "library.hpp"
 
 #include "progress/progress.hpp"
@@ -72,7 +72,7 @@ TEST_P(sources, all_are_polled_and_run_by_thence_progress) {
     EXPECT_FALSE(thence::progress::any_outstanding());
 }
 
-TEST_P(sources, a_wait_goes_on_when_another_source_completes_what_it_waits_for) {
+TEST_P(sources, may_complete_what_a_wait_waits_for) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c);
@@ -82,7 +82,7 @@ TEST_P(sources, a_wait_goes_on_when_another_source_completes_what_it_waits_for) 
     EXPECT_EQ(n.runs, 1);
 }
 
-TEST_P(sources, a_loop_of_tests_goes_on_when_another_source_completes_what_it_tests) {
+TEST_P(sources, may_complete_what_a_loop_tests) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c);
@@ -109,8 +109,8 @@ TEST_P(sources, are_not_limited_by_max_poll) {
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
-// The limit of a hook would be spent on continuations.
-TEST_P(sources, behind_one_that_always_has_work_run_too) {
+// Continuations alone would use up the limit of a hook.
+TEST_P(sources, run_also_if_one_before_them_always_has_work) {
     cr c;
     std::vector<note> notes(200);
     for (note &n : notes) {
@@ -125,7 +125,7 @@ TEST_P(sources, behind_one_that_always_has_work_run_too) {
         eventually([&] { return std::all_of(notes.begin(), notes.end(), [](const note &n) { return n.runs == 1; }); }));
 }
 
-TEST_P(sources, one_in_a_hook_runs_where_callbacks_do) {
+TEST_P(sources, run_in_a_hook_if_callbacks_do) {
     cr c;
     note n;
     const ticket t = attach_pending(n, c); // keeps the hook registered
@@ -138,7 +138,7 @@ TEST_P(sources, one_in_a_hook_runs_where_callbacks_do) {
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
 }
 
-TEST_P(sources, the_helper_thread_serves_them_and_rests_when_none_has_anything_outstanding) {
+TEST_P(sources, are_run_by_the_helper_thread) {
     cr any(THENCE_CR_ANY_THREAD); // starts the helper
     second.waiting = 1;
     thence::progress::engage();
@@ -149,7 +149,7 @@ TEST_P(sources, the_helper_thread_serves_them_and_rests_when_none_has_anything_o
     EXPECT_EQ(second.ran, 1);
 }
 
-TEST_P(sources, of_which_one_was_removed_are_the_others) {
+TEST_P(sources, that_are_removed_are_not_polled) {
     thence::progress::remove_source(the_second);
     second.waiting = 1;
     let_run();
@@ -158,11 +158,11 @@ TEST_P(sources, of_which_one_was_removed_are_the_others) {
     note n;
     const ticket t = attach_pending(n, c);
     world.complete(t);
-    EXPECT_TRUE(eventually([&] { return n.runs == 1; })) << "continuations are a source still";
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; })) << "continuations are still a source";
     EXPECT_TRUE(thence::progress::add_source(the_second));
 }
 
-TEST_P(sources, are_limited_in_number_and_the_limit_is_reported) {
+TEST_P(sources, cannot_be_added_beyond_the_maximum) {
     static const source more[thence::progress::most_sources]{
         {"1", &never, &nothing, &none}, {"2", &never, &nothing, &none}, {"3", &never, &nothing, &none},
         {"4", &never, &nothing, &none}, {"5", &never, &nothing, &none}, {"6", &never, &nothing, &none},

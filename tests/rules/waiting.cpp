@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a blocking call waits is a strategy: one that is added is asked first, and waits in place of MPI.
+// Strategies decide how a blocking call waits. One that was added is asked first. If it applies, it waits in place of
+// MPI.
 #include "library.hpp"
 
 #include "interpose/wait_strategy.hpp"
@@ -91,7 +92,7 @@ TEST_P(waiting, is_not_left_to_a_strategy_that_does_not_apply) {
     EXPECT_EQ(added.completed + added.pauses, 0);
 }
 
-TEST_P(waiting, is_mpis_again_once_the_strategy_is_removed) {
+TEST_P(waiting, is_done_by_mpi_after_the_strategy_is_removed) {
     added.applies = true;
     thence::interpose::remove_strategy(the_strategy);
     MPI_Request r = world.start();

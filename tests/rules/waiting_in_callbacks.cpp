@@ -12,7 +12,7 @@ using namespace thence::fake;
 
 class waiting_in_callbacks : public on_fake {
 protected:
-    // As thence_wait(), but gives up: what the last test returned, or -1.
+    // A loop of tests with a time limit. Returns the code of the last test, or -1.
     static int loop_on(MPI_Request *c) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
         int code = MPI_SUCCESS;
@@ -84,7 +84,7 @@ TEST_P(waiting_in_callbacks, a_callback_that_loops_on_several_crs_in_turn_ends_w
         MPI_Request *crs[2] = {&c, &other};
         for (bool left = true; left && std::chrono::steady_clock::now() < end;) {
             left = false;
-            for (int i = 0; i < 2; ++i) { // until each is complete or says that it cannot be
+            for (int i = 0; i < 2; ++i) { // until each is complete or its test returns MPI_ERR_PENDING
                 int flag = 0;
                 if (codes_seen[i] == MPI_SUCCESS) {
                     codes_seen[i] = thence_test(crs[i], &flag, MPI_STATUS_IGNORE);

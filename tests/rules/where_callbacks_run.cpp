@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When a callback may run, on which thread, and when never.
+// When and on which thread a callback may run, and when it may not.
 #include "library.hpp"
 
 #include <algorithm>
@@ -161,7 +161,7 @@ TEST_P(where_callbacks_run, no_callback_inside_attach) {
     const ticket t = attach_pending(first, c);
     world.complete(t); // ready to run from now on
 
-    // The second attaching asks MPI whether its operation is complete, and there MPI may run our hook.
+    // The second attach tests its operation, and in that test MPI may call the hook.
     note second;
     MPI_Request q = world.start();
     world.complete_in_progress(q);
@@ -267,7 +267,7 @@ TEST_P(where_callbacks_run, enqueue_complete_never_reports_immediate_completion)
     world.complete(r, {4});
     MPI_Status status{};
     EXPECT_EQ(attach(r, n, c, &status), 0);
-    EXPECT_EQ(n.runs, 0) << "and still not inside attaching";
+    EXPECT_EQ(n.runs, 0) << "not inside attach, either";
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
     EXPECT_EQ(status.MPI_SOURCE, 4);
     MPI_Request q = world.start();

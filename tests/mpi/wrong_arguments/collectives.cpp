@@ -6,7 +6,7 @@ namespace wrong_arguments {
 
 namespace {
 
-// Of one rank, and of the two neighbors that it is to itself in the ring.
+// For one rank, and for its two neighbors in the ring: itself.
 template <class Count, class Displacement> struct vectors {
     Count counts[2] = {1, 1};
     Displacement displacements[2] = {0, 0};
@@ -25,7 +25,7 @@ MPI_Datatype types[2];
 #define RECEIVED_W(d) pointer(w.out), pointer(v.counts), pointer(d), pointer(types)
 #define REDUCED pointer(w.in), pointer(w.out), count(one), type(), op()
 
-// What follows is the end of a name, then what follows the communicator.
+// The parameters: the end of the name, and the arguments after the communicator.
 #define COLLECTIVES(form, ...)                                                                                         \
     TRIED(Bcast##form, pointer(w.in), count(one), type(), rank(), comm(w.comm) __VA_ARGS__);                           \
     TRIED(Gather##form, SENT, RECEIVED, rank(), comm(w.comm) __VA_ARGS__);                                             \

@@ -45,7 +45,7 @@ void add_communicators(table &to, world &w) {
                              : (pmpi ? &PMPI_Comm_disconnect : &MPI_Comm_disconnect)(&w.new_comm);
              }});
     }
-    // Of a group of one process no other communicator is left to connect: leaders and peers are wrong in every row.
+    // One process has no second communicator to connect: leaders and peers are wrong in every row.
     WRONG(Intercomm_create, comm(w.comm), rank(), comm(w.comm), rank(), tag(1), created);
     to.add_call({"MPI_Intercomm_merge", "no intercommunicator", true, true, [&w](bool pmpi) {
                      return (pmpi ? &PMPI_Intercomm_merge : &MPI_Intercomm_merge)(w.comm, 0, &w.new_comm);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs calls in children and compares what they did. A child is a fork of this process: MPI_X and PMPI_X start from the
-// same state down to the addresses, a call that crashes harms nobody, and what a call did to MPI ends with its child.
-// Only what needs no other process can be tried so.
+// same state down to the addresses, a call that crashes ends only its child, and so do its effects on MPI.
+// Calls that need another process cannot be compared like this.
 #include "table.hpp"
 
 #include <gtest/gtest.h>
@@ -24,13 +24,13 @@ namespace wrong_arguments {
 
 namespace {
 
-// What MPI told error handlers: how often, first of which object, last with which class.
-struct told {
+// Calls of error handlers: how many, the first object, the last error class.
+struct handler_calls {
     int calls;
     int object;
     int error_class;
 };
-told errors_told;
+handler_calls seen_by_handlers;
 
 enum object { self = 1, everyone, another_communicator, window, file };
 
@@ -41,9 +41,9 @@ int class_of(int code) {
 }
 
 void note_error(int object, int code) {
-    errors_told.object = errors_told.calls == 0 ? object : errors_told.object;
-    ++errors_told.calls;
-    errors_told.error_class = class_of(code);
+    seen_by_handlers.object = seen_by_handlers.calls == 0 ? object : seen_by_handlers.object;
+    ++seen_by_handlers.calls;
+    seen_by_handlers.error_class = class_of(code);
 }
 void note_comm_error(MPI_Comm *comm, int *code, ...) {
     note_error(*comm == MPI_COMM_SELF ? self : *comm == MPI_COMM_WORLD ? everyone : another_communicator, *code);
@@ -64,7 +64,7 @@ struct outcome {
     int stage;
     int signal; // that ended the child in it, SIGALRM if it did not return in time
     int error_class;
-    told handlers;
+    handler_calls handlers;
     int flag;
     int index;
     int number;
@@ -102,7 +102,7 @@ int is_complete(MPI_Request request) {
 }
 
 void note_outputs(const world &w, outcome &to) {
-    to.handlers = errors_told;
+    to.handlers = seen_by_handlers;
     to.flag = w.flag;
     to.index = w.index;
     to.number = w.number;
@@ -119,7 +119,7 @@ void note_outputs(const world &w, outcome &to) {
     to.created[3] = w.base != nullptr ? 1 : 0;
 }
 
-// Did the call start, complete or receive anything?
+// Whether the call has started, completed or received anything.
 void look_around(const world &w, outcome &to) {
     for (int i = 0; i < world::some; ++i) {
         to.complete[i] = is_complete(w.requests[i]);
@@ -131,7 +131,7 @@ void look_around(const world &w, outcome &to) {
     PMPI_Iprobe(0, world::message_tag, w.comm, &to.message_is_there, MPI_STATUS_IGNORE);
 }
 
-// A crash of the child is no news: no backtrace, no core, and no connection over which MPI could tell its launcher.
+// Crashes of a child are expected: it prints no backtrace, dumps no core, and is not connected to MPI's launcher.
 void become_expendable() {
     for (int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGALRM, SIGTERM}) {
         std::signal(signal, SIG_DFL);
@@ -152,7 +152,7 @@ void become_expendable() {
 
 void run_one(const call &one, bool pmpi, world &w, outcome &to) {
     w.reset_outputs();
-    errors_told = {};
+    seen_by_handlers = {};
     to.stage = begun;
     to.error_class = class_of(one.run(pmpi));
     note_outputs(w, to);
@@ -183,7 +183,7 @@ private:
 };
 
 // Calls of one function share a child until one needs its own or does not return: the next gets a new one. `wanted`
-// says which to run. A call that does not return in time ends its child: MPI's own soon, where that is an answer.
+// says which to run. A call that does not return in time ends its child. For MPI's own call the time is short.
 template <class Wanted> void run_all(const std::vector<call> &calls, bool pmpi, world &w, outcomes &to, Wanted wanted) {
     for (std::size_t next = 0; next < calls.size();) {
         const std::size_t first = next;
@@ -324,7 +324,7 @@ void compare(const char *state, const table &of, world &w) {
     }
     std::printf("library %s: %zu calls, %d compared, of which MPI refuses %d\n", state, calls.size(), compared,
                 refused);
-    EXPECT_GT(refused, static_cast<int>(calls.size()) / 3) << "the table does not do what it is for";
+    EXPECT_GT(refused, static_cast<int>(calls.size()) / 3) << "MPI refuses too few of the rows";
 }
 
 } // namespace wrong_arguments

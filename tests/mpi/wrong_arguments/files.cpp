@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on files that MPI refuses. None is tried with good arguments, since the file is one for all children.
+// Calls on files that MPI refuses. No row has good arguments, since all children share the file.
 #include "table.hpp"
 
 #include <thence/thence.h>

@@ -9,7 +9,7 @@ namespace wrong_arguments {
 
 namespace {
 
-// A call on requests that are laid out in w.requests just before it, in a child of its own.
+// A call on w.requests, which are set just before it, in a child of its own.
 template <class Run> void add(table &to, world &w, const char *function, const char *what, Run run, bool wrong = true) {
     to.add_call({function, what, true, wrong, [&w, run](bool pmpi) {
                      w.requests[0] = w.complete[0];
@@ -41,7 +41,7 @@ void set(world &w, std::initializer_list<MPI_Request> requests) {
     }
 }
 
-// No MPI hands this out as a request. Where handles are pointers MPI would follow it, and crash.
+// A value that no MPI returns as a request. If handles are pointers, MPI would read from it and crash, so it is null.
 template <class Handle = MPI_Request> Handle garbage() {
     if constexpr (std::is_integral_v<Handle>) {
         return static_cast<Handle>(0x12345678);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table of calls that MPI refuses: for every interposed function its arguments as they should be, and what is wrong
 // with each in turn. A row is run as MPI_X and as PMPI_X, each in a child of its own that is forked from the same
-// state, and what the two did is compared: the interposed call must be MPI's own.
+// state, and what the two did is compared: they must be the same.
 #pragma once
 
 #include <mpi.h>
@@ -15,7 +15,7 @@
 
 namespace wrong_arguments {
 
-// What the calls work on, and where they write. Made once, on one rank; children change their copies.
+// The objects and buffers of the calls. Created once, on one rank. Children change their copies.
 struct world {
     static constexpr int some = 4;
     static constexpr int message_tag = 11; // one message with it has been sent to this rank
@@ -151,8 +151,8 @@ void add_communicators(table &, world &);
 void add_windows(table &, world &);
 void add_files(table &, world &);
 
-// Runs each call both ways and adds a GoogleTest failure for each difference. Says which calls crash or do not return
-// in MPI itself: these cannot be compared. `state` names the state of the library.
+// Runs each call both ways and adds a GoogleTest failure for each difference. Prints which calls crash or do not return
+// in MPI itself: these are not compared. `state` names the state of the library.
 void compare(const char *state, const table &, world &);
 
 } // namespace wrong_arguments

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on windows that MPI refuses. Whether one is right depends on the epoch, so none is tried with good arguments.
+// Calls on windows that MPI refuses. Whether a call is right depends on the epoch, so no row has good arguments.
 #include "table.hpp"
 
 namespace wrong_arguments {

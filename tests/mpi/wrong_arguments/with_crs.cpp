@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Interposed calls that get a continuation request and something wrong: they say so, and change nothing.
+// Interposed calls with a continuation request and a wrong argument: they return an error and change nothing.
 #include "../support.hpp"
 
 namespace {
@@ -75,7 +75,7 @@ TEST_F(with_a_cr, output_pointers_that_are_null_are_refused) {
     refused("Waitsome, indices", MPI_Waitsome(1, all, &number, nullptr, &status));
     refused("Testall", MPI_Testall(1, all, nullptr, &status));
     refused("Request_get_status", MPI_Request_get_status(cr, nullptr, &status));
-    if (MPI_STATUS_IGNORE != nullptr) { // elsewhere a null pointer means that no status is wanted
+    if (MPI_STATUS_IGNORE != nullptr) { // otherwise a null pointer is MPI_STATUS_IGNORE
         refused("Testany, status", MPI_Testany(1, all, &index, &flag, nullptr));
         refused("Waitany, status", MPI_Waitany(1, all, &index, nullptr));
         refused("Testsome, statuses", MPI_Testsome(1, all, &number, indices, nullptr));
@@ -103,7 +103,7 @@ TEST_F(with_a_cr, startall_starts_all) {
     persistent = both[1];
 }
 
-TEST_F(with_a_cr, startall_starts_none_where_one_is_wrong) {
+TEST_F(with_a_cr, startall_starts_none_if_one_is_wrong) {
     expect_none_starts(startable, MPI_REQUEST_NULL);
     expect_none_starts(MPI_REQUEST_NULL, startable);
     expect_none_starts(startable, startable);

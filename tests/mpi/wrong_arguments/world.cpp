@@ -20,8 +20,8 @@ world::world() {
     close(mkstemp(name));
     MPI_File_open(comm, name, MPI_MODE_RDWR | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
 #endif
-    // Messages to itself: one that a probe has matched, one that lies there, and two that complete receives.
-    // Not every MPI ends a send to itself before it is received.
+    // Messages to itself: one that a probe has matched, one that is unexpected, and two that complete receives.
+    // Not every MPI completes a send to itself before it is received.
     MPI_Isend(&sent[0], 1, MPI_INT, 0, 1, comm, &sends[0]);
     MPI_Mprobe(0, 1, comm, &message, MPI_STATUS_IGNORE);
     MPI_Isend(&sent[1], 1, MPI_INT, 0, message_tag, comm, &sends[1]);
@@ -29,7 +29,7 @@ world::world() {
     MPI_Irecv(&received[3], 1, MPI_INT, 0, 6, comm, &complete[1]);
     MPI_Isend(&sent[2], 1, MPI_INT, 0, 2, comm, &sends[2]);
     MPI_Isend(&sent[4], 1, MPI_INT, 0, 6, comm, &sends[3]);
-    for (int i = 0; i < 100; ++i) { // nothing looks at these two: on some MPIs that would change them
+    for (int i = 0; i < 100; ++i) { // these two are not tested, which would change them on some MPIs
         PMPI_Iprobe(0, message_tag, comm, &flag, MPI_STATUS_IGNORE);
     }
     MPI_Irecv(&received[1], 1, MPI_INT, 0, pending_tag, comm, &pending);
