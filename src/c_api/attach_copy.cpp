@@ -4,7 +4,7 @@
 
 #include "c_api/checks.hpp"
 #include "continuation/owned_data.hpp"
-#include "mpi/error_code.hpp"
+#include "mpi/calls.hpp"
 
 using namespace thence;
 using c_api::fail;
