@@ -22,6 +22,7 @@ BENCHMARKS = [
 ]
 WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
+WITH_ONETBB_AND_OPENMP = ["dataflow_task"]
 WITH_OPENBLAS = ["cholesky"]
 
 
@@ -29,7 +30,7 @@ def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    groups = [group for group in (WITH_ONETBB, WITH_FIBERS, WITH_OPENBLAS) if group[0] in optional]
+    groups = [group for group in (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS) if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
 
