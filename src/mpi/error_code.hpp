@@ -3,6 +3,8 @@
 // when its error happens for the first time.
 #pragma once
 
+#include "mpi/calls.hpp" // the form of report() without a text
+
 #include <string>
 
 namespace thence::mpi {
