@@ -6,6 +6,7 @@
 #include <TAMPI.h>
 
 #include <gtest/gtest.h>
+#include <thence/thence.h>
 
 #include <atomic>
 #include <cstdio>
@@ -54,7 +55,7 @@ int start_by_hand() {
     int provided = -1;
     int faults = TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, 0) == MPI_SUCCESS ? 0 : 1;
     MPI_Init_thread(nullptr, nullptr, MPI_TASK_MULTIPLE, &provided);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
     faults += provided == MPI_THREAD_MULTIPLE ? 0 : 1;
     int on = -1;
     TAMPI_Nonblocking_enabled(&on);
