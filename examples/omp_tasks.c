@@ -45,7 +45,7 @@ static void add_own_values(int b, int rank) {
 /* Creates all tasks; their dependences order them. */
 static void create_tasks(int rank, int size) {
     for (int b = 0; b < blocks; ++b) {
-        omp_event_handle_t received, sent;
+        omp_event_handle_t received = (omp_event_handle_t)0, sent = (omp_event_handle_t)0;
         if (rank > 0) {
 #pragma omp task detach(received) firstprivate(b) depend(out : in[b])
             {

@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
 #pragma omp single
     {
         for (int b = 0; b < blocks; ++b) {
-            omp_event_handle_t received, sent;
+            omp_event_handle_t received = (omp_event_handle_t)0, sent = (omp_event_handle_t)0;
             if (rank > 0) {
 #pragma omp task detach(received) firstprivate(b) depend(out : in[b])
                 {
