@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/flow.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <new>
@@ -127,6 +128,8 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
         of = &to;
         added.siblings = &to;
         added.priority = options.priority;
+        if (to.owner != nullptr && !added.has(dataflow::wakes_waiter))
+            added.depth = std::min<std::uint8_t>(to.owner->depth, task::deepest - 1) + 1;
         added.pending.store(task::body_runs, std::memory_order_relaxed);
         added.label.store(options.label, std::memory_order_relaxed);
         added.place.store(place, std::memory_order_relaxed);

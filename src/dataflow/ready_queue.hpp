@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks that are ready, the highest priority first, and of one priority in the order of their arrival. Used under a
-// lock, but for best().
+// Tasks that are ready, the highest priority first. Of priority 0, those that are nested most deeply come first: so few
+// parents are suspended in taskwait at a time, also where each task waits for its children. What is equal comes in the order
+// of arrival, but at the deepest level in the reverse order. Used under a lock, but for best().
 #pragma once
 
 #include "dataflow/task.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <vector>
 
@@ -22,7 +24,10 @@ public:
     // Throws std::bad_alloc if the priority has not been used before.
     void push(task &added) {
         const int priority = std::max(added.priority, none + 1);
-        (priority == 0 ? usual_ : list_of(priority)).push(added);
+        if (priority == 0)
+            push_usual(added);
+        else
+            list_of(priority).push(added);
         if (priority > best())
             best_.store(priority, std::memory_order_relaxed);
     }
@@ -30,7 +35,9 @@ public:
         const int priority = best();
         if (priority == none)
             return nullptr;
-        task_list &from = priority == 0 ? usual_ : list_of(priority);
+        if (priority == 0)
+            return pop_usual();
+        task_list &from = list_of(priority);
         task *const taken = from.pop();
         if (from.empty())
             find_best();
@@ -38,6 +45,27 @@ public:
     }
 
 private:
+    static_assert(task::deepest == 63);
+
+    void push_usual(task &added) noexcept {
+        task_list &to = usual_[added.depth];
+        if (added.depth == task::deepest)
+            to.push_first(added);
+        else
+            to.push(added);
+        used_ |= std::uint64_t{1} << added.depth;
+    }
+    task *pop_usual() noexcept {
+        const int depth = task::deepest - std::countl_zero(used_);
+        task *const taken = usual_[depth].pop();
+        if (usual_[depth].empty()) {
+            used_ &= ~(std::uint64_t{1} << depth);
+            if (used_ == 0)
+                find_best();
+        }
+        return taken;
+    }
+
     struct level {
         int priority;
         task_list tasks;
@@ -52,7 +80,7 @@ private:
         return levels_.insert(at, {priority, {}})->tasks;
     }
     void find_best() noexcept {
-        int found = usual_.empty() ? none : 0;
+        int found = used_ == 0 ? none : 0;
         for (const level &one : levels_) {
             if (!one.tasks.empty()) {
                 found = std::max(found, one.priority);
@@ -62,7 +90,8 @@ private:
         best_.store(found, std::memory_order_relaxed);
     }
 
-    task_list usual_; // of priority 0
+    task_list usual_[task::deepest + 1]; // of priority 0, by depth
+    std::uint64_t used_ = 0;             // one bit for each of these lists that is not empty
     std::vector<level> levels_;
     std::atomic<int> best_{none};
 };

@@ -81,6 +81,7 @@ struct task : block_head {
     static constexpr std::uint64_t body_runs = std::uint64_t{1} << 62;
     static constexpr std::uint64_t has_children = std::uint64_t{1} << 61;
     static constexpr std::uint64_t all_events = has_children - 1;
+    static constexpr std::uint8_t deepest = 63;
 
     // Accesses that may not run yet, and one until it has been submitted.
     std::atomic<std::uint32_t> waits_for{0};
@@ -90,6 +91,7 @@ struct task : block_head {
     std::atomic<phase> now{phase::free};
     std::uint8_t flags = 0;
     std::uint8_t size_class = 0;
+    std::uint8_t depth = 0;    // of nesting, up to `deepest`
     std::atomic<int> error{0}; // the first one that an event was lowered with
     int priority = 0;
     std::uint32_t count = 0; // of accesses
@@ -127,6 +129,12 @@ public:
         added.next = nullptr;
         (first_ == nullptr ? first_ : last_->next) = &added;
         last_ = &added;
+    }
+    void push_first(task &added) noexcept {
+        if (first_ == nullptr)
+            last_ = &added;
+        added.next = first_;
+        first_ = &added;
     }
     task *pop() noexcept {
         task *const taken = first_;

@@ -91,6 +91,32 @@ TEST(many, generations_of_one_child_each) {
     EXPECT_LT(held_memory(), kept);
 }
 
+// Each task waits for its children. Were those of one depth all begun before any deeper one, tens of thousands of stacks would
+// be suspended at once, which the system does not allow.
+TEST(many, recursive_tasks_that_wait) {
+    thence::flow flow(test::two_workers());
+    struct fibonacci {
+        thence::flow &flow;
+        int n;
+        int *to;
+        void operator()() const {
+            int one = n;
+            int other = 0;
+            if (n > 1) {
+                flow.submit({thence::out(&one)}, fibonacci{flow, n - 1, &one});
+                flow.submit({thence::out(&other)}, fibonacci{flow, n - 2, &other});
+                flow.taskwait();
+            }
+            *to = one + other;
+        }
+    };
+    int result = 0;
+    constexpr int n = many > 100'000 ? 23 : 12;
+    flow.submit({thence::out(&result)}, fibonacci{flow, n, &result});
+    flow.taskwait();
+    EXPECT_EQ(result, n == 23 ? 28657 : 144);
+}
+
 TEST(many, waves_do_not_grow) {
     thence::flow flow(test::two_workers());
     int data[64] = {};
