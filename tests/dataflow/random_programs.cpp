@@ -7,6 +7,7 @@
 // so it has no edge too few.
 #include "support.hpp"
 
+#include <condition_variable>
 #include <memory>
 #include <random>
 
@@ -50,14 +51,20 @@ public:
     lowerer(const lowerer &) = delete;
     lowerer &operator=(const lowerer &) = delete;
     ~lowerer() {
-        stop_ = true;
+        {
+            const std::scoped_lock guard(mutex_);
+            stop_ = true;
+        }
+        changed_.notify_one();
         thread_.join();
     }
     void lower_later(one_task &of) {
         thence::raise_events(thence::current_task());
-        const std::scoped_lock guard(mutex_);
-        waiting_.push_back({thence::current_task(), &of});
-        any_ = true;
+        {
+            const std::scoped_lock guard(mutex_);
+            waiting_.push_back({thence::current_task(), &of});
+        }
+        changed_.notify_one();
     }
 
 private:
@@ -67,13 +74,12 @@ private:
     };
     void run() {
         std::vector<event> now;
-        while (!stop_) {
-            if (!any_.exchange(false)) {
-                std::this_thread::yield();
-                continue;
-            }
+        for (;;) {
             {
-                const std::scoped_lock guard(mutex_);
+                std::unique_lock guard(mutex_);
+                changed_.wait(guard, [this] { return stop_ || !waiting_.empty(); });
+                if (stop_)
+                    return;
                 now.swap(waiting_);
             }
             for (const event &each : now) {
@@ -83,9 +89,9 @@ private:
             now.clear();
         }
     }
-    std::atomic<bool> any_{false};
-    std::atomic<bool> stop_{false};
+    bool stop_ = false;
     std::mutex mutex_;
+    std::condition_variable changed_;
     std::vector<event> waiting_;
     std::thread thread_; // last: it uses the others
 };
