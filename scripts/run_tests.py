@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the test suite on the MPIs of the matrix, and the tests of senders also with Clang and with stdexec. The last
-line of the output is the sum: N passed, N failed, N skipped."""
+"""Runs the test suite on the MPIs of the matrix, and the tests of senders also with Clang and with stdexec. The output
+ends with a table of the configurations, the names of failed tests, and the sum: N passed, N failed, N skipped."""
 
 import argparse
 import os
@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import xml.etree.ElementTree as ElementTree
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -54,6 +54,7 @@ class Result:
     passed: int = 0
     failed: int = 0
     skipped: int = 0
+    failures: list[str] = field(default_factory=list)  # names of tests
     note: str = ""
     seconds: float = 0.0
 
@@ -102,6 +103,7 @@ def count(report):
             say(f"  skipped: {case.get('name')}")
         else:
             result.failed += 1
+            result.failures.append(case.get("name"))
             say(f"  failed: {case.get('name')}")
     return result
 
@@ -156,6 +158,16 @@ def choose(names):
     return [c for c in MATRIX + OTHERS if not is_default(c.name)]
 
 
+def summarize(results):
+    """The table, the tests that failed, and the sum, in this order: a log that keeps only its end keeps the names."""
+    lines = [f"{configuration.name:10} {r.passed:5} passed {r.failed:4} failed {r.skipped:4} skipped {r.seconds:7.0f} s"
+             f"  {r.note or configuration.what}" for configuration, r in results]
+    for configuration, r in results:
+        lines += [f"failed: {configuration.name}: {name}" for name in r.failures or ([r.note] if r.failed else [])]
+    passed, failed, skipped = (sum(getattr(r, name) for _, r in results) for name in ("passed", "failed", "skipped"))
+    return "\n".join(lines + [f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     known = [c.name for c in MATRIX + OTHERS + SANITIZERS]
@@ -188,13 +200,10 @@ def main():
         results.append((configuration, result))
 
     say("")
-    for configuration, r in results:
-        say(f"{configuration.name:10} {r.passed:5} passed {r.failed:4} failed {r.skipped:4} skipped {r.seconds:7.0f} s"
-            f"  {r.note or configuration.what}")
-    passed, failed, skipped = (sum(getattr(r, field) for _, r in results) for field in ("passed", "failed", "skipped"))
-    total = f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else "")
-    say(total)
-    (ROOT / "build" / "summary.txt").write_text(total + "\n")
+    summary = summarize(results)
+    say(summary)
+    (ROOT / "build" / "summary.txt").write_text(summary + "\n")
+    failed, passed = (sum(getattr(r, name) for _, r in results) for name in ("failed", "passed"))
     return 1 if failed or not passed else 0
 
 

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of scripts/run_tests.py: what the end of its output says about failed tests."""
+
+import importlib.util
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+PATH = Path(__file__).resolve().parents[2] / "scripts" / "run_tests.py"
+SPEC = importlib.util.spec_from_file_location("run_tests", PATH)
+run_tests = importlib.util.module_from_spec(SPEC)
+sys.modules["run_tests"] = run_tests  # dataclasses look their module up
+SPEC.loader.exec_module(run_tests)
+
+REPORT = """<testsuite>
+<testcase name="good" status="run"/>
+<testcase name="bad" status="fail"><failure/></testcase>
+<testcase name="left_out" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
+<testcase name="not_built" status="notrun"><skipped message="Unable to find executable"/></testcase>
+</testsuite>"""
+
+
+class Summary(unittest.TestCase):
+    def test_failed_tests_stand_between_the_table_and_the_sum(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report = Path(folder) / "junit.xml"
+            report.write_text(REPORT)
+            counted = run_tests.count(report)
+        good = run_tests.Result(passed=3)
+        lines = run_tests.summarize([(run_tests.MATRIX[0], good), (run_tests.MATRIX[4], counted)]).splitlines()
+        self.assertEqual(lines[2:], ["failed: mpich5: bad", "failed: mpich5: not_built",
+                                     "4 passed, 2 failed, 1 skipped"])
+
+    def test_a_failed_build_is_named(self):
+        lines = run_tests.summarize([(run_tests.MATRIX[0], run_tests.broken("the build failed"))]).splitlines()
+        self.assertEqual(lines[1:], ["failed: release: the build failed", "0 passed, 1 failed"])
+
+
+if __name__ == "__main__":
+    unittest.main()
