@@ -51,7 +51,7 @@ def run(where, text, runtimes, options, folder):
     source, program = Path(folder) / "program.cpp", Path(folder) / "program"
     source.write_text(text)
     flags = [flag for header in headers for flag in shlex.split(runtimes[header])]
-    subprocess.run([*options["--compile"], str(source), *options["--link"], *flags, "-o", str(program)], check=True)
+    subprocess.run([*options["--compile"], str(source), *flags, *options["--link"], "-o", str(program)], check=True)
     subprocess.run([*shlex.split(" ".join(options["--launch"])), str(program)], check=True, timeout=60)
     return True
 

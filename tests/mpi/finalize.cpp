@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Finalize with continuations outstanding reports them, runs none of them, and ends. A program of its own, since
 // MPI_Finalize is its subject: it reads what it wrote to stderr.
+#include "is_interposed.hpp"
+
 #include <thence/thence.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <string>
 #include <unistd.h>
 
@@ -23,9 +24,7 @@ bool helper_possible() {
 #if defined(OPEN_MPI)
     return true;
 #else
-    Dl_info found{};
-    return dladdr(reinterpret_cast<void *>(&MPI_Finalize), &found) != 0 &&
-           std::strstr(found.dli_fname, "libthence") != nullptr;
+    return is_interposed(&MPI_Finalize, &PMPI_Finalize);
 #endif
 }
 

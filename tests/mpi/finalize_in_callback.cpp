@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Finalize inside a callback is refused with a text that says why, and changes nothing. Without libthence it
 // cannot be refused, and the library warns. A program of its own, since it calls MPI_Finalize.
+#include "is_interposed.hpp"
+
 #include <thence/thence.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <string>
 #include <unistd.h>
 
 namespace {
-
-bool libthence_is_linked() {
-    Dl_info found{};
-    return dladdr(reinterpret_cast<void *>(&MPI_Finalize), &found) != 0 &&
-           std::strstr(found.dli_fname, "libthence") != nullptr;
-}
 
 int failed = 0;
 void check(bool holds, const char *rule) {
@@ -52,7 +47,7 @@ int finalize_inside(int, MPI_Status *, void *) {
     int ended = 0;
     MPI_Finalized(&ended);
     constexpr const char *why = "MPI_Finalize was called inside a callback";
-    if (libthence_is_linked()) {
+    if (is_interposed(&MPI_Finalize, &PMPI_Finalize)) {
         int error_class = MPI_SUCCESS;
         MPI_Error_class(code, &error_class);
         check(error_class == MPI_ERR_OTHER, "it is refused");

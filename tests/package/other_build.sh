@@ -44,6 +44,10 @@ static)
         done
     done
     timeout 60 "$prefix/bin/thence" info | grep '^engine '
+    # No function of the library calls its diagnosis, which the linker must take all the same.
+    rm -f "$work"/trace.*
+    THENCE_TRACE=$work/trace timeout 60 "$MPIEXEC" -n 1 "$work/use/cmake/core_only"
+    [ -s "$work/trace.0.json" ] || fault "a program with static libraries writes no timeline"
     status=0
     said=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
     [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$said" || fault "thence bench without benchmarks: $status, $said"
