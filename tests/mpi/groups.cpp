@@ -35,6 +35,57 @@ TEST_F(group, of_every_size_runs_after_the_last) {
     }
 }
 
+// One call, as many continuations as operations: 500 receives and 500 sends round the ring.
+TEST_F(group, each_of_many_operations_gets_its_own_callback_with_its_index) {
+    constexpr int messages = 500;
+    struct all {
+        std::vector<int> in = std::vector<int>(messages, -1);
+        std::vector<MPI_Status> statuses = std::vector<MPI_Status>(2 * messages);
+        std::vector<std::atomic<int>> ends = std::vector<std::atomic<int>>(2 * messages);
+        std::atomic<int> wrong{0};
+
+        void ended(int index, const MPI_Status &status) {
+            ends[static_cast<std::size_t>(index)].fetch_add(1);
+            if (index < messages && (in[static_cast<std::size_t>(index)] != index || status.MPI_TAG != index)) {
+                wrong.fetch_add(1);
+            }
+        }
+        static int callback(int index, int error, MPI_Status *status, void *data) {
+            auto &self = *static_cast<all *>(data);
+            self.ended(index, *status);
+            self.wrong.fetch_add(error == MPI_SUCCESS ? 0 : 1);
+            return MPI_SUCCESS;
+        }
+    } a;
+    std::vector<int> out(messages);
+    std::vector<MPI_Request> requests(2 * messages);
+    for (int i = 0; i < messages; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        out[at] = i;
+        MPI_Irecv(&a.in[at], 1, MPI_INT, (rank + size - 1) % size, i, comm, &requests[at]);
+    }
+    for (int i = 0; i < messages; ++i) {
+        const auto at = static_cast<std::size_t>(i);
+        MPI_Isend(&out[at], 1, MPI_INT, (rank + 1) % size, i, comm, &requests[messages + at]);
+    }
+    int complete = -1;
+    std::vector<int> indices(2 * messages, -1);
+    ASSERT_EQ(MPI_SUCCESS, thence_attach_each(2 * messages, requests.data(), &all::callback, &a, 0, a.statuses.data(),
+                                              cr, &complete, indices.data()));
+    for (int i = 0; i < complete; ++i) {
+        const auto index = static_cast<std::size_t>(indices[static_cast<std::size_t>(i)]);
+        a.ended(static_cast<int>(index), a.statuses[index]);
+    }
+    for (const MPI_Request request : requests) {
+        EXPECT_EQ(MPI_REQUEST_NULL, request);
+    }
+    wait();
+    EXPECT_EQ(0, a.wrong.load());
+    for (const std::atomic<int> &n : a.ends) {
+        EXPECT_EQ(1, n.load());
+    }
+}
+
 TEST_F(group, of_none_is_complete) {
     outcome seen;
     seen.attach(0, nullptr, cr);
