@@ -17,6 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct thence_task_runtime; /* thence/task_table.h */
+
 #if defined(__GNUC__)
 #define THENCE_FLOW_EXPORT __attribute__((visibility("default")))
 #else
@@ -110,6 +112,12 @@ THENCE_FLOW_EXPORT int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns);
 
 /** @brief How many threads run tasks of this flow, besides those that wait in it. */
 THENCE_FLOW_EXPORT int thence_flow_workers(void);
+
+/** @brief The table of these tasks for `thence/task_runtime.h`, by which MPI calls in a task block the task or delay its end:
+ *         `thence_task_runtime_add(thence_flow_task_runtime())`. It has all parts. An operation that fails ends the wave,
+ *         as thence_flow_lower_error() does, with the error code of MPI.
+ *  @return the table; the same each time. It is not added yet. */
+THENCE_FLOW_EXPORT const struct thence_task_runtime *thence_flow_task_runtime(void);
 
 /** @brief A line of thence_flow_report(): a task that does not get on. */
 typedef struct thence_flow_waiting {

@@ -6,7 +6,7 @@
  *  @brief The table of what a task runtime can do, and what Thence does with it: an MPI call in a task blocks the task,
  *         or delays its end, and never the worker that runs it. C11 and C++.
  *
- *  A runtime fills a `thence_task_runtime` and adds it. Any part may be missing. A call that needs a missing part
+ *  A runtime fills a `thence_task_runtime` (task_table.h) and adds it. Any part may be missing. A call that needs a missing part
  *  returns `MPI_ERR_UNSUPPORTED_OPERATION`, and its text names the runtime and the part. Several runtimes may be in one
  *  process: *the current task* is that of the runtime that was added last and is running a task on this thread.
  *
@@ -15,50 +15,12 @@
  *  Source: Sala et al. 2021, "Combining one-sided communications with task-based programming models", sections 2 and 5;
  *  Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
 
-#include <stddef.h>
-#include <stdint.h>
-
+#include <thence/task_table.h>
 #include <thence/thence.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* NOLINTBEGIN(modernize-redundant-void-arg): C needs them */
-/** @brief What a task runtime can do. A function pointer that is null is a part that is missing. Functions return 0, or
- *         an error number of the runtime's own. `task` is a handle of the runtime, never null. */
-typedef struct thence_task_runtime {
-    size_t size;      /**< `sizeof(thence_task_runtime)` of the program that fills the table. */
-    const char *name; /**< For texts; not null. */
-
-    /** The task that the calling thread runs now, or null. Must be there. May be called on any thread, often. */
-    void *(*current)(void);
-
-    /** Blocks the current task `task` until unblock() is called for it. The worker runs other tasks meanwhile. The task
-     *  may continue on another thread. */
-    int (*block)(void *task);
-    /** Lets a task go on. Each block() pairs with one unblock(), on any thread, which may come first: block() then
-     *  returns at once. */
-    int (*unblock)(void *task);
-
-    /** Raises the number of events of the current task by `n`. The task is not complete, and what depends on it does
-     *  not start, before its body has ended and all events are lowered. */
-    int (*raise_events)(void *task, uint64_t n);
-    /** Lowers it by `n`, on any thread. What was written before is visible to what depends on the task. `error`:
-     *  `MPI_SUCCESS`, or the error of an operation, which the runtime may report to the task's owner. */
-    int (*lower_events)(void *task, uint64_t n, int error);
-
-    /** Starts a task without dependences that runs `body(argument)`. `completed(completed_argument)` is called when it
-     *  is complete, unless it is null. `label` names it in reports; null: none. */
-    int (*spawn)(void (*body)(void *argument), void *argument, void (*completed)(void *argument),
-                 void *completed_argument, const char *label);
-    /** Blocks the current task for about `nanoseconds`; the worker runs other tasks meanwhile. Sets `*slept` to the
-     *  nanoseconds that it really took, unless it is null. */
-    int (*sleep_for)(uint64_t nanoseconds, uint64_t *slept);
-    /** The number of workers, at least 1. */
-    int (*workers)(void);
-} thence_task_runtime;
-/* NOLINTEND(modernize-redundant-void-arg) */
 
 /** @brief A task of some runtime. */
 typedef struct thence_task {

@@ -36,6 +36,7 @@ HEADER_ROOMS = {
     "mpix_continue_forum.h": "c",
     "events.h": "c",
     "task_runtime.h": "c",
+    "task_table.h": "c",
     "error.hpp": "adapter",
     "adapter.hpp": "adapter",
     "exec.hpp": "exec",
