@@ -12,19 +12,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <thread>
 
 namespace {
-
-void find_runtime() {
-    if (dlopen(alpi_complete, RTLD_NOW | RTLD_GLOBAL) == nullptr) {
-        std::fprintf(stderr, "%s\n", dlerror());
-        std::exit(1);
-    }
-    spawn = reinterpret_cast<decltype(spawn)>(dlsym(RTLD_DEFAULT, "alpi_task_spawn"));
-    blocked = reinterpret_cast<decltype(blocked)>(dlsym(RTLD_DEFAULT, "alpi_tests_blocked"));
-}
 
 // A task that is blocked and one whose operation never completes: MPI_Finalize tells where, and ends.
 int finalize_with_outstanding() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the tests of TAMPI share: this process, and tasks of the tests' runtime, which has three workers.
+// What the tests of TAMPI share: this process, and tasks of the runtime that they run on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ inline int previous_rank = 0;
 inline int next_rank = 0;
 inline int (*spawn)(void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
                     const char *label, const void *attributes);
-inline long (*blocked)();
+inline long (*blocked)(); // how many tasks are blocked, or how often one was
+void find_runtime();      // sets both
 
 inline constexpr int many = 20; // tasks, more than workers
 
