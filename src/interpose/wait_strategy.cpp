@@ -35,10 +35,10 @@ bool must_test() noexcept {
         (has_reason(progress::persistent_attached) && engine::shared_persistent::any_waited_for())) {
         return true;
     }
-    if (!has_reason(progress::no_hook_runs) || !progress::awake.load(std::memory_order_relaxed)) {
+    if (!has_reason(progress::no_hook_runs)) {
         return false;
     }
-    // If there may be another thread, it may attach while this one is blocked.
+    // If there may be another thread, it may attach while this one is blocked, even if nothing is outstanding now.
     return continuation::others_may_attach.load(std::memory_order_relaxed) || progress::any_outstanding();
 }
 

@@ -198,7 +198,14 @@ TEST_F(threads, cancel_races_with_completion_and_each_ends_once) {
 TEST_F(threads, blocked_in_recv_runs_continuations_of_other_threads) {
     // One thread is blocked in MPI_Recv, and no thread tests `cr`.
     int never = 0;
-    std::thread receiver([&] { MPI_Recv(&never, 1, MPI_INT, rank, 999, comm, MPI_STATUS_IGNORE); });
+    std::atomic<bool> receiving{false};
+    std::thread receiver([&] {
+        receiving = true;
+        receiving.notify_one();
+        MPI_Recv(&never, 1, MPI_INT, rank, 999, comm, MPI_STATUS_IGNORE);
+    });
+    receiving.wait(false);
+    sleep_ms(10); // so that most times the thread is blocked before the first continuation is attached
     for (int i = 0; i < 20; ++i) {
         int value = 0;
         MPI_Request request = MPI_REQUEST_NULL;
