@@ -4,7 +4,6 @@
 
 #include "c_api/checks.hpp"
 #include "continuation/owned_data.hpp"
-#include "mpi/calls.hpp"
 
 using namespace thence;
 using c_api::fail;
@@ -19,7 +18,7 @@ extern "C" int thence_attach_copy(int count, MPI_Request requests[], thence_call
     }
     void *copy = size != 0 ? continuation::copy_data(data, size) : nullptr;
     if (copy == nullptr && size != 0) {
-        return mpi::report(MPI_ERR_NO_MEM);
+        return fail(call, reason::no_memory);
     }
     const continuation::user_callback mine{reinterpret_cast<continuation::any_function>(callback), copy};
     const continuation::attach_options how{flags, copy != nullptr ? signature::own_with_copied_data : signature::own,

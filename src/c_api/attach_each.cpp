@@ -24,6 +24,7 @@ extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each
     if ((outcount == nullptr || (indices == nullptr && count > 0)) && !c_api::never_at_once(flags, *object)) {
         return fail(call, reason::null_outcount);
     }
-    return continuation::attach_each(count, requests, each, flags, __builtin_return_address(0), statuses, *object,
-                                     outcount, indices);
+    const int code = continuation::attach_each(count, requests, each, flags, __builtin_return_address(0), statuses,
+                                               *object, outcount, indices);
+    return code != continuation::out_of_memory ? code : fail(call, reason::no_memory);
 }

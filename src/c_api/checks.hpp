@@ -5,12 +5,25 @@
 
 #include "c_api/errors.hpp"
 #include "continuation/attach.hpp"
+#include "continuation/library.hpp"
 
 #include <thence/thence.h>
 
 #include <optional>
 
 namespace thence::c_api {
+
+// Sets the library up if that has not been done. If it cannot be, it reports the error and returns its code.
+inline int set_up(const char *call) noexcept {
+    switch (continuation::set_up()) {
+    case continuation::setting_up::done:
+        return MPI_SUCCESS;
+    case continuation::setting_up::no_source_left:
+        return fail(call, reason::too_many_sources);
+    default:
+        return fail(call, reason::mpi_inactive);
+    }
+}
 
 // Creates a CR. `call`: the name of the public function, for errors. `fixed`: options that no info key changes.
 int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <exception>
+#include <initializer_list>
 #include <string>
 
 namespace thence::c_api {
@@ -25,12 +26,13 @@ constexpr std::array<error_row, count> rows = {{
     {reason::unknown_cr_flags, MPI_ERR_ARG, "flags has bits that are no option of a continuation request"},
     {reason::max_poll_too_small, MPI_ERR_ARG, "max_poll is below -1"},
     {reason::forum_max_poll_negative, MPI_ERR_ARG, "max_poll is negative and not MPI_UNDEFINED"},
-    {reason::bad_info, MPI_ERR_INFO_VALUE,
-     "info has a value that its key does not take, or max_poll is 0 together with poll-only: nothing could ever run"},
+    {reason::bad_info, MPI_ERR_INFO_VALUE, "info has a value that its key does not take"},
+    {reason::nothing_runs, MPI_ERR_INFO_VALUE, "max_poll is 0 together with poll-only: no continuation could ever run"},
     {reason::too_many_crs, MPI_ERR_NO_MEM, "65536 continuation requests exist"},
     {reason::no_helper, MPI_ERR_UNSUPPORTED_OPERATION,
-     "THENCE_CR_ANY_THREAD needs the library's own thread, which cannot run here"},
+     "THENCE_CR_ANY_THREAD needs the helper thread, which cannot run"},
     {reason::mpi_inactive, MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"},
+    {reason::too_many_sources, MPI_ERR_OTHER, "others have registered all sources of progress that there can be"},
     {reason::negative_count, MPI_ERR_ARG, "count is negative"},
     {reason::null_requests, MPI_ERR_ARG, "requests is null"},
     {reason::null_callback, MPI_ERR_ARG, "callback is null"},
@@ -53,9 +55,8 @@ constexpr std::array<error_row, count> rows = {{
     {reason::null_events, MPI_ERR_ARG, "events is null"},
     {reason::null_completed, MPI_ERR_ARG, "the function to call at completion is null"},
     {reason::no_events, MPI_ERR_ARG,
-     "no event is outstanding, or there would be more than 2^64 - 1: the owner's function has been called already, or "
-     "the"
-     " counter was never initialized"},
+     "no event is outstanding: the owner's function has been called already, or the counter was never initialized"},
+    {reason::too_many_events, MPI_ERR_ARG, "more than 2^64 - 1 events would be outstanding"},
     {reason::too_few_events, MPI_ERR_ARG, "fewer events are outstanding than are to be lowered"},
     {reason::only_persistent, MPI_ERR_ARG, "flags has bits other than THENCE_PERSISTENT"},
     {reason::null_runtime, MPI_ERR_ARG, "runtime is null"},
@@ -79,6 +80,7 @@ constexpr std::array<error_row, count> rows = {{
     {reason::not_interposed, MPI_ERR_UNSUPPORTED_OPERATION,
      "libthence is not linked (libthence-core alone interposes no call of MPI)"},
     {reason::too_many_strategies, MPI_ERR_NO_MEM, "4 ways to wait are added already"},
+    {reason::no_memory, MPI_ERR_NO_MEM, "memory is exhausted; nothing has changed"},
 }};
 
 constexpr bool in_order() {
@@ -91,6 +93,18 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
+int report(reason why, std::initializer_list<const char *> pieces) noexcept {
+    try {
+        std::string text;
+        for (const char *piece : pieces) {
+            text += piece;
+        }
+        return mpi::report(row(why).error_class, text);
+    } catch (const std::exception &) { // no memory
+        return mpi::report(row(why).error_class);
+    }
+}
+
 } // namespace
 
 const error_row &row(reason why) noexcept {
@@ -102,13 +116,11 @@ int fail(const char *call, reason why) noexcept {
 }
 
 int fail(const char *call, const char *subject, reason why) noexcept {
-    const error_row &what = row(why);
-    try {
-        const std::string named = subject != nullptr ? std::string(subject) + ": " : std::string();
-        return mpi::report(what.error_class, std::string(call) + ": " + named + what.text);
-    } catch (const std::exception &) { // no memory
-        return mpi::report(what.error_class);
-    }
+    return report(why, {call, ": ", subject != nullptr ? subject : "", subject != nullptr ? ": " : "", row(why).text});
+}
+
+int fail_with_detail(const char *call, reason why, const char *detail) noexcept {
+    return report(why, {call, ": ", row(why).text, ": ", detail});
 }
 
 } // namespace thence::c_api

@@ -13,9 +13,11 @@ enum class reason {
     max_poll_too_small,
     forum_max_poll_negative,
     bad_info,
+    nothing_runs,
     too_many_crs,
     no_helper,
     mpi_inactive,
+    too_many_sources,
     negative_count,
     null_requests,
     null_callback,
@@ -36,6 +38,7 @@ enum class reason {
     null_events,
     null_completed,
     no_events,
+    too_many_events,
     too_few_events,
     only_persistent,
     null_runtime,
@@ -55,6 +58,7 @@ enum class reason {
     no_body,
     not_interposed,
     too_many_strategies,
+    no_memory,
     count_, // how many there are
 };
 
@@ -69,5 +73,7 @@ const error_row &row(reason why) noexcept;
 int fail(const char *call, reason why) noexcept;
 // The same, and the text names `subject` before the reason.
 int fail(const char *call, const char *subject, reason why) noexcept;
+// The same, and the text names `detail` after the reason.
+int fail_with_detail(const char *call, reason why, const char *detail) noexcept;
 
 } // namespace thence::c_api

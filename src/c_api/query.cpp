@@ -2,7 +2,7 @@
 // The queries of the C API: what the library runs on, what is in force for a CR, and the counters.
 #include <thence/thence.h>
 
-#include "c_api/errors.hpp"
+#include "c_api/checks.hpp"
 #include "c_api/sized.hpp"
 #include "continuation/library.hpp"
 #include "continuation/observe.hpp"
@@ -60,8 +60,8 @@ int thence_query(thence_info *info, size_t size) {
     if (info == nullptr || size < first_info) {
         return fail(call, info == nullptr ? reason::null_info : reason::size_too_small);
     }
-    if (continuation::set_up() != MPI_SUCCESS) {
-        return fail(call, reason::mpi_inactive);
+    if (const int code = c_api::set_up(call); code != MPI_SUCCESS) {
+        return code;
     }
     thence_info facts{};
     facts.version = THENCE_DOTTED(THENCE_VERSION_MAJOR, THENCE_VERSION_MINOR, THENCE_VERSION_PATCH);

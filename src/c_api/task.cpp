@@ -38,6 +38,17 @@ continuation::user_callback own(thence_callback *callback, void *data) noexcept 
     return {reinterpret_cast<continuation::any_function>(callback), data};
 }
 
+int raise(thence_events &events, uint64_t n, const char *call) noexcept {
+    switch (task::raise(events, n)) {
+    case task::raising::done:
+        return MPI_SUCCESS;
+    case task::raising::overflow:
+        return fail(call, reason::too_many_events);
+    default:
+        return fail(call, reason::no_events);
+    }
+}
+
 int lower_counter(int error, MPI_Status *, void *events) noexcept {
     task::lower(*static_cast<thence_events *>(events), 1, error);
     return MPI_SUCCESS;
@@ -76,7 +87,7 @@ int thence_events_raise(thence_events *events, uint64_t n) {
     if (events == nullptr) {
         return fail("thence_events_raise", reason::null_events);
     }
-    return task::raise(*events, n) ? MPI_SUCCESS : fail("thence_events_raise", reason::no_events);
+    return raise(*events, n, "thence_events_raise");
 }
 
 int thence_events_lower(thence_events *events, uint64_t n, int error) {
@@ -92,12 +103,13 @@ int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_S
     if (events == nullptr) {
         return fail(call, reason::null_events);
     }
-    if (!task::raise(*events, 1)) {
-        return fail(call, reason::no_events);
+    int code = raise(*events, 1, call);
+    if (code != MPI_SUCCESS) {
+        return code;
     }
     int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, own(&lower_counter, events), cr,
-                            __builtin_return_address(0), complete);
+    code = attach(call, count, requests, flags, statuses, own(&lower_counter, events), cr, __builtin_return_address(0),
+                  complete);
     if (complete != 0 || code != MPI_SUCCESS) {
         task::lower(*events, 1, complete != 0 ? code : int{MPI_SUCCESS});
     }
@@ -144,7 +156,7 @@ int thence_detached_begin(void (*complete)(void *event), void *event) {
     if (complete == nullptr) {
         return fail("thence_detached_begin", reason::null_completed);
     }
-    return task::detached_begin(complete, event) ? MPI_SUCCESS : mpi::report(MPI_ERR_NO_MEM);
+    return task::detached_begin(complete, event) ? MPI_SUCCESS : fail("thence_detached_begin", reason::no_memory);
 }
 
 int thence_detached_end(void) {

@@ -26,13 +26,6 @@ using continuation::continuation_request;
 
 namespace thence::c_api {
 
-// A program that requests the helper may make no MPI call while it waits. Without the helper it would wait for ever.
-static int refuse_any_thread(const char *call) noexcept {
-    std::fprintf(stderr, "thence: %s: THENCE_CR_ANY_THREAD needs the helper thread, which is %s\n", call,
-                 progress::helper_state());
-    return fail(call, reason::no_helper);
-}
-
 int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
                                THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED |
@@ -46,17 +39,21 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
     if (max_poll < -1) {
         return fail(call, reason::max_poll_too_small);
     }
-    if (continuation::set_up() != MPI_SUCCESS) {
-        return fail(call, reason::mpi_inactive);
+    if (const int code = c_api::set_up(call); code != MPI_SUCCESS) {
+        return code;
     }
     continuation::cr_options options{flags, max_poll};
-    if (continuation::read_info(info, options) != MPI_SUCCESS) {
+    if (!continuation::read_info(info, options)) {
         return fail(call, reason::bad_info);
+    }
+    if ((options.flags & THENCE_CR_POLL_ONLY) != 0 && options.max_poll == 0) {
+        return fail(call, reason::nothing_runs);
     }
     options.flags |= fixed;
     if ((options.flags & THENCE_CR_ANY_THREAD) != 0 && !progress::require_helper()) {
+        // A program that requests the helper may make no MPI call while it waits. Without it, it would wait for ever.
         if ((flags & THENCE_CR_ANY_THREAD) != 0) {
-            return refuse_any_thread(call);
+            return fail_with_detail(call, reason::no_helper, progress::helper_state());
         }
         // The info key and THENCE_PROGRESS are only hints. Application threads run the callbacks then.
         options.flags &= ~THENCE_CR_ANY_THREAD;
@@ -108,7 +105,9 @@ int attach(const char *call, int count, MPI_Request requests[], continuation::us
         return fail(call, reason::null_flag_of_attach);
     }
     int unwanted = 0;
-    return continuation::attach(count, requests, callback, how, statuses, *object, flag != nullptr ? flag : &unwanted);
+    const int code =
+        continuation::attach(count, requests, callback, how, statuses, *object, flag != nullptr ? flag : &unwanted);
+    return code != continuation::out_of_memory ? code : fail(call, reason::no_memory);
 }
 
 } // namespace thence::c_api
@@ -259,8 +258,8 @@ static inline int make_progress(const char *call, long &count) {
         count = ran; // as in a test, MPI need not be called; the library is set up
         return MPI_SUCCESS;
     }
-    if (continuation::set_up() != MPI_SUCCESS) {
-        return fail(call, reason::mpi_inactive);
+    if (const int code = c_api::set_up(call); code != MPI_SUCCESS) {
+        return code;
     }
     count = continuation::make_progress();
     return MPI_SUCCESS;

@@ -87,7 +87,7 @@ int attach_one(MPI_Request &request, user_callback callback, attach_options how,
     }
     continuation *c = take_continuation();
     if (c == nullptr) [[unlikely]] {
-        return mpi::report(MPI_ERR_NO_MEM);
+        return out_of_memory;
     }
     fill(*c, callback, how, status, cr);
     c->first.request = request;
@@ -145,7 +145,7 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
         if (c != nullptr) {
             continuations.give(this_thread.stock, c);
         }
-        return mpi::report(MPI_ERR_NO_MEM);
+        return out_of_memory;
     }
     const control_word kind = control_of(how, 0);
     fill(*c, callback, how, statuses, cr);

@@ -32,8 +32,9 @@ struct attach_options {
 bool is_ordinary(MPI_Request request) noexcept;
 
 // Attaches to `count` operations of any kind. `*flag` becomes 1 if all were complete already and no callback will run,
-// else 0. Returns MPI_SUCCESS, or, with `*flag` 1, the error of a failed operation. If memory is exhausted, it calls
-// the error handler, returns MPI_ERR_NO_MEM, and changes neither `*flag` nor anything else.
+// else 0. Returns MPI_SUCCESS, or, with `*flag` 1, the error of a failed operation. If memory is exhausted, it returns
+// `out_of_memory`, which the caller reports, and changes neither `*flag` nor anything else.
+inline constexpr int out_of_memory = -1; // no error code of an MPI is negative
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
 

@@ -81,7 +81,7 @@ int attach_each(int count, MPI_Request requests[], user_callback callback, unsig
                 MPI_Status statuses[], continuation_request &cr, int *outcount, int indices[]) noexcept {
     const int pushed = count_pushed(count, requests, flags, cr);
     if (!reserve(count, count_groups(pushed, count, requests, flags, cr))) [[unlikely]] {
-        return mpi::report(MPI_ERR_NO_MEM);
+        return out_of_memory;
     }
     const std::uint32_t site = site_of(where);
     const bool may_be_common = (flags & THENCE_PERSISTENT) == 0;

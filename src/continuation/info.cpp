@@ -70,17 +70,16 @@ bool read_thread(MPI_Info info, unsigned &flags) {
 
 } // namespace
 
-int read_info(MPI_Info info, cr_options &options) {
+bool read_info(MPI_Info info, cr_options &options) {
     cr_options read = options;
-    const bool good = read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
-                      read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
-                      read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
-                      read_max_poll(info, read.max_poll) && read_thread(info, read.flags);
-    if (!good || ((read.flags & THENCE_CR_POLL_ONLY) != 0 && read.max_poll == 0)) {
-        return MPI_ERR_INFO_VALUE;
+    if (!(read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
+          read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
+          read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
+          read_max_poll(info, read.max_poll) && read_thread(info, read.flags))) {
+        return false;
     }
     options = read;
-    return MPI_SUCCESS;
+    return true;
 }
 
 } // namespace thence::continuation

@@ -6,7 +6,7 @@
 
 namespace thence::continuation {
 
-// Applies `info` to `options`. If a key has an invalid value, it returns MPI_ERR_INFO_VALUE and applies nothing.
-int read_info(MPI_Info info, cr_options &options);
+// Applies `info` to `options`. If a key has an invalid value, it returns false and applies nothing.
+bool read_info(MPI_Info info, cr_options &options);
 
 } // namespace thence::continuation

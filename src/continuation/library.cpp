@@ -64,21 +64,21 @@ int at_finalize(MPI_Comm, int, void *, void *) {
 
 } // namespace
 
-int set_up_first() {
+setting_up set_up_first() noexcept {
     std::scoped_lock guard(mutex);
     if (is_set_up) {
-        return MPI_SUCCESS;
+        return setting_up::done;
     }
     if (!mpi::usable()) {
-        return MPI_ERR_OTHER;
+        return setting_up::mpi_is_inactive;
     }
-    busy_scope setting_up;
+    const busy_scope busy;
     const base::settings &chosen = base::read_settings();
     mpi::load_extensions();
     mpi::empty_status();
     engine::visit_watched = &visit_operations;
     if (!progress::add_source(as_source)) {
-        return MPI_ERR_OTHER; // others have filled the table
+        return setting_up::no_source_left;
     }
     engine::choose({&operation_complete, &request_complete, progress::interposed});
     progress::set_up(progress::interposed);
@@ -96,7 +96,7 @@ int set_up_first() {
     if (chosen.helper_wanted && !progress::require_helper()) {
         std::fprintf(stderr, "thence: THENCE_PROGRESS=thread: no helper thread, %s\n", progress::helper_state());
     }
-    return MPI_SUCCESS;
+    return setting_up::done;
 }
 
 void tear_down() noexcept {

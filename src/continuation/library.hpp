@@ -11,11 +11,12 @@
 namespace thence::continuation {
 
 extern THENCE_HIDDEN std::atomic<bool> is_set_up;
-int set_up_first();
+enum class setting_up { done, mpi_is_inactive, no_source_left };
+setting_up set_up_first() noexcept;
 
-// Sets the library up if it is not. MPI_SUCCESS, or MPI_ERR_OTHER outside of MPI_Init..MPI_Finalize.
-inline int set_up() {
-    return is_set_up.load(std::memory_order_acquire) ? MPI_SUCCESS : set_up_first();
+// Sets the library up if it is not. Unless it returns `done`, nothing has changed.
+inline setting_up set_up() noexcept {
+    return is_set_up.load(std::memory_order_acquire) ? setting_up::done : set_up_first();
 }
 
 // Removes the library's hook, callbacks and helper thread from MPI, and resets the state. Reports outstanding

@@ -18,6 +18,7 @@
 #include <cstring>
 #include <exception>
 #include <mutex>
+#include <string>
 #include <vector>
 
 namespace thence::interpose {
@@ -282,6 +283,17 @@ int refuse(int error_class, const char *text) noexcept {
         return mpi::report(error_class, text);
     } catch (const std::exception &) { // no memory
         return mpi::report(error_class);
+    }
+}
+
+int refuse_null(const char *call, std::initializer_list<pointer_argument> arguments) noexcept {
+    const auto *wrong = std::find_if(arguments.begin(), arguments.end(), [](const auto &each) { return each.refused; });
+    try {
+        const std::string name = wrong != arguments.end() ? wrong->name : "a pointer";
+        return mpi::report(MPI_ERR_ARG,
+                           call + (": " + name) + " is null, and the requests have a continuation request");
+    } catch (const std::exception &) { // no memory
+        return mpi::report(MPI_ERR_ARG);
     }
 }
 

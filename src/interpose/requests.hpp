@@ -23,6 +23,7 @@
 
 #include <climits>
 #include <cstdint>
+#include <initializer_list>
 
 namespace thence::interpose {
 
@@ -93,6 +94,13 @@ THENCE_INTERNAL bool may_start(MPI_Request cr) noexcept;
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 // Reports an error of this class through the error handler. Returns its code, which has the text.
 THENCE_INTERNAL int refuse(int error_class, const char *text) noexcept;
+// A pointer argument of a call, and whether MPI refuses it.
+struct pointer_argument {
+    const char *name;
+    bool refused;
+};
+// Refuses a call with continuation requests among its requests. The text names the first pointer that is refused.
+THENCE_INTERNAL int refuse_null(const char *call, std::initializer_list<pointer_argument> arguments) noexcept;
 // True if this thread is inside a callback.
 THENCE_INTERNAL bool in_callback() noexcept;
 

@@ -74,7 +74,7 @@ const wait_strategy *strategies[most_strategies] = {&testing};
 
 } // namespace
 
-const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &take_turn};
+const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &take_turn, nullptr, true};
 
 bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {
@@ -119,7 +119,7 @@ void report_if_in_completion() noexcept {
                    " with THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that none does:"
                    " create it without, or start the operation and attach a continuation\n",
                    stderr);
-        mpi::report(MPI_ERR_PENDING);
+        refuse(MPI_ERR_PENDING, "a callback that may run in MPI's completion path has called a blocking function");
     }
 }
 

@@ -24,6 +24,8 @@ struct wait_strategy {
     // false, and has changed nothing, if it cannot; null: it never can. The call then tests and pauses.
     bool (*complete_all)(int count, MPI_Request requests[], MPI_Status statuses[], const void *where,
                          int &code) noexcept = nullptr;
+    // True if thence_wait() waits in this way by itself, with fewer calls.
+    bool thence_wait_does = false;
 };
 
 inline constexpr int most_strategies = 4;

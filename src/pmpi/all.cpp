@@ -97,8 +97,9 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
         return PMPI_Testall(count, requests, flag, statuses);
     }
     if (flag == nullptr || refused_status(statuses)) {
-        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Testall, "flag or statuses")
-                                       : PMPI_Testall(count, requests, flag, statuses);
+        return any_cr(count, requests)
+                   ? refuse_null("MPI_Testall", {{"flag", flag == nullptr}, {"statuses", refused_status(statuses)}})
+                   : PMPI_Testall(count, requests, flag, statuses);
     }
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses);
@@ -143,7 +144,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return PMPI_Waitall(count, requests, statuses);
     }
     if (refused_status(statuses)) {
-        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitall, "statuses")
+        return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"statuses", refused_status(statuses)}})
                                        : PMPI_Waitall(count, requests, statuses);
     }
     const wait_strategy *how = strategy();

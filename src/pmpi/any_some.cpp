@@ -103,7 +103,9 @@ int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Statu
         return PMPI_Testany(count, requests, index, flag, status);
     }
     if (refused) {
-        return THENCE_REFUSE_NULL(MPI_Testany, "index, flag or status");
+        return refuse_null(
+            "MPI_Testany",
+            {{"index", index == nullptr}, {"flag", flag == nullptr}, {"status", refused_status(status)}});
     }
     const any_result result = find_any(count, requests, status);
     if (result.refused) {
@@ -123,7 +125,9 @@ int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return THENCE_REFUSE_NULL(MPI_Testsome, "outcount, indices or statuses");
+        return refuse_null(
+            "MPI_Testsome",
+            {{"outcount", found == nullptr}, {"indices", indices == nullptr}, {"statuses", refused_status(statuses)}});
     }
     const some_result result = find_some(count, requests, indices, statuses);
     if (result.refused) {
@@ -151,8 +155,9 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
         return PMPI_Waitany(count, requests, index, status);
     }
     if (index == nullptr || refused_status(status)) {
-        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitany, "index or status")
-                                       : PMPI_Waitany(count, requests, index, status);
+        return any_cr(count, requests)
+                   ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
+                   : PMPI_Waitany(count, requests, index, status);
     }
     turn next;
     for (;;) {
@@ -182,7 +187,9 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
-        return any_cr(count, requests) ? THENCE_REFUSE_NULL(MPI_Waitsome, "outcount, indices or statuses")
+        return any_cr(count, requests) ? refuse_null("MPI_Waitsome", {{"outcount", found == nullptr},
+                                                                      {"indices", indices == nullptr},
+                                                                      {"statuses", refused_status(statuses)}})
                                        : PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     turn next;

@@ -20,11 +20,6 @@ inline bool refused_status(const MPI_Status *status) {
     return status == nullptr && MPI_STATUS_IGNORE != nullptr;
 }
 
-// The error for a call with a null pointer and continuation requests among its requests.
-#define THENCE_REFUSE_NULL(call, what)                                                                                 \
-    thence::interpose::refuse(MPI_ERR_ARG, #call ": " what " is null, and the requests have a continuation "           \
-                                                 "request")
-
 // True if only MPI's own function has to be called: no entry is special, or MPI refuses a pointer (`refused`) and no
 // entry is a continuation request.
 inline bool mpi_does(int count, const MPI_Request requests[], bool refused) {

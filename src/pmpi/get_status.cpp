@@ -63,7 +63,9 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
     }
     if (refused) {
-        return THENCE_REFUSE_NULL(MPI_Request_get_status_any, "index, flag or status");
+        return refuse_null(
+            "MPI_Request_get_status_any",
+            {{"index", index == nullptr}, {"flag", flag == nullptr}, {"status", refused_status(status)}});
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int at = MPI_UNDEFINED;
@@ -99,7 +101,9 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return THENCE_REFUSE_NULL(MPI_Request_get_status_some, "outcount, indices or statuses");
+        return refuse_null(
+            "MPI_Request_get_status_some",
+            {{"outcount", found == nullptr}, {"indices", indices == nullptr}, {"statuses", refused_status(statuses)}});
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int number = untouched;
@@ -132,7 +136,8 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
     if (refused) {
-        return THENCE_REFUSE_NULL(MPI_Request_get_status_all, "flag or statuses");
+        return refuse_null("MPI_Request_get_status_all",
+                           {{"flag", flag == nullptr}, {"statuses", refused_status(statuses)}});
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int done = untouched;

@@ -39,8 +39,9 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return PMPI_Wait(request, status);
     }
     const wait_strategy *how = strategy();
-    if (is_cr_handle(*request)) { // thence_wait() tests in a loop, too, with fewer calls
-        return how == nullptr || how == &testing ? thence_wait(request, status) : wait_by_testing(how, request, status);
+    if (is_cr_handle(*request)) {
+        return how == nullptr || how->thence_wait_does ? thence_wait(request, status)
+                                                       : wait_by_testing(how, request, status);
     }
     if (!is_special(*request)) {
         return how == nullptr ? PMPI_Wait(request, status)

@@ -58,7 +58,7 @@ void *current_detached() {
     return innermost;
 }
 int raise_detached(void *task, std::uint64_t n) {
-    return raise(static_cast<detached *>(task)->events, n) ? 0 : 1;
+    return raise(static_cast<detached *>(task)->events, n) == raising::done ? 0 : 1;
 }
 int lower_detached(void *task, std::uint64_t n, int error) {
     return lower(static_cast<detached *>(task)->events, n, error) ? 0 : 1;

@@ -6,15 +6,18 @@
 
 namespace thence::task {
 
-bool raise(thence_events &events, std::uint64_t n) noexcept {
+raising raise(thence_events &events, std::uint64_t n) noexcept {
     const std::atomic_ref count(events.count_);
     std::uint64_t seen = count.load(std::memory_order_relaxed);
     do {
-        if (seen == 0 || n > std::numeric_limits<std::uint64_t>::max() - seen) {
-            return false;
+        if (seen == 0) {
+            return raising::none_outstanding;
+        }
+        if (n > std::numeric_limits<std::uint64_t>::max() - seen) {
+            return raising::overflow;
         }
     } while (!count.compare_exchange_weak(seen, seen + n, std::memory_order_relaxed));
-    return true;
+    return raising::done;
 }
 
 bool lower(thence_events &events, std::uint64_t n, int error) noexcept {

@@ -12,9 +12,10 @@
 
 namespace thence::task {
 
-// Each returns false, and has changed nothing, if the counter does not allow it: nothing is outstanding or it would
-// overflow; fewer than `n` are outstanding.
-bool raise(thence_events &events, std::uint64_t n) noexcept;
+enum class raising { done, none_outstanding, overflow };
+// Changes nothing unless it returns `done`.
+raising raise(thence_events &events, std::uint64_t n) noexcept;
+// False, and nothing has changed: fewer than `n` are outstanding.
 bool lower(thence_events &events, std::uint64_t n, int error) noexcept;
 
 } // namespace thence::task
