@@ -88,6 +88,13 @@ if(TARGET TBB::tbb)
                     PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
   thence_capability(tasks ALONE DESCRIPTION "tasks with data dependences" LIBRARIES TBB::tbb
                     PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
+  if(TARGET thence_alpi) # no headers, and nothing in a program calls it: the linker must not drop it
+    thence_package(-alpi DESCRIPTION "${PROJECT_DESCRIPTION} (the data-flow layer as a runtime with ALPI)"
+                   PC_LIBS -Wl,--push-state,--no-as-needed -lthence-alpi${THENCE_LIBRARY_SUFFIX} -Wl,--pop-state)
+    install(TARGETS thence_alpi EXPORT thence_alpi_targets ${THENCE_INSTALL_LIBRARIES})
+    install(EXPORT thence_alpi_targets NAMESPACE thence:: DESTINATION ${THENCE_PACKAGE_DIR} FILE alpiTargets.cmake)
+    set_property(GLOBAL APPEND PROPERTY thence_capabilities alpi)
+  endif()
 endif()
 if(TARGET Boost::fiber)
   thence_flags_of(Boost::headers cflags unused)

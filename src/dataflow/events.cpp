@@ -19,6 +19,8 @@ namespace {
 
 // `blocked_at` of a task that was unblocked before it blocks. Never a place on a stack.
 suspended ahead;
+// `blocked_at` of a task that is blocked after its body.
+suspended no_stack;
 
 // The running task, outside of its onready.
 task *task_here() noexcept {
@@ -111,7 +113,9 @@ bool unblock(detail::dataflow_task *handle) noexcept {
                                                       std::memory_order_acq_rel, std::memory_order_acquire))
             break;
     }
-    if (where != nullptr)
+    if (where == &no_stack)
+        detail::flow_state::repeat_now(*blocked);
+    else if (where != nullptr)
         crew::resume(*where);
     return true;
 }
@@ -120,7 +124,7 @@ std::uint64_t sleep_ns(std::uint64_t time) {
     using dataflow::timer_clock;
     const auto begun = timer_clock::now();
     task *const self = task_here();
-    const auto limit = std::chrono::nanoseconds(std::min<std::uint64_t>(time, std::uint64_t{1} << 61));
+    const auto limit = dataflow::clamped(time);
     if (self == nullptr) {
         std::this_thread::sleep_for(limit);
     } else if (time == 0) {
@@ -142,3 +146,11 @@ std::uint64_t sleep_ns(std::uint64_t time) {
 }
 
 } // namespace thence::libthence_tasks
+
+bool thence::dataflow::block_without_stack(task &after_body) noexcept {
+    suspended *before = nullptr;
+    if (after_body.blocked_at.compare_exchange_strong(before, &libthence_tasks::no_stack, std::memory_order_acq_rel))
+        return true;
+    after_body.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `ahead`
+    return false;
+}

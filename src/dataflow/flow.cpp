@@ -193,6 +193,10 @@ task *flow_state::run(task &now) noexcept {
     }
     if (runs && (!now.failed() || now.has(dataflow::runs_always)))
         run_body(now);
+    if (now.has(dataflow::runs_again)) [[unlikely]] {
+        repeat_later(now);
+        return nullptr;
+    }
     now.enter(phase::ended);
     if (!end_body(now))
         return nullptr;
@@ -233,6 +237,7 @@ void flow_state::run_body(task &now) noexcept {
     try {
         now.body->run(now.object);
     } catch (...) {
+        now.flags &= static_cast<std::uint8_t>(~dataflow::runs_again);
         fail(now, std::current_exception());
     }
     this_thread().running = nullptr; // perhaps another thread than before
@@ -250,7 +255,10 @@ bool flow_state::end_body(task &now) noexcept {
 
 void flow_state::counted_to_zero(task &done) noexcept {
     flow_state &in = *done.runs_in;
-    if (done.now.load(std::memory_order_relaxed) == phase::runs_onready) {
+    const phase now = done.now.load(std::memory_order_relaxed);
+    if (now == phase::waits_to_run_again)
+        return events_are_lowered(done);
+    if (now == phase::runs_onready) {
         done.pending.store(task::body_runs, std::memory_order_relaxed);
         done.enter(phase::ready);
         in.crew_.push(done);

@@ -40,6 +40,8 @@ public:
 
     // The counter of the task, to whose part `gone` this thread has put an end, is zero.
     static void counted_to_zero(dataflow::task &done) noexcept;
+    // A task whose body is to run again may do so.
+    static void repeat_now(dataflow::task &again) noexcept;
     static void fail(dataflow::task &failed, std::exception_ptr why) noexcept;
 
 private:
@@ -53,6 +55,8 @@ private:
     static dataflow::task *run(dataflow::task &now) noexcept;
     static bool run_onready(dataflow::task &now) noexcept;
     static void run_body(dataflow::task &now) noexcept;
+    static void repeat_later(dataflow::task &again) noexcept;
+    static void events_are_lowered(dataflow::task &again) noexcept;
     static bool end_body(dataflow::task &now) noexcept;
     static void complete(dataflow::task &done, dataflow::task_list &ready) noexcept;
     static dataflow::task *complete_one(dataflow::task &done, dataflow::task_list &ready) noexcept;
@@ -77,3 +81,10 @@ private:
 };
 
 } // namespace thence::detail
+
+namespace thence::dataflow {
+
+// Blocks a task whose body has returned. @return false if it was unblocked before.
+bool block_without_stack(task &after_body) noexcept;
+
+} // namespace thence::dataflow

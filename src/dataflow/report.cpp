@@ -19,6 +19,8 @@ const char *text_of(phase now, std::uint64_t events) noexcept {
         return events != 0 ? "waits for the events of onready" : nullptr;
     case phase::blocked:
         return "is blocked";
+    case phase::waits_to_run_again:
+        return "waits for its events, to run again";
     case phase::sleeps:
         return "sleeps";
     case phase::waits_for_children:

@@ -28,7 +28,10 @@ struct suspended;
 
 // The beginning of every block of the size of a task, so that a visitor of blocks sees what is a task.
 struct block_head {
-    task *next = nullptr; // in one list at a time; overwritten while the block is free
+    union {
+        task *next = nullptr; // in one list at a time; overwritten while the block is free
+        std::uint64_t pause;  // of a task that runs: nanoseconds before its body runs again
+    };
     std::atomic<std::uint32_t> is_task{0};
 };
 
@@ -42,6 +45,7 @@ enum class phase : std::uint8_t {
     runs,
     blocked,
     sleeps,
+    waits_to_run_again, // waits for its events, then its body runs again
     waits_for_children, // in taskwait
     ended,              // its events or children are not complete
     complete
@@ -54,6 +58,7 @@ enum task_flag : std::uint8_t {
     skipped = 8,
     exclusive = 16,    // has commutative accesses
     wakes_waiter = 32, // of taskwait: its body resumes a suspended task, and takes no time
+    runs_again = 64,   // the body that runs now will not be the end
 };
 
 // The children of a task, or those of no task, and the order of their accesses.
@@ -91,7 +96,8 @@ struct task : block_head {
     std::atomic<phase> now{phase::free};
     std::uint8_t flags = 0;
     std::uint8_t size_class = 0;
-    std::uint8_t depth = 0;    // of nesting, up to `deepest`
+    std::uint8_t depth = 0;                                                       // of nesting, up to `deepest`
+    thence::detail::repetition again = thence::detail::repetition::after_unblock; // if runs_again
     std::atomic<int> error{0}; // the first one that an event was lowered with
     int priority = 0;
     std::uint32_t count = 0; // of accesses

@@ -15,7 +15,8 @@ namespace {
 
 struct sleeper {
     timer_clock::time_point when;
-    suspended *stack;
+    void (*wake)(void *data) noexcept;
+    void *data;
     // The earliest one is the first of the heap.
     bool operator<(const sleeper &other) const noexcept { return when > other.when; }
 };
@@ -36,12 +37,13 @@ public:
             started_ = true;
         }
     }
-    void add(timer_clock::time_point when, suspended &stack) noexcept {
+    // There is room: reserve() has been called for it.
+    void add(const sleeper &added) noexcept {
         const std::scoped_lock guard(mutex_);
         --reserved_;
-        sleepers_.push_back({when, &stack});
+        sleepers_.push_back(added);
         std::push_heap(sleepers_.begin(), sleepers_.end());
-        if (sleepers_.front().stack == &stack)
+        if (sleepers_.front().data == added.data)
             earlier_.notify_one();
     }
 
@@ -59,10 +61,10 @@ private:
                 continue;
             }
             std::pop_heap(sleepers_.begin(), sleepers_.end());
-            suspended &stack = *sleepers_.back().stack;
+            const sleeper due = sleepers_.back();
             sleepers_.pop_back();
             guard.unlock();
-            crew::resume(stack);
+            due.wake(due.data);
             guard.lock();
         }
     }
@@ -80,7 +82,16 @@ void prepare_timer() {
     timer::instance().reserve();
 }
 void resume_at(timer_clock::time_point when, suspended &stack) noexcept {
-    timer::instance().add(when, stack);
+    timer::instance().add({when, [](void *of) noexcept { crew::resume(*static_cast<suspended *>(of)); }, &stack});
+}
+bool call_after(std::uint64_t nanoseconds, void (*wake)(void *) noexcept, void *data) noexcept {
+    try {
+        timer::instance().reserve();
+    } catch (...) {
+        return false;
+    }
+    timer::instance().add({timer_clock::now() + clamped(nanoseconds), wake, data});
+    return true;
 }
 
 } // namespace thence::dataflow

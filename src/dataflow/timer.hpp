@@ -4,15 +4,24 @@
 
 #include "dataflow/workers.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdint>
 
 namespace thence::dataflow {
 
 using timer_clock = std::chrono::steady_clock;
 
+// A time that can be added to the time of day.
+inline std::chrono::nanoseconds clamped(std::uint64_t nanoseconds) noexcept {
+    return std::chrono::nanoseconds(std::min(nanoseconds, std::uint64_t{1} << 61));
+}
+
 // Makes room for one resume_at(), and the thread. Throws std::bad_alloc or std::system_error.
 void prepare_timer();
 // Resumes the stack at that time.
 void resume_at(timer_clock::time_point when, suspended &stack) noexcept;
+// Calls `wake(data)` after that time, on the thread that wakes tasks. @return false if there is no memory, or no thread.
+bool call_after(std::uint64_t nanoseconds, void (*wake)(void *data) noexcept, void *data) noexcept;
 
 } // namespace thence::dataflow

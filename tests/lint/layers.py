@@ -16,9 +16,10 @@ SRC_LAYERS = [
     {"senders", "tampi"},
     {"pools"},
     {"dataflow"},
+    {"alpi"},
 ]
 # Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
-SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi"}
+SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi"}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
 HEADER_LAYERS = [

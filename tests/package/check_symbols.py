@@ -8,6 +8,7 @@ The libraries export what they promise and nothing else:
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
 - libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
 - libthence-tampi exports, without a version, the functions that TAMPI.h declares, MPI_Init and MPI_Init_thread, and no others;
+- libthence-alpi exports the functions of ALPI 1.2 with the version of its node, and no others;
 - each other libthence-NAME exports names of the namespace thence::libthence_NAME only, with the version of its node;
   libthence-tasks also the functions that a header declares with THENCE_FLOW_EXPORT, and each of them;
 - the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
@@ -19,6 +20,11 @@ import sys
 from pathlib import Path
 
 PRIVATE = "THENCE_PRIVATE"
+
+ALPI_1_2 = {f"alpi_{name}" for name in """
+    attr_create attr_destroy attr_init attr_size cpu_count cpu_logical_id cpu_system_id error_string feature_check info_get
+    task_block task_events_decrease task_events_increase task_events_test task_self task_spawn task_suspend
+    task_suspend_mode_set task_unblock task_waitfor_ns version_check version_get""".split()}
 
 
 def exported(library):
@@ -125,6 +131,16 @@ def tampi_faults(symbols, public):
         yield f"libthence-tampi does not export {name}"
 
 
+def alpi_faults(symbols, version):
+    """Faults of what libthence-alpi exports."""
+    node = f"THENCE_ALPI_{'.'.join(version.split('.')[:2])}"
+    for name, its_node in sorted(symbols.items()):
+        if its_node != node or name not in ALPI_1_2:
+            yield f"libthence-alpi exports {name}@{its_node}, which is no function of ALPI 1.2 with {node}"
+    for name in sorted(ALPI_1_2 - set(symbols)):
+        yield f"libthence-alpi does not export {name}"
+
+
 def cxx_faults(name, symbols, version, c_names=frozenset()):
     """Faults of what libthence-NAME exports, whose header declares these C names."""
     node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
@@ -158,6 +174,9 @@ def main():
         faults += tampi_faults(exported(others["tampi"]), declared([header], "TAMPI_EXPORT_"))
     for name, library in others.items():
         if name == "tampi":
+            continue
+        if name == "alpi":
+            faults += alpi_faults(exported(library), version)
             continue
         faults += cxx_faults(name, exported(library), version, flow_names if name == "tasks" else frozenset())
     for library in (core_file, interposing_file, *others.values()):

@@ -63,6 +63,15 @@ class Symbols(unittest.TestCase):
         self.expect(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait", "TAMPI_Wait"})), "does not export TAMPI_Wait")
         self.expect(list(check_symbols.tampi_faults({**good, "MPI_Init": "V"}, {"TAMPI_Iwait"})), "MPI_Init@V")
 
+    def test_alpi(self):
+        good = {name: "THENCE_ALPI_0.1" for name in check_symbols.ALPI_1_2}
+        self.assertEqual(len(good), 22)
+        self.assertEqual(list(check_symbols.alpi_faults(good, "0.1.0")), [])
+        self.expect(list(check_symbols.alpi_faults({**good, "other": "THENCE_ALPI_0.1"}, "0.1.0")), "exports other")
+        self.expect(list(check_symbols.alpi_faults({**good, "alpi_cpu_count": ""}, "0.1.0")), "alpi_cpu_count@,")
+        del good["alpi_task_spawn"]
+        self.expect(list(check_symbols.alpi_faults(good, "0.1.0")), "does not export alpi_task_spawn")
+
     def test_without_a_fault_there_is_none(self):
         self.assertEqual(self.map_faults(), [])
         self.assertEqual(self.core_faults(), [])

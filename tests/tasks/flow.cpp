@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks with data dependences as tasks of a runtime: operations delay their end or block them. Two workers; tests start
 // more tasks that wait than there are workers, before the messages are sent.
+#include "flow_blocked.hpp"
+
 #include <thence/adapter.hpp>
 #include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
@@ -32,13 +34,6 @@ protected:
         EXPECT_EQ(thence_free(&cr_), MPI_SUCCESS);
         EXPECT_EQ(thence_task_runtime_remove(thence_flow_task_runtime()), MPI_SUCCESS);
         MPI_Barrier(MPI_COMM_WORLD);
-    }
-    // How many tasks are blocked now.
-    static int blocked() {
-        int n = 0;
-        for (const thence::waiting_task &each : thence::waiting_tasks())
-            n += each.state == "is blocked" ? 1 : 0;
-        return n;
     }
     static int class_of(int code) {
         int error_class = code;
@@ -145,7 +140,7 @@ TEST_F(flow, tasks_that_wait_keep_no_worker) {
             EXPECT_EQ(received, i);
             EXPECT_EQ(status.MPI_TAG, i);
         });
-    while (blocked() != many)
+    while (blocked_tasks() != many)
         std::this_thread::yield();
     MPI_Barrier(MPI_COMM_WORLD); // nobody sends before all tasks of all ranks are blocked
     graph_.submit({}, [&] {
@@ -169,7 +164,7 @@ TEST_F(flow, blocking_calls_of_tasks_keep_no_worker) {
             EXPECT_EQ(received[0], 2 * i);
             EXPECT_EQ(received[1], 2 * i + 1);
         });
-    while (blocked() != many)
+    while (blocked_tasks() != many)
         std::this_thread::yield();
     MPI_Barrier(MPI_COMM_WORLD); // nobody sends before all tasks of all ranks are blocked
     for (int i = 0; i < many; ++i)

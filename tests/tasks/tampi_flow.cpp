@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The data-flow layer, whose table is added before MPI is initialized. And what only tasks with dependences show.
+#include "flow_blocked.hpp"
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>
@@ -7,7 +8,6 @@
 #include <thence/dataflow.hpp>
 #include <thence/task_runtime.h>
 
-#include <cstring>
 #include <vector>
 
 void find_runtime() {
@@ -15,15 +15,7 @@ void find_runtime() {
     spawn = [](void (*body)(void *), void *argument, void (*completed)(void *), void *completed_argument,
                const char *label,
                const void *) { return thence_flow_spawn(body, argument, completed, completed_argument, label); };
-    blocked = [] {
-        long n = 0;
-        thence_flow_report(
-            [](const thence_flow_waiting *one, void *count) {
-                *static_cast<long *>(count) += std::strcmp(one->state, "is blocked") == 0 ? 1 : 0;
-            },
-            &n);
-        return n;
-    };
+    blocked = &blocked_tasks;
 }
 
 namespace {

@@ -45,6 +45,9 @@ struct prepared_task {
     void *body;
 };
 
+/** When a body that is to run again does so. */
+enum class repetition : std::uint8_t { after_unblock, at_once, after_pause, after_events };
+
 /** One line of a report. */
 struct task_report {
     const char *label; // null if it has none
@@ -83,6 +86,14 @@ bool lower(detail::dataflow_task *task, std::uint64_t count, int error) noexcept
 bool block() noexcept;
 bool unblock(detail::dataflow_task *task) noexcept;
 std::uint64_t sleep_ns(std::uint64_t time);
+
+/** The number of events of a task. */
+std::uint64_t events_of(const detail::dataflow_task *task) noexcept;
+/** Says when the body of the running task would run again, once. `pause`: nanoseconds, for after_pause. */
+bool choose_repetition(detail::repetition when, std::uint64_t pause) noexcept;
+/** When the body of the running task returns, the task is not complete: its body runs again from the start, as has been
+ *  chosen, else after unblock(). Both return false outside of a body. */
+bool run_again() noexcept;
 
 /** Calls `tell` for each task that is blocked, sleeps, waits for events or for its accesses. */
 void report_waiting(void (*tell)(const detail::task_report &, void *data), void *data);
