@@ -9,7 +9,7 @@
 set(THENCE_EXECUTION auto CACHE STRING "Senders for the tests: auto, std, stdexec or thence")
 set_property(CACHE THENCE_EXECUTION PROPERTY STRINGS auto std stdexec thence)
 
-# 26.05 or later has exec/split.hpp; an older one is as good as none.
+# 26.05 or later has exec/split.hpp; an older one is ignored.
 find_path(STDEXEC_INCLUDE_DIR exec/split.hpp HINTS ENV STDEXEC_INCLUDE_DIR DOC "Where stdexec is")
 set(stdexec_folder ${STDEXEC_INCLUDE_DIR})
 if(stdexec_folder AND NOT EXISTS ${stdexec_folder}/exec/split.hpp)

@@ -18,7 +18,7 @@ namespace {
 // on both sides, counts repeat exactly. Other MPIs ignore the variable.
 constexpr const char *no_event_ticks = "OMPI_MCA_mpi_event_tick_rate=0";
 
-// Open MPI's launcher refuses to run as root without these variables. A user who runs the benchmark as root means it.
+// Open MPI's launcher refuses to run as root without these variables. A user who runs the benchmark as root has chosen to.
 std::vector<std::string> with_launcher_permission(std::vector<std::string> environment) {
     if (geteuid() == 0) {
         environment.insert(environment.end(), {"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",

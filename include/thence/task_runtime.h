@@ -50,8 +50,8 @@ THENCE_EXPORT int thence_task_runtime_remove(const thence_task_runtime *runtime)
 THENCE_EXPORT int thence_task_runtime_get(int index, const thence_task_runtime **runtime);
 
 /** @brief The table of plain threads: a thread is a task that can be blocked. Everything else is missing, since nothing
- *         depends on the end of a thread. Every thread has a current task once it is added, so add it first: tables that
- *         are added later are asked before.
+ *         depends on the end of a thread. Every thread has a current task once it is added, so add it first: Thence
+ *         asks the tables in reverse order of their addition.
  *  @return the table; the same each time. It is not added yet.
  *  @note Threads: any. */
 THENCE_EXPORT const thence_task_runtime *thence_task_runtime_threads(void);

@@ -11,12 +11,12 @@
  *
  *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class:
  *  compare the class, which `MPI_Error_class` gives. The text of the code, which `MPI_Error_string` gives, names the
- *  call and what was wrong. (While MPI is not active the code is the class itself. On MPICH 4.0, which confuses
- *  such texts, it is too, and a line on stderr has the text if errors are fatal.) A bad argument is reported through
- *  the error handler of `MPI_COMM_WORLD` if MPI is initialized, changes nothing and sets no output. A failed operation
- *  calls the error handler of its communicator, window or file only. Every function may be called between `MPI_Init`
- *  and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says otherwise. *No
- *  live CR* means `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was freed.
+ *  call and what was wrong. (While MPI is not active the code is the class itself. On MPICH 4.0 it is too, since that
+ *  returns wrong texts for such codes; a line on stderr has the text if errors are fatal.) A bad argument is reported
+ *  through the error handler of `MPI_COMM_WORLD` if MPI is initialized, changes nothing and sets no output. A failed
+ *  operation calls the error handler of its communicator, window or file only. Every function may be called between
+ *  `MPI_Init` and `MPI_Finalize`, by any thread that may call MPI, and from inside a callback, unless its text says
+ *  otherwise. *No live CR* means `MPI_REQUEST_NULL`, a request that MPI made, or a CR that was freed.
  *
  *  The semantics are those of MPI Continuations (Schuchart et al. 2021, "Callback-based completion notification using
  *  MPI Continuations", sections 2 and 3). `mpix_continue.h` and `mpix_continue_forum.h` offer them under the names and
@@ -341,10 +341,10 @@ THENCE_EXPORT int thence_stats_query(thence_stats_info *info, size_t size);
 
 /** @brief One environment variable of Thence. Filled in by thence_setting_query(). */
 typedef struct thence_setting_info {
-    size_t size;               /**< bytes that the call has set, see thence_info */
-    const char *name;          /**< `THENCE_...`; null if there is no variable with this index */
-    const char *values;        /**< what it may be set to; null, as all that follows but `complaint`, if it is no setting
-                                    of Thence although its name begins so */
+    size_t size;        /**< bytes that the call has set, see thence_info */
+    const char *name;   /**< `THENCE_...`; null if there is no variable with this index */
+    const char *values; /**< what it may be set to; null, as all that follows but `complaint`, if it is no setting of
+                             Thence although its name begins so */
     const char *default_value; /**< what holds while it is not set */
     const char *meaning;       /**< one line: what it does */
     const char *text;          /**< what it is set to; null if it is not set */

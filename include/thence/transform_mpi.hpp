@@ -30,11 +30,11 @@
  *
  *  Stopping: if stop is requested before the start, `f` is not called. If it is requested later, MPI is asked to cancel
  *  the operation. The sender completes as stopped only if MPI then says that the operation was cancelled (receives can
- *  be): no message was received or sent. Else it completes as without the stop request. Whether stop was requested, the
- *  stop token says (`ex::read_env(ex::get_stop_token)`), or thence::timeout(). A group is stopped if all operations
+ *  be): no message was received or sent. Else it completes as without the stop request. The stop token
+ *  (`ex::read_env(ex::get_stop_token)`) and thence::timeout() say whether stop was requested. A group is stopped if all operations
  *  that it has started were cancelled. If only some were cancelled, it completes with a thence::partly_stopped, whose
  *  statuses say which, so a message that has arrived is not lost. With the option thence::uncancellable a stop request
- *  has no effect. Use it for sends, since MPI has deprecated to cancel them, and for files: Open MPI does not set the
+ *  has no effect. Use it for sends, since MPI has deprecated cancelling them, and for files: Open MPI does not set the
  *  cancelled flag of their statuses, so a complete operation may count as stopped. Only receivers whose stop token can
  *  request stop pay for this. Before you stop operations in a program with several threads, see thence_cancel().
  *

@@ -2,7 +2,7 @@
 // A pool of objects of one type. In steady state it does not allocate. A thread takes no lock while it reuses objects
 // that it gave back. Every object that was ever handed out can be visited.
 //
-// Invariant: an object is in exactly one of: a thread's magazine, the shared list, its user's hands. Slabs are never
+// Invariant: an object is in a thread's stock, or in the shared list, or in use. Slabs are never
 // freed while the process runs, so a visitor may look at any object at any time. The object's own atomic state decides
 // which of its other fields the visitor may read.
 #pragma once
@@ -14,7 +14,7 @@
 
 namespace thence::base {
 
-// One thread's stock. A plain aggregate, so that a thread_local one needs no initialization check.
+// The stock of one thread: objects that it can take without a lock. A plain aggregate, so that a thread_local one needs no initialization check.
 template <class T> struct magazine {
     T *head;
     unsigned count; // without the objects not yet passed to level(), so it may wrap below zero

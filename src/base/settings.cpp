@@ -65,9 +65,10 @@ void read_progress(settings &all) {
         all.helper_wanted = state.text == "thread";
         state.in_force = all.helper_wanted ? "thread" : "off";
         if (!all.helper_wanted && !switches_off(*state.text)) {
-            state.complaint = complaint(setting::progress, state,
-                                        "no such way. Write thread (the library's own thread makes progress too) or "
-                                        "off (MPI calls alone do). It is off.");
+            state.complaint =
+                complaint(setting::progress, state,
+                          "an unknown value. Write thread (the library's own thread makes progress too) or "
+                          "off (MPI calls alone do). The helper thread stays off.");
         }
     });
 }

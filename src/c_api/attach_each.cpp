@@ -22,7 +22,7 @@ extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each
         return fail(call, *why);
     }
     if ((outcount == nullptr || (indices == nullptr && count > 0)) && !c_api::never_at_once(flags, *object)) {
-        return fail(call, reason::null_outcount);
+        return fail(call, outcount == nullptr ? reason::null_outcount : reason::null_indices);
     }
     const int code = continuation::attach_each(count, requests, each, flags, __builtin_return_address(0), statuses,
                                                *object, outcount, indices);

@@ -23,6 +23,7 @@ enum class reason {
     null_callback,
     null_flag_of_attach,
     null_outcount,
+    null_indices,
     null_data_to_copy,
     unknown_flags,
     cr_among_requests,

@@ -43,8 +43,8 @@ int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Re
         return code;
     }
     continuation::cr_options options{flags, max_poll};
-    if (!continuation::read_info(info, options)) {
-        return fail(call, reason::bad_info);
+    if (const char *key = continuation::read_info(info, options)) {
+        return fail_with_detail(call, reason::bad_info, key);
     }
     if ((options.flags & THENCE_CR_POLL_ONLY) != 0 && options.max_poll == 0) {
         return fail(call, reason::nothing_runs);

@@ -11,6 +11,9 @@
 namespace thence::continuation {
 namespace {
 
+constexpr const char *max_poll_key = "mpi_continue_max_poll";
+constexpr const char *thread_key = "mpi_continue_thread";
+
 std::optional<std::string> value_of(MPI_Info info, const char *key) {
     char buffer[MPI_MAX_INFO_VAL + 1] = {};
     int there = 0;
@@ -35,7 +38,7 @@ bool read_bool(MPI_Info info, const char *key, unsigned bit, unsigned &flags) {
 }
 
 bool read_max_poll(MPI_Info info, int &max_poll) {
-    const std::optional<std::string> value = value_of(info, "mpi_continue_max_poll");
+    const std::optional<std::string> value = value_of(info, max_poll_key);
     if (!value) {
         return true;
     }
@@ -50,7 +53,7 @@ bool read_max_poll(MPI_Info info, int &max_poll) {
 }
 
 bool read_thread(MPI_Info info, unsigned &flags) {
-    const std::optional<std::string> value = value_of(info, "mpi_continue_thread");
+    const std::optional<std::string> value = value_of(info, thread_key);
     if (!value) {
         // THENCE_PROGRESS=thread: the helper thread runs the callbacks of every CR that does not forbid it.
         if (base::current_settings().helper_wanted) {
@@ -70,16 +73,27 @@ bool read_thread(MPI_Info info, unsigned &flags) {
 
 } // namespace
 
-bool read_info(MPI_Info info, cr_options &options) {
+const char *read_info(MPI_Info info, cr_options &options) {
     cr_options read = options;
-    if (!(read_bool(info, "mpi_continue_poll_only", THENCE_CR_POLL_ONLY, read.flags) &&
-          read_bool(info, "mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE, read.flags) &&
-          read_bool(info, "mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE, read.flags) &&
-          read_max_poll(info, read.max_poll) && read_thread(info, read.flags))) {
-        return false;
+    constexpr struct {
+        const char *key;
+        unsigned bit;
+    } switches[] = {{"mpi_continue_poll_only", THENCE_CR_POLL_ONLY},
+                    {"mpi_continue_enqueue_complete", THENCE_CR_ENQUEUE_COMPLETE},
+                    {"mpi_continue_async_signal_safe", THENCE_CR_SIGNAL_SAFE}};
+    for (const auto &each : switches) {
+        if (!read_bool(info, each.key, each.bit, read.flags)) {
+            return each.key;
+        }
+    }
+    if (!read_max_poll(info, read.max_poll)) {
+        return max_poll_key;
+    }
+    if (!read_thread(info, read.flags)) {
+        return thread_key;
     }
     options = read;
-    return true;
+    return nullptr;
 }
 
 } // namespace thence::continuation

@@ -6,7 +6,8 @@
 
 namespace thence::continuation {
 
-// Applies `info` to `options`. If a key has an invalid value, it returns false and applies nothing.
-bool read_info(MPI_Info info, cr_options &options);
+// Applies `info` to `options`. If a key has an invalid value, it returns the key and applies nothing,
+// else null.
+const char *read_info(MPI_Info info, cr_options &options);
 
 } // namespace thence::continuation

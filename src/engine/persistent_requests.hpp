@@ -10,9 +10,9 @@
 //    an answer is inactive, and operations wait for active ones only.
 //  - waiting_ holds the entries that operations wait for, each at its `index`.
 //  - known_requests counts each request that has an entry in any set (outside tests there is one set). A user's thread
-//    reads it without a lock, and the result is correct for its own request: attaching makes the entry before the
-//    user's next call, the entry stays while operations wait for the request and when a poll completes it, and only the
-//    user's own next call removes it.
+//    reads it without a lock. The result is correct for its own request: attaching makes the entry before the user's
+//    next call. The entry stays while operations wait for the request, and when a poll completes it. Only the user's
+//    own next call removes it.
 // One thread at a time uses a set, under the lock of the polled set.
 #pragma once
 

@@ -333,8 +333,10 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
     if (workers.run_nested([&] { task.run(&task); })) {
         return;
     }
-    // In a callback the task runs after it: as the next task of this thread if that polls for the workers; the same, but in
-    // the arena of the workers, if this is the thread of the MPI pool; else on a worker.
+    // In a callback the task runs after it:
+    //  - on a thread that polls for the workers, as its next task;
+    //  - on the thread of the MPI pool, as its next task, in the arena of the workers;
+    //  - else on a worker.
     if (detail::completing == 0) {
         pools.arena->execute([&] { task.run(&task); });
     } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {

@@ -91,7 +91,7 @@ TEST_F(settings_of_environment, a_value_that_cannot_be_parsed_has_a_complaint_an
     EXPECT_EQ(all.stall + all.slow, 0ms);
     EXPECT_EQ(all.trace_limit, 250000U);
     for (const setting which : {setting::progress, setting::stall, setting::slow_continuation, setting::trace_limit}) {
-        const std::string start = std::string(row(which).name) + "=" + *all.of(which).text + ": n";
+        const std::string start = std::string(row(which).name) + "=" + *all.of(which).text + ": ";
         EXPECT_EQ(all.of(which).complaint.rfind(start, 0), 0U) << all.of(which).complaint;
         EXPECT_EQ(all.of(which).in_force, row(which).default_value);
     }

@@ -145,7 +145,7 @@ def slow_callback_is_reported_once_per_call_site():
         _, text = run(["slow_callback"], settings={"THENCE_SLOW_CONTINUATION": "20ms", "THENCE_TRACE": f"{folder}/t"})
         expect(text, "slow continuation: ", times=1)
     _, text = run(["traffic", "10"], settings={"THENCE_PROGRESS": "Thread"})
-    expect(text, r"THENCE_PROGRESS=Thread: no such way\. Write thread .* or off ", 1)
+    expect(text, r"THENCE_PROGRESS=Thread: an unknown value\. Write thread .* or off ", 1)
     _, text = run(["traffic", "10"], settings={"THENCE_SLOW_CONTINUATION": "soon"})
     expect(text, r"THENCE_SLOW_CONTINUATION=soon: not a duration .* as in THENCE_SLOW_CONTINUATION=5ms\. Slow", 1)
 

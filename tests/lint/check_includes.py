@@ -15,7 +15,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from layers import (C_API_CALLERS, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
-                    SRC_LAYERS, SRC_OVER_PUBLIC_HEADERS, heights)
+                    SRC_LAYERS, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
 ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
@@ -61,6 +61,8 @@ def check_include_of_source(root, path, match, graph):
     other = room_of_source(target)
     if other != room and SRC_OVER_PUBLIC_HEADERS & {room, other}:
         yield f"src/{room} includes src/{other}: the core and a separate library may include only public headers of each other"
+    elif other != room and other not in SRC_ONLY.get(room, {other}):
+        yield f"src/{room} includes src/{other}: it may include only {', '.join(sorted(SRC_ONLY[room]))}"
     else:
         yield from upwards("src/", room, other, SRC_HEIGHT)
 
@@ -80,10 +82,17 @@ def check_source(root, path, text, graph, c_api):
 def check_names(path, text, room, c_api):
     """Yields a message for each use of a name that the room must not use."""
     above = [other for other in SRC_HEIGHT if other != room and SRC_HEIGHT[other] >= SRC_HEIGHT[room]]
+    unknown = [other for other in SRC_HEIGHT if other != room and other not in SRC_ONLY.get(room, {other})]
     rules = [(pattern, why) for pattern, rooms, why in RESERVED_NAMES if room not in rooms]
     if above:
-        # `continuation::` or `namespace thence::continuation {`, but not a variable of that name.
-        rules.append((re.compile(rf"(?<![\w.>])(?:{'|'.join(sorted(above))})(?:::(?=\w)|(?=\s*\{{))"),
+        # `continuation::`, `namespace thence::continuation {` or `using namespace thence::continuation;`, but not a
+        # variable of that name.
+        rooms = "|".join(sorted(above))
+        rules.append((re.compile(rf"(?<![\w.>])(?:{rooms})(?:::(?=\w)|(?=\s*\{{))|"
+                                 rf"(?<=namespace thence::)(?:{rooms})(?=\s*;)"),
+                      f"of a room that src/{room} must not know"))
+    if unknown:
+        rules.append((re.compile(rf"(?<=\bthence::)(?:{'|'.join(sorted(unknown))})\b"),
                       f"of a room that src/{room} must not know"))
     if c_api and room not in C_API_CALLERS:
         rules.append((re.compile(rf"\b(?:{'|'.join(sorted(c_api))})\b(?=\s*\()"),

@@ -12,7 +12,8 @@ SRC_LAYERS = [
     {"continuation"},
     {"task", "rma", "grequest", "stream", "threadcomm", "datatype"},
     {"interpose"},
-    {"c_api", "pmpi", "diagnose"},
+    {"c_api", "diagnose"},
+    {"pmpi"},  # an interposed call on a continuation request is the call of the C API that does the same
     {"senders", "tampi"},
     {"pools"},
     {"dataflow"},
@@ -20,6 +21,9 @@ SRC_LAYERS = [
 ]
 # Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
 SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi"}
+
+# Rooms that may include and name only these others.
+SRC_ONLY = {"dataflow": {"base"}}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
 HEADER_LAYERS = [

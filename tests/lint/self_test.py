@@ -63,7 +63,7 @@ class Includes(unittest.TestCase):
         self.expect({"src/engine/openmpi.cpp": '#include "continuation/attach.h"\n'}, "lies above it")
 
     def test_a_sideways_include_is_caught(self):
-        self.expect({"src/pmpi/wait.cpp": '#include "diagnose/counters.h"\n'}, "its neighbour src/diagnose")
+        self.expect({"src/c_api/wait.cpp": '#include "diagnose/counters.h"\n'}, "its neighbour src/diagnose")
 
     def test_a_cycle_is_caught(self):
         self.expect({"src/base/a.h": '#include "base/b.h"\n', "src/base/b.h": '#include "base/a.h"\n'}, "cycle: ")
@@ -88,8 +88,10 @@ class Includes(unittest.TestCase):
                     "continuation:: of a room that src/engine must not know")
         self.expect({"src/engine/x.cpp": "namespace thence::progress {\nvoid wake();\n}\n"},
                     "progress of a room that src/engine must not know")
-        self.expect({"src/pmpi/x.cpp": "int g() { return c_api::check(1); }\n"},
-                    "of a room that src/pmpi must not know")
+        self.expect({"src/c_api/x.cpp": "int g() { return pmpi::check(1); }\n"},
+                    "of a room that src/c_api must not know")
+        self.expect({"src/engine/x.cpp": "using namespace thence::continuation;\n"},
+                    "continuation of a room that src/engine must not know")
         self.assertEqual(self.faults({"src/engine/x.cpp": "int g(state s) { return s.progress + mpi::f(1); }\n"}), [])
 
     def test_knowledge_of_one_mpi_above_the_engine_is_caught(self):
@@ -98,6 +100,12 @@ class Includes(unittest.TestCase):
 
     def test_a_library_of_its_own_that_looks_into_the_core_is_caught(self):
         self.expect({"src/senders/x.cpp": '#include "base/queue.h"\n'}, "public headers")
+
+    def test_a_room_that_may_know_few_others_is_held_to_them(self):
+        self.assertEqual(self.faults({"src/dataflow/x.cpp": '#include "base/queue.h"\nint g(task t);\n'}), [])
+        self.expect({"src/dataflow/x.cpp": '#include "engine/testsome.h"\n'}, "it may include only base")
+        self.expect({"src/dataflow/x.cpp": "int g() { return thence::engine::poll(); }\n"},
+                    "engine of a room that src/dataflow must not know")
 
     def test_an_application_that_looks_inside_is_caught(self):
         self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
  * While operations are outstanding, some thread polls. The counter of operations changes outside of the queue's lock;
- * even so, no drainer leaves operations behind for which no other drainer was called.
+ * even so, no worker leaves operations behind for which no other worker was called.
  *
- * As in src/pools/work_queue.cpp (begin_operation, drain): a thread that begins an operation counts it. If it
- * is the first one, the thread takes the lock and calls a drainer unless one is active or called already. A drainer
+ * As in src/pools/work_queue.cpp (begin_operation, run_as_worker): a thread that begins an operation counts it. If it
+ * is the first one, the thread takes the lock and calls a worker unless one is active or called already. A worker
  * leaves only if it finds no operation while it holds the lock. An operation ends in a poll, or on another thread. A
  * waiting thread polls, too, whether operations are counted or not. It may leave between any two polls; then it calls a
- * drainer if operations are outstanding and no thread polls.
+ * worker if operations are outstanding and no thread polls.
  *
  * Mutations, each of which must be found:
- *   COUNT_LATE     the beginning thread checks for drainers before it counts
- *   NOT_UNDER_LOCK a drainer reads the counter before it takes the lock to leave
- *   ALWAYS_CALLED  only the first operation ever calls a drainer
+ *   COUNT_LATE     the beginning thread checks for workers before it counts
+ *   NOT_UNDER_LOCK a worker reads the counter before it takes the lock to leave
+ *   ALWAYS_CALLED  only the first operation ever calls a worker
  *   WAITER_LEAVES  a waiting thread leaves without checking whether another one polls
  */
 
@@ -22,7 +22,7 @@
 
 byte operations;    /* the counter */
 byte pending;       /* begun in MPI, not complete */
-byte looking;
+byte searching;
 byte coming;
 bool polling;
 bool mutex;
@@ -31,11 +31,11 @@ bool called;        /* once */
 inline lock() { atomic { !mutex -> mutex = true } }
 inline unlock() { mutex = false }
 
-proctype drainer() {
+proctype worker() {
     byte seen;
     lock();
     coming--;
-    looking++;
+    searching++;
     do
     :: polling -> break          /* another thread polls, and will check again */
     :: !polling ->
@@ -59,14 +59,14 @@ proctype drainer() {
         :: else -> break
         fi
     od;
-    looking--;
+    searching--;
     unlock()
 }
 
 proctype waiter() {
     bool need;
     lock();
-    looking++;
+    searching++;
     do
     :: !polling ->
         polling = true;
@@ -79,11 +79,11 @@ proctype waiter() {
         polling = false
     :: break /* its condition is fulfilled */
     od;
-    looking--;
+    searching--;
 #ifdef WAITER_LEAVES
     need = false;
 #else
-    need = operations > 0 && looking == 0 && coming == 0;
+    need = operations > 0 && searching == 0 && coming == 0;
 #endif
     if
     :: need -> coming++
@@ -91,7 +91,7 @@ proctype waiter() {
     fi;
     unlock();
     if
-    :: need -> run drainer()
+    :: need -> run worker()
     :: else
     fi
 }
@@ -101,7 +101,7 @@ proctype starter(bool ends_elsewhere) {
     bool need;
 #ifdef COUNT_LATE
     lock();
-    need = looking == 0 && coming == 0;
+    need = searching == 0 && coming == 0;
     if
     :: need -> coming++
     :: else
@@ -110,7 +110,7 @@ proctype starter(bool ends_elsewhere) {
     atomic { before = operations; operations++ };
     pending++;
     if
-    :: need -> run drainer()
+    :: need -> run worker()
     :: else
     fi;
 #else
@@ -123,14 +123,14 @@ proctype starter(bool ends_elsewhere) {
     :: before == 0 ->
 #endif
         lock();
-        need = looking == 0 && coming == 0;
+        need = searching == 0 && coming == 0;
         if
         :: need -> coming++
         :: else
         fi;
         unlock();
         if
-        :: need -> run drainer()
+        :: need -> run worker()
         :: else
         fi
     :: else
@@ -155,5 +155,5 @@ init {
         }
         run waiter()
     };
-    timeout -> assert(operations == 0 && pending == 0 && looking == 0 && coming == 0)
+    timeout -> assert(operations == 0 && pending == 0 && searching == 0 && coming == 0)
 }

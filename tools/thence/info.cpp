@@ -6,6 +6,9 @@
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <stdexcept>
+#include <string_view>
+#include <thence/pools/completion_mode.hpp>
 #include <thence/thence.h>
 #include <vector>
 
@@ -32,11 +35,27 @@ const char *name_of(int level) {
     return "unknown";
 }
 
+// Why the mode of pools that the environment names has no effect; null if it has. The library does not parse it.
+const char *complaint_of_mode(const char *text) {
+    static std::string complaint;
+    try {
+        if (text != nullptr && *text != '\0') {
+            thence::parse_completion_mode(text);
+        }
+    } catch (const std::invalid_argument &error) {
+        complaint = error.what();
+    }
+    return complaint.empty() ? nullptr : complaint.c_str();
+}
+
 // The settings of Thence, and after them the variables that look like one.
 std::vector<thence_setting_info> all_settings() {
     std::vector<thence_setting_info> all;
     thence_setting_info each{};
     for (int i = 0; thence_setting_query(i, &each, sizeof each) == MPI_SUCCESS && each.name != nullptr; ++i) {
+        if (std::string_view(each.name) == "THENCE_POOLS_MODE") {
+            each.complaint = complaint_of_mode(each.text);
+        }
         all.push_back(each);
     }
     return all;

@@ -39,10 +39,11 @@
 
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include <thence/thence.h>
 
 namespace thence {
 
@@ -133,8 +134,11 @@ inline std::string to_string(const completion_mode &of) {
  *          docs/guide/pools.md, and `thence bench ring_default`).
  *  @throws std::invalid_argument if `THENCE_POOLS_MODE` is not a mode. */
 inline completion_mode default_completion_mode() {
-    const char *wanted = std::getenv("THENCE_POOLS_MODE");
-    return wanted == nullptr || *wanted == '\0' ? completion_mode{} : parse_completion_mode(wanted);
+    thence_setting_info setting{};
+    for (int i = 0; thence_setting_query(i, &setting, sizeof setting) == MPI_SUCCESS && setting.name != nullptr; ++i)
+        if (std::string_view(setting.name) == "THENCE_POOLS_MODE" && setting.text != nullptr && *setting.text != '\0')
+            return parse_completion_mode(setting.text);
+    return {};
 }
 
 } // namespace thence

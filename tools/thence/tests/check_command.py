@@ -62,11 +62,12 @@ def info_prints_json_whatever_a_setting_has(program):
 
 
 def info_names_settings_that_have_no_effect(program):
-    bad = {"THENCE_STALL": "soon", "THENCE_PROGRES": "thread"}
+    bad = {"THENCE_STALL": "soon", "THENCE_PROGRES": "thread", "THENCE_POOLS_MODE": "nonsense"}
     result = run(program, "info", "--json", **bad)
     facts = json.loads(succeed(result))
     stall = facts["settings"]["THENCE_STALL"]
     assert stall["value"] == "off" and stall["text"] == "soon" and "not a duration" in stall["complaint"], stall
+    assert "neither a completion method" in facts["settings"]["THENCE_POOLS_MODE"]["complaint"], facts
     assert facts["unknown_settings"]["THENCE_PROGRES"] == "no setting has this name", facts
     assert result.stderr.count("THENCE_STALL=soon: not a duration") == 1, result.stderr
     text = succeed(run(program, "info", **bad))
