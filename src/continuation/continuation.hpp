@@ -57,7 +57,9 @@ public:
     constexpr bool is_polled_single() const noexcept {
         return at() == phase::attached && (bits_ & (single | pushed | owns_data)) == single;
     }
-    constexpr control_word without(unsigned kind) const noexcept { return of(static_cast<std::uint8_t>(bits_ & ~kind)); }
+    constexpr control_word without(unsigned kind) const noexcept {
+        return of(static_cast<std::uint8_t>(bits_ & ~kind));
+    }
     constexpr control_word with(phase at) const noexcept {
         return of(static_cast<std::uint8_t>((bits_ & ~3U) | static_cast<unsigned>(at)));
     }
