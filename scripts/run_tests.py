@@ -180,6 +180,13 @@ def main():
         if name not in known:
             parser.error(f"no configuration {name}; there are: {' '.join(known)}")
 
+    # The Makefile sets these, too, but a tool that `make test` has just installed was not there when it began.
+    if shutil.which("ccache"):
+        os.environ.setdefault("CMAKE_C_COMPILER_LAUNCHER", "ccache")
+        os.environ.setdefault("CMAKE_CXX_COMPILER_LAUNCHER", "ccache")
+    if shutil.which("ninja"):
+        os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
+
     # In CI a missing MPI is a failure, unless THENCE_MATRIX_OPTIONAL=1, which is for runs without a network.
     must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
     results = []

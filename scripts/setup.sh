@@ -65,6 +65,8 @@ test|has_python matplotlib|?python3-matplotlib|tests of the plots
 test|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 test|has_clang_openmp|?libomp-19-dev/libomp-dev|the OpenMP adapter is tested with Clang's runtime too
 test|has_command groff|?groff|checks the man pages
+test|has_command ccache|?ccache|several configurations and tests compile the same sources
+test|has_command ninja|?ninja-build|builds of many small programs take less time
 test|has_openblas|?libopenblas-dev|the benchmark cholesky is tested
 bench|has_command valgrind|valgrind|instruction counts
 bench|has_openblas|?libopenblas-dev|kernels of the benchmark cholesky
