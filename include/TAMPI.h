@@ -115,7 +115,7 @@ TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
 
 /** @brief As TAMPI_Iwait() for several operations. Outside of a task it is MPI_Waitall.
  *  @param count            number of requests, at least 0.
- *  @param[in,out] requests array of `count` requests. Entries that are `MPI_REQUEST_NULL` are ignored.
+ *  @param[in,out] requests array of `count` requests of wrappers. Entries that are `MPI_REQUEST_NULL` are ignored.
  *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not touched: they
  *                          may belong to an earlier call.
  *  @return `MPI_ERR_ARG` (negative count, null `requests`); `MPI_ERR_NO_MEM`; if operations were complete already and some
@@ -125,9 +125,10 @@ TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
 TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]);
 
 #if TAMPI_VERSION_MAJOR == 3
-/** @brief Wait for an operation that no task has: MPI_Wait, but it does nothing for `MPI_REQUEST_NULL`, which a wrapper in a
- *         task has left.
- *  @param[in,out] request a request.
+/** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request on this thread before, or
+ *         the library is not started: MPI_Wait, but it does nothing for `MPI_REQUEST_NULL`. Else it does nothing: each
+ *         operation of a wrapper is bound to a task.
+ *  @param[in,out] request a request of a wrapper.
  *  @param[out] status     as for MPI_Wait. Not touched for `MPI_REQUEST_NULL`.
  *  @return as MPI_Wait.
  *  @note Threads: any. */

@@ -17,6 +17,14 @@ namespace {
 // The task that this thread runs, which thence_task_attach() reads. A local variable would forbid the tail call.
 thread_local constinit thence_task current{nullptr, nullptr};
 
+// Whether a wrapper of 3.0.1 has left a request to its user on this thread. Otherwise all requests of wrappers are bound to
+// tasks, and TAMPI_Wait has nothing to do. It must not look at them either: the tasks may write them meanwhile.
+thread_local constinit bool left_a_request = false;
+
+bool all_are_bound() noexcept {
+    return !left_a_request && nonblocking.load(std::memory_order_acquire);
+}
+
 // The calling task if operations can be bound to it, else null.
 const thence_task *task_with_events() noexcept {
     if (!nonblocking.load(std::memory_order_acquire)) {
@@ -95,11 +103,12 @@ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
 }
 
 int TAMPI_Wait(MPI_Request *request, MPI_Status *status) {
-    return request != nullptr && *request == MPI_REQUEST_NULL ? int{MPI_SUCCESS} : MPI_Wait(request, status);
+    const bool done = all_are_bound() || (request != nullptr && *request == MPI_REQUEST_NULL);
+    return done ? int{MPI_SUCCESS} : MPI_Wait(request, status);
 }
 
 int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
-    return wait_for_all(count, requests, statuses);
+    return all_are_bound() ? int{MPI_SUCCESS} : wait_for_all(count, requests, statuses);
 }
 
 int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status) {
@@ -108,6 +117,7 @@ int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status) {
     }
     const thence_task *self = task_with_events();
     if (self == nullptr) {
+        left_a_request = true;
         return MPI_SUCCESS;
     }
     return thence_task_attach(1, request, 0, status, self, requests_of_tasks);

@@ -6,7 +6,8 @@
 
 #include <TAMPI.h>
 
-#include <array>
+#include <atomic>
+#include <thread>
 
 namespace {
 
@@ -275,6 +276,22 @@ TEST_P(tampi, wrappers_of_3_leave_the_request_outside_of_a_task) {
     EXPECT_EQ(TAMPI_Wait(&r, &status), MPI_SUCCESS); // null now
     EXPECT_EQ(TAMPI_Waitall(1, &r, &status), MPI_SUCCESS);
     EXPECT_EQ(status.MPI_TAG, 77);
+}
+
+// Tasks may write their requests while another thread, such as main, calls it.
+TEST_P(tampi, a_thread_without_wrappers_outside_of_tasks_has_nothing_to_wait_for) {
+    std::thread([] {
+        MPI_Request r = world.start();
+        MPI_Request before = r;
+        MPI_Status status{};
+        status.MPI_TAG = 77;
+        EXPECT_EQ(TAMPI_Wait(&r, &status), MPI_SUCCESS);
+        EXPECT_EQ(TAMPI_Waitall(1, &r, &status), MPI_SUCCESS);
+        EXPECT_EQ(r, before);
+        EXPECT_EQ(status.MPI_TAG, 77);
+        world.complete(r);
+        EXPECT_EQ(MPI_Wait(&before, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    }).join();
 }
 
 TEST_P(tampi, wrappers_bind_in_a_task_and_pass_an_error_on) {
