@@ -8,10 +8,12 @@
 #include <thence/dataflow.h>
 #include <thence/dataflow/detail/library.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <memory>
 #include <sched.h>
+#include <unistd.h>
 
 namespace {
 
@@ -19,8 +21,14 @@ constexpr int major_version = 1;
 constexpr int minor_version = 2;
 constexpr int all_features = 0xf; // blocking, events, resources, suspend
 
-// Threads that run tasks while they wait, and those of flows of the program's own.
-constexpr int further_threads = 16;
+// The workers of the process' flow and one thread that waits in it need a number; further threads that wait, and workers of
+// other flows, find one if the machine has more processors. Not more than it has: TAMPI 4.1 refuses a runtime with more
+// processors than the machine had where TAMPI was built.
+int count_processors() {
+    constexpr int most_further = 16;
+    const int needed = thence::libthence_tasks::workers_of(thence::libthence_tasks::default_flow()) + 1;
+    return std::max(needed, std::min(static_cast<int>(sysconf(_SC_NPROCESSORS_CONF)), needed + most_further));
+}
 
 class numbers {
 public:
@@ -42,7 +50,7 @@ public:
     }
 
 private:
-    int count_ = thence::libthence_tasks::workers_of(thence::libthence_tasks::default_flow()) + further_threads;
+    int count_ = count_processors();
     std::unique_ptr<std::atomic<bool>[]> taken_ =
         std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(count_));
 };
