@@ -29,6 +29,7 @@ TEST(tampi_flow, successors_see_data_and_statuses) {
     };
     constexpr int laps = 10;
     std::vector<message> all(many);
+    std::vector<int> sent(many); // by rank 0: a send to oneself need not be complete before its receive is started
     std::atomic<int> right{0};
     for (int lap = 0; lap < laps; ++lap) {
         for (int i = 0; i < many; ++i) {
@@ -46,14 +47,16 @@ TEST(tampi_flow, successors_see_data_and_statuses) {
                 right += one.data == expected && one.status.MPI_TAG == i ? 1 : 0;
                 ++one.data;
             };
-            const auto send = [&one, i] {
+            int &to_send = rank == 0 ? sent[static_cast<std::size_t>(i)] : one.data;
+            const auto send = [&to_send, i] {
                 MPI_Request request = MPI_REQUEST_NULL;
-                EXPECT_EQ(TAMPI_Isend(&one.data, 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &request), MPI_SUCCESS);
+                EXPECT_EQ(TAMPI_Isend(&to_send, 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &request), MPI_SUCCESS);
             };
             if (rank == 0) {
                 if (lap == 0)
                     graph.submit({thence::out(&one)}, [&one, i] { one.data = i; });
-                graph.submit({thence::in(&one)}, send);
+                graph.submit({thence::in(&one), thence::out(&to_send)}, [&one, &to_send] { to_send = one.data; });
+                graph.submit({thence::in(&to_send)}, send);
                 graph.submit({thence::out(&one)}, receive);
                 graph.submit({thence::inout(&one)}, check_and_add);
             } else {
