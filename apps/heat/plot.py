@@ -23,7 +23,7 @@ def load(file):
         fail(f"{file}: {error}")
 
 
-def place(run):
+def position(run):
     """Sorts runs: by plate, variant, ranks, threads."""
     known = ORDER.index(run["variant"]) if run["variant"] in ORDER else len(ORDER)
     return (run["config"], known, run["ranks"], run["threads"])
@@ -61,7 +61,7 @@ def print_table(runs):
     best = best_times(runs)
     head = ["variant", "ranks x threads", "time s", "Mupdates/s", "vs serial", "vs MPI", "compute %", "MPI %", "poll %", "idle %", "field"]
     seen = None
-    for run in sorted(runs, key=place):
+    for run in sorted(runs, key=position):
         if plate(run) != seen:
             seen = plate(run)
             print(f"\n{os.path.basename(run['config'])}: {run['rows']} x {run['cols']} cells, {run['iterations']} iterations, "
@@ -132,7 +132,7 @@ def command_field(args):
 
 def command_bars(args):
     _, pyplot = figures()
-    runs = sorted((load(f) for f in args.files), key=place)
+    runs = sorted((load(f) for f in args.files), key=position)
     best = best_times(runs)
     plates = sorted({plate(r) for r in runs})
     figure, panels = pyplot.subplots(len(plates), 2, figsize=(11.5, 0.6 + 0.42 * len(runs) + 1.0 * len(plates)), squeeze=False,

@@ -102,7 +102,8 @@ THENCE_FLOW_EXPORT int thence_flow_raise(void *task, uint64_t n);
  *  @return `EINVAL` if it has fewer events. */
 THENCE_FLOW_EXPORT int thence_flow_lower(void *task, uint64_t n);
 
-/** @brief As thence_flow_lower(). If `error` is not 0, what the task waited for went wrong: the wave ends. */
+/** @brief As thence_flow_lower(). If `error` is not 0, what the task waited for went wrong: its siblings that have
+ *         not begun are skipped, and thence_flow_taskwait() returns `EIO`. */
 THENCE_FLOW_EXPORT int thence_flow_lower_error(void *task, uint64_t n, int error);
 
 /** @brief The calling task sleeps at least `ns` nanoseconds, and its worker runs other tasks; with 0, tasks that are ready
@@ -119,12 +120,12 @@ THENCE_FLOW_EXPORT int thence_flow_workers(void);
  *  @return the table; the same each time. It is not added yet. */
 THENCE_FLOW_EXPORT const struct thence_task_runtime *thence_flow_task_runtime(void);
 
-/** @brief A line of thence_flow_report(): a task that does not get on. */
+/** @brief A line of thence_flow_report(): a task that waits, and for what. */
 typedef struct thence_flow_waiting {
-    const char *label; /**< or NULL */
-    const void *place; /**< an address in the code that submitted it */
-    const char *state; /**< what it waits for, in words */
-    uint64_t events;   /**< those that have not been lowered */
+    const char *label;        /**< or NULL */
+    const void *submitted_at; /**< an address in the code that submitted it */
+    const char *state;        /**< what it waits for, in words */
+    uint64_t events;          /**< those that have not been lowered */
 } thence_flow_waiting;
 
 /** @brief Calls `tell` for each task of the process that is blocked, sleeps, or waits for events, children or earlier

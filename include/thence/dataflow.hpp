@@ -266,7 +266,7 @@ inline void raise_events(task_ref task, std::uint64_t count = 1) {
 
 /** @brief Takes `count` from the events of a task. If these were the last, its body has ended, and its children are
  *         complete, this thread completes the task, or, if onready raised them, makes its body ready.
- *  @param error 0, or what went wrong: then the wave ends with an event_error, see above.
+ *  @param error 0, or what went wrong: then its siblings that have not begun are skipped, and taskwait throws an event_error.
  *  @throws std::invalid_argument if the task has fewer events, and where it is seen to be complete; nothing has
  *          changed then.
  *  @note Threads: any. May be called in a callback of MPI. Release and acquire: what was written before is visible to
@@ -298,12 +298,12 @@ inline std::uint64_t wait_for(std::uint64_t microseconds) {
     return libthence_tasks::sleep_ns(microseconds > UINT64_MAX / 1000 ? UINT64_MAX : microseconds * 1000) / 1000;
 }
 
-/** @brief A task that does not get on. */
+/** @brief A task that waits, and for what. */
 struct waiting_task {
-    std::string label;    /**< empty if it has none */
-    const void *place;    /**< an address in the code that submitted it, for a symbolizer */
-    std::string state;    /**< what it waits for, in words */
-    std::uint64_t events; /**< those that have not been lowered */
+    std::string label;        /**< empty if it has none */
+    const void *submitted_at; /**< an address in the code that submitted it, for a symbolizer */
+    std::string state;        /**< what it waits for, in words */
+    std::uint64_t events;     /**< those that have not been lowered */
 };
 
 /** @brief All tasks of the process, of any flow, that are blocked, sleep, or wait for events, children or earlier tasks.
@@ -313,7 +313,7 @@ inline std::vector<waiting_task> waiting_tasks() {
     libthence_tasks::report_waiting(
         [](const detail::task_report &one, void *data) {
             static_cast<std::vector<waiting_task> *>(data)->push_back(
-                {one.label != nullptr ? one.label : "", one.place, one.state, one.events});
+                {one.label != nullptr ? one.label : "", one.submitted_at, one.state, one.events});
         },
         &all);
     return all;

@@ -95,7 +95,7 @@ extern "C" {
 
 int thence_flow_submit(size_t count, const thence_flow_access *accesses, void (*body)(void *), void *arg,
                        const thence_flow_options *options) {
-    const void *const place = __builtin_return_address(0);
+    const void *const submitted_at = __builtin_return_address(0);
     if (body == nullptr || !valid(count, accesses))
         return EINVAL;
     if (this_thread().in_onready)
@@ -107,7 +107,7 @@ int thence_flow_submit(size_t count, const thence_flow_access *accesses, void (*
         thence::detail::flow_state &flow = flow_here();
         auto *const made = flow.prepare(chosen.onready != nullptr ? with_onready : plain, count);
         new (made->object) c_body{body, arg, chosen.onready, chosen.onready_arg};
-        flow.submit(*made, own.all(), {chosen.priority, chosen.label}, place);
+        flow.submit(*made, own.all(), {chosen.priority, chosen.label}, submitted_at);
     });
 }
 
@@ -134,7 +134,7 @@ int thence_flow_failure(void) {
 
 int thence_flow_spawn(void (*body)(void *), void *args, void (*completed)(void *), void *completed_args,
                       const char *label) {
-    const void *const place = __builtin_return_address(0);
+    const void *const submitted_at = __builtin_return_address(0);
     if (body == nullptr)
         return EINVAL;
     return coded([&] {
@@ -143,7 +143,7 @@ int thence_flow_spawn(void (*body)(void *), void *args, void (*completed)(void *
         new (made->object) c_body{body, args, nullptr, nullptr};
         made->completed = completed;
         made->completed_argument = completed_args;
-        flow.spawn(*made, {.label = label}, place);
+        flow.spawn(*made, {.label = label}, submitted_at);
     });
 }
 
@@ -203,7 +203,7 @@ int thence_flow_report(void (*tell)(const thence_flow_waiting *, void *), void *
     return coded([&] {
         library::report_waiting(
             [](const thence::detail::task_report &one, void *argument) {
-                const thence_flow_waiting line{one.label, one.place, one.state, one.events};
+                const thence_flow_waiting line{one.label, one.submitted_at, one.state, one.events};
                 static_cast<report *>(argument)->tell(&line, static_cast<report *>(argument)->data);
             },
             &to);

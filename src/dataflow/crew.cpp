@@ -15,7 +15,7 @@ crew::~crew() {
     for (;;) {
         {
             const std::scoped_lock guard(lock_);
-            if (inside_ == 0 && coming_ == 0 && calling_.load(std::memory_order_acquire) == 0)
+            if (inside_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0)
                 return;
         }
         std::this_thread::yield();
@@ -36,14 +36,14 @@ void crew::push(task_list &ready) noexcept {
 }
 
 void crew::call_and_unlock() noexcept {
-    if (looking_ != 0 || coming_ != 0 || queue_.empty())
+    if (searching_ != 0 || called_ != 0 || queue_.empty())
         return lock_.unlock();
-    ++coming_;
+    ++called_;
     calling_.fetch_add(1, std::memory_order_relaxed);
     lock_.unlock();
-    if (!arena_.call([](void *self) noexcept { static_cast<crew *>(self)->drain(); }, this)) {
+    if (!arena_.call([](void *self) noexcept { static_cast<crew *>(self)->run_as_worker(); }, this)) {
         const std::scoped_lock guard(lock_);
-        --coming_; // no memory: whoever takes or adds a task calls again
+        --called_; // no memory: the next thread that takes or adds a task calls again
     }
     calling_.fetch_sub(1, std::memory_order_release);
 }
@@ -56,8 +56,8 @@ bool crew::gives_way() const noexcept {
 }
 
 // @return whether there may be a task.
-bool crew::linger() const noexcept {
-    for (int i = 0; i < looks; ++i) {
+bool crew::search_again() const noexcept {
+    for (int i = 0; i < most_searches; ++i) {
         if (!queue_.empty())
             return true;
         if (gives_way())
@@ -67,18 +67,18 @@ bool crew::linger() const noexcept {
     return false;
 }
 
-void crew::drain() noexcept {
+void crew::run_as_worker() noexcept {
     lock_.lock();
-    --coming_;
+    --called_;
     ++inside_;
     for (;;) {
         task *next = queue_.pop();
         if (next == nullptr) {
-            ++looking_;
+            ++searching_;
             unlock_and_tell_idle();
-            const bool more = linger();
+            const bool more = search_again();
             lock_.lock();
-            --looking_;
+            --searching_;
             if (!more && queue_.empty())
                 break;
             continue;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that run the tasks of one flow, and the queue of its ready tasks. A thread of the arena that runs drain()
-// is a drainer: it looks for a task, runs it, looks again, and leaves when it has found none for a while. One task of
-// oneTBB serves many of ours.
+// The threads that run the tasks of one flow, and the queue of its ready tasks. A thread of the arena that is in
+// run_as_worker() is a worker: it searches for a task, runs it, searches again, and leaves after 200 searches that found
+// none. One task of oneTBB is enough for many of ours.
 //
-// Invariants, under the lock.
-//  - While a task is ready, a drainer looks or one is on its way (`coming_`). So a task that takes long keeps no other
-//    waiting: whoever takes one and leaves others behind calls a drainer.
-//  - A drainer gives way to suspended stacks that are to be resumed, which only a thread that has left drain() can do.
+// Invariants, under the lock:
+//  - While a task is ready, a worker searches or has been called (`called_`). So a long task does not delay the others:
+//    a worker that takes a task and leaves others in the queue calls a worker.
+//  - A worker leaves if suspended stacks are to be resumed, which only a thread outside of run_as_worker() can do.
 #pragma once
 
 #include "dataflow/ready_queue.hpp"
@@ -43,7 +43,7 @@ public:
     // Nothing may be left to do. Waits for the threads that have just done it.
     ~crew();
 
-    // While there is one, the crew is not destroyed.
+    // While such an object exists, the crew is not destroyed.
     class guest {
     public:
         explicit guest(crew &of) noexcept : of_(of) { of.calling_.fetch_add(1, std::memory_order_relaxed); }
@@ -75,11 +75,11 @@ public:
     }
 
 private:
-    static constexpr int looks = 200; // without finding a task
+    static constexpr int most_searches = 200; // that find no task, before a worker leaves
 
     void suspend_here(suspended &stack, const arrangement &resumed_by);
-    void drain() noexcept;
-    bool linger() const noexcept;
+    void run_as_worker() noexcept;
+    bool search_again() const noexcept;
     bool gives_way() const noexcept;
     void unlock_and_tell_idle() noexcept;
     void call_and_unlock() noexcept;
@@ -90,10 +90,10 @@ private:
     void *const watch_data_;
     base::spin_lock lock_;
     ready_queue queue_;
-    int looking_ = 0;
+    int searching_ = 0;
     int inside_ = 0;
-    int coming_ = 0;
-    int running_ = 0; // drainers whose task is not suspended
+    int called_ = 0;
+    int running_ = 0; // run_as_workerers whose task is not suspended
     std::atomic<int> watched_{0};
     std::atomic<int> calling_{0};  // threads that are about to return from arena::call()
     std::atomic<int> resuming_{0}; // stacks that are to be resumed

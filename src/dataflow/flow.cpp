@@ -118,7 +118,8 @@ std::size_t flow_state::append(scope &to, task &added, std::span<const access> a
     return may_run;
 }
 
-void flow_state::submit(task &added, std::span<const access> accesses, const task_options &options, const void *place) {
+void flow_state::submit(task &added, std::span<const access> accesses, const task_options &options,
+                        const void *submitted_at) {
     std::size_t may_run = 0;
     scope *of = nullptr;
     bool too_many = false;
@@ -131,7 +132,7 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
             added.depth = std::min<std::uint8_t>(to.owner->depth, task::deepest - 1) + 1;
         added.pending.store(task::body_runs, std::memory_order_relaxed);
         added.label.store(options.label, std::memory_order_relaxed);
-        added.place.store(place, std::memory_order_relaxed);
+        added.submitted_at.store(submitted_at, std::memory_order_relaxed);
         added.enter(phase::waits_for_accesses);
         const std::uint64_t open = to.open.fetch_add(scope::child, std::memory_order_relaxed);
         too_many = open / scope::child > most_open_ && !added.has(dataflow::wakes_waiter);
@@ -162,14 +163,14 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
         throttle(*of);
 }
 
-void flow_state::spawn(task &added, const task_options &options, const void *place) noexcept {
+void flow_state::spawn(task &added, const task_options &options, const void *submitted_at) noexcept {
     added.flags |= dataflow::spawned;
     added.siblings = &spawned_;
     added.priority = options.priority;
     added.pending.store(task::body_runs, std::memory_order_relaxed);
     added.users.store(1, std::memory_order_relaxed);
     added.label.store(options.label, std::memory_order_relaxed);
-    added.place.store(place, std::memory_order_relaxed);
+    added.submitted_at.store(submitted_at, std::memory_order_relaxed);
     spawned_.open.fetch_add(scope::child, std::memory_order_relaxed);
     added.enter(phase::ready);
     added.is_task.store(1, std::memory_order_release);

@@ -30,15 +30,15 @@ public:
     static void drop(dataflow::task &unused) noexcept;
     // The task belongs to the graph, also if this throws (std::bad_alloc: then it has been dropped).
     void submit(dataflow::task &added, std::span<const access> accesses, const task_options &options,
-                const void *place);
+                const void *submitted_at);
     // Not a child, with accesses of its own.
-    void spawn(dataflow::task &added, const task_options &options, const void *place) noexcept;
+    void spawn(dataflow::task &added, const task_options &options, const void *submitted_at) noexcept;
 
     // In taskwait.
     void wait_for_children();
     void wait_for(std::span<const access> accesses, int priority);
 
-    // The counter of the task, to whose part `gone` this thread has put an end, is zero.
+    // This thread has lowered the counter of the task to zero.
     static void counted_to_zero(dataflow::task &done) noexcept;
     // A task whose body is to run again may do so.
     static void repeat_now(dataflow::task &again) noexcept;

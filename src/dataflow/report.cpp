@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which tasks do not get on. It looks at all blocks that may be tasks, so that tasks need no list of their own.
+// Which tasks wait, and for what. It looks at all blocks that may be tasks, so that tasks need no list of their own.
 #include "dataflow/task.hpp"
 
 #include <vector>
@@ -47,8 +47,8 @@ void report_waiting(void (*tell)(const detail::task_report &, void *), void *dat
             const char *const state = text_of(one->now.load(std::memory_order_relaxed), events);
             if (state != nullptr)
                 static_cast<std::vector<detail::task_report> *>(into)->push_back(
-                    {one->label.load(std::memory_order_relaxed), one->place.load(std::memory_order_relaxed), state,
-                     events});
+                    {one->label.load(std::memory_order_relaxed), one->submitted_at.load(std::memory_order_relaxed),
+                     state, events});
         },
         &found);
     for (const detail::task_report &one : found)

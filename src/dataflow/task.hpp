@@ -65,9 +65,8 @@ enum task_flag : std::uint8_t {
 struct scope : block_head {
     explicit scope(flow &in, task *of) : runs_in(in), owner(of) {}
 
-    // Twice the number of children that are not complete, plus 2, and 1 while somebody waits. The plus ends when the
-    // owner's body ends. Who takes it from 2 + 2 + 1 to 2 + 1 wakes who waits: the owner, whose body cannot end
-    // meanwhile.
+    // Bit 0: the owner waits. The other bits count the children that are not complete, plus one until the owner's body
+    // ends. The thread that completes the last child wakes the owner, whose body cannot end meanwhile.
     static constexpr std::uint64_t child = 2, waited_for = 1;
     std::atomic<std::uint64_t> open{child};
 
@@ -107,7 +106,7 @@ struct task : block_head {
     const thence::detail::task_body *body = nullptr;
     void *object = nullptr;
     std::atomic<const char *> label{nullptr};
-    std::atomic<const void *> place{nullptr};
+    std::atomic<const void *> submitted_at{nullptr};
     // Of blocking: null, `ahead` if it was unblocked before, or where it is suspended.
     std::atomic<suspended *> blocked_at{nullptr};
     // Of spawned tasks.

@@ -49,7 +49,7 @@ void flow_state::wait(scope &of) {
 }
 
 // The calling thread has submitted many tasks that are not complete. It waits until half of them are, or none runs: then it
-// may be needed for the others to get on.
+// may be needed by the others.
 void flow_state::throttle(scope &of) {
     task *const running = this_thread().running;
     if ((running != nullptr && running->runs_in != this) || crew_.is_idle())

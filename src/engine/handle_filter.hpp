@@ -18,8 +18,8 @@ template <class Handle> class handle_filter {
 public:
     bool may_hold(Handle handle) const noexcept { return count_of(handle) != 0; }
 
-    // The same for any of eight handles. Unrolled, since MPI_Waitall on an array without continuations pays for it: a
-    // loop costs two instructions more per request (`persistent_rounds`, requests not tested).
+    // The same for any of eight handles. Unrolled, since an interposed call on an array pays for this check in
+    // each element (`persistent_rounds`, requests not tested).
     static constexpr int together = 8;
     bool may_hold_any(const Handle handles[]) const noexcept {
         unsigned found = 0;

@@ -356,7 +356,7 @@ TEST(reports, tasks_that_wait_are_listed_with_label_and_place) {
     const auto states = [] {
         std::vector<std::string> all;
         for (const thence::waiting_task &one : thence::waiting_tasks()) {
-            EXPECT_NE(one.place, nullptr);
+            EXPECT_NE(one.submitted_at, nullptr);
             all.push_back(one.label + " " + one.state + " " + std::to_string(one.events));
         }
         std::sort(all.begin(), all.end());

@@ -34,12 +34,12 @@ std::deque<request *> &released() {
 
 request *arena() {
     static request *const memory = [] {
-        void *place = mmap(nullptr, most_requests * sizeof(request), PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (place == MAP_FAILED) {
+        void *memory = mmap(nullptr, most_requests * sizeof(request), PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (memory == MAP_FAILED) {
             abort_test("mmap", "no address space for the fake's requests");
         }
-        return static_cast<request *>(place);
+        return static_cast<request *>(memory);
     }();
     return memory;
 }

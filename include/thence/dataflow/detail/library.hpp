@@ -50,8 +50,8 @@ enum class repetition : std::uint8_t { after_unblock, at_once, after_pause, afte
 
 /** One line of a report. */
 struct task_report {
-    const char *label; // null if it has none
-    const void *place; // an address in the code that submitted it
+    const char *label;        // null if it has none
+    const void *submitted_at; // an address in the code that submitted it
     const char *state;
     std::uint64_t events;
 };
