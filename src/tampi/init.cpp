@@ -18,6 +18,8 @@ constinit std::atomic<bool> blocking{false};
 namespace {
 
 constinit std::atomic<bool> starts_with_mpi{true}; // TAMPI_PROPERTY_AUTO_INIT
+// Between TAMPI_Init and TAMPI_Finalize, also where the thread level allows no mode.
+constinit std::atomic<bool> started_by_hand{false};
 // The runtimes that the library has added itself: that with ALPI, and detached tasks of OpenMP.
 std::array<const thence_task_runtime *, 2> added_runtimes{};
 
@@ -157,12 +159,13 @@ int TAMPI_Init(int required, int *provided) {
     if (!mpi_was_initialized() || mpi_was_finalized()) {
         return fail(call, reason::mpi_inactive);
     }
-    if (nonblocking) {
+    if (started_by_hand) {
         return fail(call, reason::started_already);
     }
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
     *provided = start(required, level);
+    started_by_hand = true;
     return MPI_SUCCESS;
 }
 
@@ -171,14 +174,15 @@ int TAMPI_Finalize(void) {
     if (starts_with_mpi) {
         return fail(call, reason::auto_init);
     }
-    if (!nonblocking) {
+    if (!started_by_hand) {
         return fail(call, reason::not_started);
     }
     thence_cr_info info{};
-    if (thence_cr_query(requests_of_tasks, &info, sizeof info) == MPI_SUCCESS && info.registered != 0) {
+    if (nonblocking && thence_cr_query(requests_of_tasks, &info, sizeof info) == MPI_SUCCESS && info.registered != 0) {
         return fail(call, reason::outstanding);
     }
     stop();
+    started_by_hand = false;
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that never end,
-// `by_hand` starts the library itself.
+// `by_hand` and `without_threads` start the library themselves.
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>
@@ -82,12 +82,30 @@ int start_by_hand() {
     return faults;
 }
 
+// In a lower thread level there is no mode, and still what was started can be stopped.
+int start_by_hand_without_threads() {
+    int provided = -1;
+    int level = -1;
+    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, 0);
+    MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SINGLE, &level);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
+    int faults = TAMPI_Init(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS && provided == level ? 0 : 1;
+    faults += TAMPI_Finalize() == MPI_SUCCESS ? 0 : 1;
+    faults += TAMPI_Finalize() != MPI_SUCCESS ? 0 : 1;
+    MPI_Finalize();
+    std::fprintf(stderr, "%d faults\n", faults);
+    return faults;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
     find_runtime();
     if (argc > 1 && std::strcmp(argv[1], "by_hand") == 0) {
         return start_by_hand();
+    }
+    if (argc > 1 && std::strcmp(argv[1], "without_threads") == 0) {
+        return start_by_hand_without_threads();
     }
     int provided = -1;
     MPI_Init_thread(&argc, &argv, MPI_TASK_MULTIPLE, &provided);
