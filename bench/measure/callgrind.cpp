@@ -54,13 +54,18 @@ double total_of(const fs::path &dump, bool &counted) {
 } // namespace
 
 std::vector<double> instructions_per_call(const std::vector<std::string> &command,
-                                          const std::vector<std::string> &environment, std::chrono::seconds limit) {
+                                          const std::vector<std::string> &environment, std::chrono::seconds limit,
+                                          count_of whose) {
     const scratch_folder scratch;
     const fs::path dumps = scratch.path() / "dump";
     const std::string function = counted_function;
     std::vector<std::string> full{"valgrind", "--tool=callgrind", "--callgrind-out-file=" + dumps.string(),
                                   "--zero-before=" + function, "--dump-after=" + function};
+    if (whose == count_of::main_thread) {
+        full.emplace_back("--separate-threads=yes");
+    }
     full.insert(full.end(), command.begin(), command.end());
+    const std::string of_thread = whose == count_of::main_thread ? "-01" : "";
 
     outcome result;
     try {
@@ -78,7 +83,7 @@ std::vector<double> instructions_per_call(const std::vector<std::string> &comman
     }
     std::vector<double> totals;
     for (int i = 1;; ++i) {
-        const fs::path dump = dumps.string() + "." + std::to_string(i);
+        const fs::path dump = dumps.string() + "." + std::to_string(i) + of_thread;
         if (!fs::exists(dump)) {
             break;
         }

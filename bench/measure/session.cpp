@@ -81,7 +81,8 @@ sample session::instructions(const job &what) {
     std::cerr << "  counting " << what.work << ", " << name_of(what.threads) << '\n';
     std::vector<std::string> environment = with_launcher_permission(what.environment);
     environment.emplace_back(no_event_ticks);
-    const std::vector<double> totals = instructions_per_call(command, environment, what.limit);
+    const std::vector<double> totals = instructions_per_call(
+        command, environment, what.limit, what.main_thread_only ? count_of::main_thread : count_of::process);
     if (totals.size() != 1 + 2U * repeats) { // the first one is a warm-up
         throw std::runtime_error("callgrind saw " + std::to_string(totals.size()) + " calls instead of " +
                                  std::to_string(1 + 2 * repeats) + ": " + joined(command));

@@ -25,6 +25,7 @@ struct job {
     long few = 100;                            // the two iteration counts of instructions()
     long many = 500;
     std::chrono::seconds limit{300};
+    bool main_thread_only = false; // instructions() leaves out other threads, such as the helper, which polls meanwhile
 };
 
 // The same job in the program NAME_plain, which is linked without interposition: for baselines.

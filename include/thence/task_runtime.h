@@ -92,6 +92,13 @@ THENCE_EXPORT int thence_task_runtime_alpi(const thence_task_runtime **runtime, 
  *  @note Threads: any. */
 THENCE_EXPORT int thence_task_current(thence_task *task);
 
+/** @brief The current task, if operations can be bound to it.
+ *  @return the task; null outside of tasks, in tasks of a runtime without events, and on a thread that is not task-aware
+ *          (thence_task_thread_aware()). The object belongs to the calling thread, and its next call changes it.
+ *  @note Threads: any. Cost: one call of the runtime's `current`. thence_task_attach() is cheaper with this object than with
+ *        a copy. */
+THENCE_EXPORT const thence_task *thence_task_with_events(void);
+
 /** @brief Delay the end of a task until `count` operations are complete: raises the events of the task by one now, and
  *         lowers them by one when all operations are complete. What depends on the task then starts.
  *  @param count    number of requests, at least 0.

@@ -71,6 +71,40 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
     return std::nullopt;
 }
 
+// Binds operations that may be pending to a task. thence_task_attach() and bind_complete() end in a call of it, and so its
+// return address is the user's.
+__attribute__((noinline)) int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                   const thence_task *task, MPI_Request cr) noexcept {
+    constexpr const char *call = "thence_task_attach";
+    const int slot = task::slot_of(*task);
+    if (slot < 0) {
+        return fail(call, reason::runtime_not_added);
+    }
+    if (task->runtime->raise_events == nullptr) {
+        return fail(call, task->runtime->name, reason::runtime_without_events);
+    }
+    if (task->runtime->raise_events(task->handle, 1) != 0) {
+        return fail(call, task->runtime->name, reason::events_refused);
+    }
+    int complete = 0;
+    const int code = attach(call, count, requests, flags, statuses,
+                            own(task::lowering[static_cast<std::size_t>(slot)], task->handle), cr,
+                            __builtin_return_address(0), complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        task->runtime->lower_events(task->handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    }
+    return code;
+}
+
+// The same for one operation that is complete: it needs no event.
+__attribute__((noinline)) int bind_complete(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                            const thence_task *task, MPI_Request cr) noexcept {
+    if (continuation::take_complete(*requests, statuses, cr)) {
+        return MPI_SUCCESS;
+    }
+    return bind(count, requests, flags, statuses, task, cr);
+}
+
 } // namespace
 
 extern "C" {
@@ -183,29 +217,19 @@ int thence_task_current(thence_task *task) {
     return MPI_SUCCESS;
 }
 
+const thence_task *thence_task_with_events(void) {
+    return task::with_events();
+}
+
 int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, const thence_task *task,
                        MPI_Request cr) {
-    constexpr const char *call = "thence_task_attach";
     if (task == nullptr || task->runtime == nullptr || task->handle == nullptr) {
-        return fail(call, reason::null_task);
+        return fail("thence_task_attach", reason::null_task);
     }
-    const int slot = task::slot_of(task->runtime);
-    if (slot < 0) {
-        return fail(call, reason::runtime_not_added);
+    if (count == 1 && flags == 0 && continuation::is_complete(requests)) {
+        return bind_complete(count, requests, flags, statuses, task, cr);
     }
-    if (task->runtime->raise_events == nullptr) {
-        return fail(call, task->runtime->name, reason::runtime_without_events);
-    }
-    if (task->runtime->raise_events(task->handle, 1) != 0) {
-        return fail(call, task->runtime->name, reason::events_refused);
-    }
-    int complete = 0;
-    const int code = attach(call, count, requests, flags, statuses, own(task::lowering(slot), task->handle), cr,
-                            __builtin_return_address(0), complete);
-    if (complete != 0 || code != MPI_SUCCESS) {
-        task->runtime->lower_events(task->handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
-    }
-    return code;
+    return bind(count, requests, flags, statuses, task, cr);
 }
 
 int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {
@@ -252,9 +276,11 @@ int thence_task_blocking_calls(MPI_Request cr) {
 }
 
 int thence_task_thread_aware(int aware, int *before) {
-    const int was = interpose::thread_is_task_aware(aware);
     if (before != nullptr) {
-        *before = was;
+        *before = task::thread_is_aware ? 1 : 0;
+    }
+    if (aware == 0 || aware == 1) {
+        task::thread_is_aware = aware == 1;
     }
     return MPI_SUCCESS;
 }

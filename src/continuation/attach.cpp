@@ -28,12 +28,30 @@ continuation *take_continuation() noexcept {
     return continuations.take(this_thread.stock);
 }
 
+// Takes the results of a complete operation and releases its request, if it is plain. That may free a communicator,
+// which may call functions of the user.
+bool finish_complete(MPI_Request request, MPI_Status *status) noexcept {
+    const busy_scope releasing;
+    return engine::try_finish_complete(request, status);
+}
+
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept;
 int attach_group(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
                  continuation_request &cr, int *flag) noexcept;
 
 } // namespace
+
+bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noexcept {
+    if (!continuation_request::is_live(cr) || object_of(cr)->has(THENCE_CR_ENQUEUE_COMPLETE) ||
+        !this_thread.enlisted() || observing != nullptr || mpi::noted_persistent(request) ||
+        !finish_complete(request, status)) {
+        return false;
+    }
+    request = MPI_REQUEST_NULL;
+    this_thread.counts.immediate.add();
+    return true;
+}
 
 bool is_ordinary(MPI_Request request) noexcept {
     return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
@@ -59,13 +77,6 @@ int attach_complete(continuation &c, control_word kind) noexcept {
 }
 
 namespace {
-
-// Takes the results of a complete operation and releases its request, if it is plain. That may free a communicator,
-// which may call functions of the user.
-bool finish_complete(MPI_Request request, MPI_Status *status) noexcept {
-    const busy_scope releasing;
-    return engine::try_finish_complete(request, status);
-}
 
 // Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no stock of
 // continuations.

@@ -11,6 +11,7 @@
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/push.hpp"
 #include "mpi/persistent.hpp"
 #include "progress/progress.hpp"
 
@@ -37,6 +38,15 @@ bool is_ordinary(MPI_Request request) noexcept;
 inline constexpr int out_of_memory = -1; // no error code of an MPI is negative
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
            continuation_request &cr, int *flag) noexcept;
+
+// True if `request` is MPI's own and the engine sees, without a call of MPI, that it is complete.
+inline bool is_complete(const MPI_Request *request) noexcept {
+    return request != nullptr && !is_cr_or_null(*request) && engine::is_complete(*request);
+}
+// Completes such an operation in place of a continuation: its status is set and the request is null. False, and nothing
+// has changed, if `cr` is not live or wants its callbacks to be called, the operation has failed or is persistent, or
+// continuations are observed.
+bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noexcept;
 
 // The common case, from can_attach_single() to attach_single(). Both are inline: together they attach.
 

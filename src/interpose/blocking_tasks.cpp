@@ -26,11 +26,10 @@ namespace {
 using continuation::continuation_request;
 
 std::atomic<MPI_Request> registered_with{MPI_REQUEST_NULL};
-thread_local constinit bool aware = true;
 
 // Not in a callback and not in a poll of ours: others wait there for this thread.
 bool applies() noexcept {
-    if (!aware || !continuation::free_to_run()) {
+    if (!task::thread_is_aware || !continuation::free_to_run()) {
         return false;
     }
     const thence_task task = task::current();
@@ -135,14 +134,6 @@ bool start_blocking_tasks(MPI_Request cr) noexcept {
 void stop_blocking_tasks() noexcept {
     collectives_by_nonblocking.store(false, std::memory_order_relaxed);
     remove_strategy(blocking_tasks);
-}
-
-int thread_is_task_aware(int value) noexcept {
-    const int before = aware ? 1 : 0;
-    if (value == 0 || value == 1) {
-        aware = value == 1;
-    }
-    return before;
 }
 
 } // namespace thence::interpose

@@ -15,9 +15,6 @@ namespace thence::interpose {
 bool start_blocking_tasks(MPI_Request cr) noexcept;
 void stop_blocking_tasks() noexcept;
 
-// Says whether blocking calls of this thread may block a task: 1 or 0, else no change. Returns what it was.
-int thread_is_task_aware(int aware) noexcept;
-
 // True while blocking calls in tasks block the task. Blocking collectives of the whole process are then done by their
 // nonblocking forms, since a collective of a task must match one that another process calls outside of tasks.
 extern THENCE_INTERNAL std::atomic<bool> collectives_by_nonblocking;

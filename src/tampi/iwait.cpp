@@ -14,9 +14,6 @@ using namespace thence::tampi;
 
 namespace {
 
-// The task that this thread runs, which thence_task_attach() reads. A local variable would forbid the tail call.
-thread_local constinit thence_task current{nullptr, nullptr};
-
 // Whether a wrapper of 3.0.1 has left a request to its user on this thread. Otherwise all requests of wrappers are bound to
 // tasks, and TAMPI_Wait has nothing to do. It must not look at them either: the tasks may write them meanwhile.
 thread_local constinit bool left_a_request = false;
@@ -27,16 +24,7 @@ bool all_are_bound() noexcept {
 
 // The calling task if operations can be bound to it, else null.
 const thence_task *task_with_events() noexcept {
-    if (!nonblocking.load(std::memory_order_acquire)) {
-        return nullptr;
-    }
-    int aware = 0;
-    thence_task_thread_aware(-1, &aware);
-    if (aware == 0 || thence_task_current(&current) != MPI_SUCCESS || current.runtime == nullptr ||
-        current.runtime->raise_events == nullptr) {
-        return nullptr;
-    }
-    return &current;
+    return nonblocking.load(std::memory_order_acquire) ? thence_task_with_events() : nullptr;
 }
 
 MPI_Status *from(MPI_Status statuses[], int i) noexcept {

@@ -13,22 +13,26 @@ namespace thence::task {
 namespace {
 
 std::mutex mutex_; // guards adding and removing
-std::array<std::atomic<const thence_task_runtime *>, most_runtimes> slots{};
 // The slots in the order in which they are asked, the one added last first. -1: no more. A thread that reads the order
 // while it changes may miss a runtime or ask one twice: neither has a task on that thread then.
 std::array<std::atomic<int>, most_runtimes + 1> order{-1, -1, -1, -1, -1, -1, -1, -1, -1};
 
 template <std::size_t Slot> int lower_one(int error, MPI_Status *, void *task) {
-    slots[Slot].load(std::memory_order_acquire)->lower_events(task, 1, error);
+    in_slot(Slot)->lower_events(task, 1, error);
     return MPI_SUCCESS;
 }
 template <std::size_t... Slots>
 constexpr std::array<thence_callback *, most_runtimes> one_for_each_slot(std::index_sequence<Slots...>) {
     return {&lower_one<Slots>...};
 }
-constexpr auto lowering_of = one_for_each_slot(std::make_index_sequence<most_runtimes>());
 
 } // namespace
+
+constinit std::array<std::atomic<const thence_task_runtime *>, most_runtimes> slots{};
+constinit const std::array<thence_callback *, most_runtimes> lowering =
+    one_for_each_slot(std::make_index_sequence<most_runtimes>());
+thread_local constinit bool thread_is_aware = true;
+thread_local constinit bound_task bound{{nullptr, nullptr}, 0};
 
 add_result add(const thence_task_runtime &runtime) noexcept {
     const std::scoped_lock guard(mutex_);
@@ -67,7 +71,7 @@ const thence_task_runtime *asked(int index) noexcept {
         return nullptr;
     }
     const int slot = order[static_cast<std::size_t>(index)].load(std::memory_order_acquire);
-    return slot < 0 ? nullptr : slots[static_cast<std::size_t>(slot)].load(std::memory_order_acquire);
+    return slot < 0 ? nullptr : in_slot(slot);
 }
 
 int slot_of(const thence_task_runtime *runtime) noexcept {
@@ -86,8 +90,33 @@ thence_task current() noexcept {
     return {nullptr, nullptr};
 }
 
-thence_callback *lowering(int slot) noexcept {
-    return lowering_of[static_cast<std::size_t>(slot)];
+namespace {
+
+const thence_task *bind(const thence_task_runtime *runtime, void *handle, int slot) noexcept {
+    bound = {{runtime, handle}, slot};
+    return runtime->raise_events != nullptr ? &bound.task : nullptr;
+}
+
+// As with_events(), where the runtime that is asked first has no task on this thread.
+__attribute__((noinline)) const thence_task *of_another_runtime() noexcept {
+    for (int i = 1; const thence_task_runtime *runtime = asked(i); ++i) {
+        if (void *handle = runtime->current(); handle != nullptr) {
+            return bind(runtime, handle, slot_of(runtime));
+        }
+    }
+    return nullptr;
+}
+
+} // namespace
+
+const thence_task *with_events() noexcept {
+    const int slot = order[0].load(std::memory_order_acquire);
+    const thence_task_runtime *runtime = slot < 0 || !thread_is_aware ? nullptr : in_slot(slot);
+    if (runtime == nullptr) {
+        return nullptr;
+    }
+    void *handle = runtime->current();
+    return handle != nullptr ? bind(runtime, handle, slot) : of_another_runtime();
 }
 
 } // namespace thence::task

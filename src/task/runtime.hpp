@@ -5,7 +5,13 @@
 // room for the task's handle only; the slot is in the address of the callback, one for each slot.
 #pragma once
 
+#include "base/visibility.hpp"
+
 #include <thence/task_runtime.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
 
 namespace thence::task {
 
@@ -17,14 +23,37 @@ add_result add(const thence_task_runtime &runtime) noexcept;
 bool remove(const thence_task_runtime &runtime) noexcept;
 // The runtime that is asked as number `index`, or null.
 const thence_task_runtime *asked(int index) noexcept;
+// The runtimes in their slots; null: free.
+extern std::array<std::atomic<const thence_task_runtime *>, most_runtimes> THENCE_HIDDEN slots;
+inline const thence_task_runtime *in_slot(int slot) noexcept {
+    return slots[static_cast<std::size_t>(slot)].load(std::memory_order_acquire);
+}
 // The slot of a runtime, or -1.
 int slot_of(const thence_task_runtime *runtime) noexcept;
 
 // The current task; without one, both fields are null.
 thence_task current() noexcept;
 
-// The callback that lowers one event of a task, whose handle is the data. `slot`: that of its runtime.
-thence_callback *lowering(int slot) noexcept;
+// False: MPI calls of this thread block the thread and neither its task nor the end of that.
+extern thread_local constinit bool THENCE_HIDDEN thread_is_aware;
+
+// The task to which operations of this thread can be bound: the current one, if the thread is aware and the runtime has
+// events. Null without one. The object belongs to the thread, and the next call changes it.
+const thence_task *with_events() noexcept;
+
+// What with_events() returned last on this thread, and the slot of its runtime.
+struct bound_task {
+    thence_task task;
+    int slot;
+};
+extern thread_local constinit bound_task THENCE_HIDDEN bound;
+// The slot of the runtime of a task, or -1. Needs no search for what with_events() returned.
+inline int slot_of(const thence_task &task) noexcept {
+    return &task == &bound.task && in_slot(bound.slot) == task.runtime ? bound.slot : slot_of(task.runtime);
+}
+
+// For each slot, the callback that lowers one event of a task, whose handle is the data.
+extern const std::array<thence_callback *, most_runtimes> THENCE_HIDDEN lowering;
 
 // The table over ALPI, or null; `why` gets a text.
 const thence_task_runtime *alpi(const char *&why) noexcept;

@@ -83,6 +83,36 @@ TEST_P(task_runtimes, detached_that_are_begun_here_may_be_completed_elsewhere) {
     EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
 }
 
+TEST_P(task_runtimes, with_events_are_told_on_threads_that_are_aware) {
+    EXPECT_EQ(thence_task_with_events(), nullptr) << "no task";
+    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_threads()), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_with_events(), nullptr) << "threads have no events";
+    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_with_events(), nullptr) << "it has no task here, and the next one has no events";
+    scripted_task task;
+    running = &task;
+    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_threads()), MPI_SUCCESS);
+    cr c;
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    const thence_task *self = thence_task_with_events();
+    ASSERT_NE(self, nullptr) << "of the runtime that was added first";
+    EXPECT_EQ(self->handle, &task);
+    EXPECT_EQ(thence_task_attach(1, &r, 0, MPI_STATUSES_IGNORE, self, c), MPI_SUCCESS);
+    EXPECT_EQ(task.events, 2);
+    EXPECT_EQ(thence_detached_begin([](void *) {}, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_with_events()->runtime, thence_task_runtime_detached()) << "of the one that was added last";
+    EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_thread_aware(0, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_with_events(), nullptr);
+    EXPECT_EQ(thence_task_thread_aware(1, nullptr), MPI_SUCCESS);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return task.events == 1; }));
+    EXPECT_TRUE(eventually([&] { return c.test(); }));
+    running = nullptr;
+    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
+}
+
 TEST_P(task_runtimes, of_a_table_that_is_wrong_are_not_added) {
     const auto adds = [](const thence_task_runtime *table) { return class_of(thence_task_runtime_add(table)); };
     EXPECT_EQ(adds(nullptr), MPI_ERR_ARG);
