@@ -4,36 +4,20 @@
 //
 // Rank 1 sleeps, then sends the current time. Both ranks read the same clock of one machine.
 #include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
 
 #include <cstdio>
 #include <semaphore>
 #include <stdexcept>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <thence/thence.h>
-#include <time.h>
 
 namespace {
 
-using nanoseconds = long long;
-
-nanoseconds now() {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
-
-nanoseconds processor_time() {
-    rusage used{};
-    getrusage(RUSAGE_SELF, &used);
-    const auto in_ns = [](const timeval &t) { return t.tv_sec * 1000000000LL + t.tv_usec * 1000LL; };
-    return in_ns(used.ru_utime) + in_ns(used.ru_stime);
-}
-
-void sleep_for(nanoseconds time) {
-    const timespec pause{static_cast<time_t>(time / 1000000000LL), static_cast<long>(time % 1000000000LL)};
-    nanosleep(&pause, nullptr);
-}
+using measure::nanoseconds;
+using measure::now;
+using measure::processor_time;
+using measure::sleep_for;
 
 class receiver {
 public:

@@ -65,7 +65,7 @@ private:
 // Tasks of the data-flow layer. Its only worker is kept busy, so the thread that waits runs the tasks.
 class flow_team {
 public:
-    flow_team() : flow_({.workers = 1}) {
+    flow_team() : flow_({.workers = 1, .most_open = thence::flow_options::no_limit}) {
         flow_.submit({}, [this] {
             busy_.release();
             over_.acquire();
@@ -78,6 +78,8 @@ public:
     }
     flow_team(const flow_team &) = delete;
     flow_team &operator=(const flow_team &) = delete;
+
+    thence::flow &flow() { return flow_; }
 
     template <class Receive, class Send> void wave(wave_data &data, Receive receive, Send send) {
         for (int k = 0; k < in_flight; ++k) {

@@ -22,7 +22,7 @@ BENCHMARKS = [
 ]
 WITH_ONETBB = ["sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
-WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message"]
+WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
 WITH_OPENBLAS = ["cholesky"]
 
 
