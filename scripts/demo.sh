@@ -58,7 +58,7 @@ threads=$((cores / 2))
 if [ "$threads" -lt 1 ]; then threads=1; fi
 if [ "$threads" -gt 4 ]; then threads=4; fi
 runs=("serial 1 1" "mpi 2 1" "mpi 4 1")
-for variant in forkjoin omp-tasks tbb; do
+for variant in forkjoin omp-tasks tbb tampi-blocking tampi-iwait dataflow; do
     if "$heat" --help | grep -q "^  $variant "; then
         runs+=("$variant 2 $threads" "$variant 1 $((2 * threads))")
     else

@@ -8,7 +8,7 @@
 
 namespace heat {
 
-Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1) {
+Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int col1, bool blocking) {
     Flight f;
     if (sent ? !sends(d) : !receives(d))
         return f;
@@ -18,11 +18,16 @@ Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int c
     double *piece = run.band.row(row) + col0;
     const int tag = 2 * k + (down ? 0 : 1);
     const Nanoseconds begin = now();
-    if (sent)
+    if (blocking && sent)
+        MPI_Send(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm);
+    else if (blocking)
+        MPI_Recv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, MPI_STATUS_IGNORE);
+    else if (sent)
         MPI_Isend(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
     else
         MPI_Irecv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
-    run.recorder.add(Activity::start, begin, now(), iteration, -1, k);
+    if (!blocking) // a blocked task is no activity of its thread, which may run others meanwhile
+        run.recorder.add(Activity::start, begin, now(), iteration, -1, k);
     f.message = {begin, 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, d, sent};
     return f;
 }

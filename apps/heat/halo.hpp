@@ -28,6 +28,13 @@ public:
     Flight receive(Direction d, int iteration, int k, int col0, int col1) {
         return start(false, d, iteration, k, col0, col1);
     }
+    // The same with MPI_Send and MPI_Recv: complete when they return.
+    Flight send_blocking(Direction d, int iteration, int k, int col0, int col1) {
+        return start(true, d, iteration, k, col0, col1, true);
+    }
+    Flight receive_blocking(Direction d, int iteration, int k, int col0, int col1) {
+        return start(false, d, iteration, k, col0, col1, true);
+    }
 
     // Must be called once when the operation of `flight` is complete.
     void complete(const Flight &flight) {
@@ -40,7 +47,7 @@ public:
     void wait(std::span<Flight *const> flights);
 
 private:
-    Flight start(bool sent, Direction d, int iteration, int k, int col0, int col1);
+    Flight start(bool sent, Direction d, int iteration, int k, int col0, int col1, bool blocking = false);
 
     Run &run;
 };

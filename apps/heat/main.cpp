@@ -4,6 +4,11 @@
 #include "halo.hpp"
 #include "outcome.hpp"
 
+#ifdef HEAT_HAVE_TBB
+#include <TAMPI.h>
+#include <thence/dataflow.h>
+#include <thence/task_runtime.h>
+#endif
 #include <cstdio>
 #include <fstream>
 #include <sstream>
@@ -163,6 +168,11 @@ int run_variant(const Options &options, MPI_Comm comm) {
 
 int run_program(const Options &options) {
     int granted = MPI_THREAD_SINGLE, rank = 0;
+#ifdef HEAT_HAVE_TBB
+    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
+    thence_task_runtime_add(thence_flow_task_runtime());
+    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.variant->tampi ? 1 : 0);
+#endif
     MPI_Init_thread(nullptr, nullptr, options.variant->thread_level, &granted);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     int status = success;
@@ -172,8 +182,8 @@ int run_program(const Options &options) {
                          "heat: the variant %s calls MPI from %s, but this MPI does not grant %s;\n"
                          "use --variant mpi, or an MPI built with thread support\n",
                          options.variant->name,
-                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "many threads" : "a threaded program",
-                         options.variant->thread_level == MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
+                         options.variant->thread_level >= MPI_THREAD_MULTIPLE ? "many threads" : "a threaded program",
+                         options.variant->thread_level >= MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
                                                                               : "MPI_THREAD_FUNNELED");
         status = failure;
     } else {

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 
-ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb"]
-COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d"}
+ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow"]
+COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d",
+           "tampi-blocking": "#9d7660", "tampi-iwait": "#72b7b2", "dataflow": "#d45f5f"}
 PARTS = [("compute", "#3f7fbf", "compute"), ("mpi", "#d1495b", "inside MPI"), ("poll", "#edae49", "polling"), ("idle", "#d8d8d8", "idle")]
 
 

@@ -47,6 +47,7 @@ struct Variant {
     int thread_level;   // minimum level that MPI must provide
     bool threaded;      // uses more than one thread
     bool continuations; // couples messages to tasks with Thence
+    bool tampi = false; // uses TAMPI.h
 };
 
 // The variants that were compiled; `serial` is the first.
@@ -58,5 +59,8 @@ void solve_mpi(Run &run);
 void solve_forkjoin(Run &run);
 void solve_omp_tasks(Run &run);
 void solve_tbb(Run &run);
+void solve_tampi_blocking(Run &run);
+void solve_tampi_iwait(Run &run);
+void solve_dataflow(Run &run);
 
 } // namespace heat

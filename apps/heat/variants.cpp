@@ -2,6 +2,9 @@
 // The list of variants. Variants whose runtime was not found at configuration are missing.
 #include "run.hpp"
 
+#ifdef HEAT_HAVE_TBB
+#include <TAMPI.h>
+#endif
 #include <array>
 
 namespace heat {
@@ -20,6 +23,12 @@ const std::array table{
 #endif
 #ifdef HEAT_HAVE_TBB
     Variant{"tbb", "oneTBB flow graph; messages are asynchronous nodes completed by Thence", solve_tbb,
+            MPI_THREAD_MULTIPLE, true, true},
+    Variant{"tampi-blocking", "data-flow tasks; a task per message calls MPI_Send or MPI_Recv, which block the task",
+            solve_tampi_blocking, MPI_TASK_MULTIPLE, true, true, true},
+    Variant{"tampi-iwait", "data-flow tasks; a task per message ends when TAMPI_Iwait's operation is complete",
+            solve_tampi_iwait, MPI_THREAD_MULTIPLE, true, true, true},
+    Variant{"dataflow", "data-flow tasks; blocks receive in onready, before their sweep", solve_dataflow,
             MPI_THREAD_MULTIPLE, true, true},
 #endif
 };

@@ -22,7 +22,7 @@ def run(*args, ranks=1):
 
 def variants():
     text = run("--help").stdout
-    return [v for v in ("mpi", "forkjoin", "omp-tasks", "tbb") if f"\n  {v} " in text]
+    return [v for v in ("mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow") if f"\n  {v} " in text]
 
 
 class Command(unittest.TestCase):

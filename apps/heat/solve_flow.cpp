@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tasks with data dependences (thence/dataflow.hpp): one per block and iteration. Three ways to exchange messages:
+//  - tampi-blocking: a task per message calls MPI_Send or MPI_Recv, which block the task. Its thread runs other tasks.
+//  - tampi-iwait: a task per message starts it and ends. TAMPI_Iwait lets it count as complete when the message is.
+//  - dataflow: a block that needs a message starts the receive in its onready function, and is swept when it is there.
+// The first two know nothing of Thence but TAMPI.h: a user of TAMPI would write them so.
+#include "halo.hpp"
+
+#include <TAMPI.h>
+#include <semaphore>
+#include <thence/dataflow.hpp>
+#include <thence/task_runtime.h>
+#include <thence/thence.h>
+
+namespace heat {
+namespace {
+
+enum class Way { tampi_blocking, tampi_iwait, dataflow };
+
+// The operations of one column of blocks, one for each direction. The dependences allow one at a time in each.
+struct Column {
+    Flight received[2], sent[2];
+};
+
+template <Way way> class FlowSolver {
+public:
+    explicit FlowSolver(Run &r)
+        : run(r), halo(r), rows(r.block_rows()), cols(r.block_cols()),
+          keys(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(cols + 2)),
+          columns(static_cast<std::size_t>(cols)), flow({.workers = r.threads}) {
+        if constexpr (way == Way::dataflow)
+            check(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr));
+    }
+    ~FlowSolver() {
+        if constexpr (way == Way::dataflow) {
+            check(thence_wait(&cr, MPI_STATUS_IGNORE));
+            check(thence_free(&cr));
+        }
+    }
+    FlowSolver(const FlowSolver &) = delete;
+    FlowSolver &operator=(const FlowSolver &) = delete;
+
+    // A task creates all others, so that only the workers run tasks: this thread sleeps.
+    void solve() {
+        flow.submit({}, [this] {
+            for (int t = 0; t < run.iterations; ++t)
+                create(t);
+            flow.taskwait();
+            for (int k = 0; k < cols && halo.sends(Direction::down) && way != Way::tampi_blocking; ++k)
+                halo.complete(column(k).sent[at(Direction::down)]); // no block of this rank comes after it
+            over.release();
+        });
+        over.acquire();
+        flow.taskwait();
+    }
+
+private:
+    // The address that stands for block (i, k) in dependences; rows -1 and `rows` stand for the halo.
+    const char *key(int i, int k) const {
+        return &keys[static_cast<std::size_t>(i + 1) * static_cast<std::size_t>(cols + 2) +
+                     static_cast<std::size_t>(k + 1)];
+    }
+    Column &column(int k) { return columns[static_cast<std::size_t>(k)]; }
+    static std::size_t at(Direction d) { return d == Direction::down ? 0 : 1; }
+
+    void create(int t) {
+        for (int k = 0; k < cols && way != Way::dataflow; ++k) {
+            if (t > 0 && halo.receives(Direction::up))
+                flow.submit({thence::out(key(rows, k))}, {.label = "receive"},
+                            [this, t, k] { receive(Direction::up, t - 1, k); });
+            if (halo.receives(Direction::down))
+                flow.submit({thence::out(key(-1, k))}, {.label = "receive"},
+                            [this, t, k] { receive(Direction::down, t, k); });
+        }
+        for (int i = 0; i < rows; ++i) {
+            for (int k = 0; k < cols; ++k)
+                block(t, i, k);
+            for (int k = 0; k < cols && i == 0 && t + 1 < run.iterations; ++k)
+                send_after(Direction::up, t, k, key(0, k));
+        }
+        for (int k = 0; k < cols; ++k)
+            send_after(Direction::down, t, k, key(rows - 1, k));
+    }
+
+    void block(int t, int i, int k) {
+        const auto accesses = {thence::in(key(i - 1, k)), thence::in(key(i, k - 1)), thence::in(key(i, k + 1)),
+                               thence::in(key(i + 1, k)), thence::inout(key(i, k))};
+        const auto sweep = [this, t, i, k] {
+            arrived(t, i, k);
+            run.compute(t, i, k);
+        };
+        if constexpr (way == Way::dataflow)
+            flow.submit(accesses, {.label = "block"}, thence::onready([this, t, i, k] {
+                            if (needs(Direction::down, t, i))
+                                receive(Direction::down, t, k);
+                            if (needs(Direction::up, t, i))
+                                receive(Direction::up, t - 1, k);
+                        }),
+                        sweep);
+        else
+            flow.submit(accesses, {.label = "block"}, sweep);
+    }
+
+    // Whether a block of row `i` uses a message of this direction.
+    bool needs(Direction d, int t, int i) const {
+        return halo.receives(d) && (d == Direction::down ? i == 0 : i == rows - 1 && t > 0);
+    }
+
+    // For the recorder: the messages that this block uses, and those that the block of the iteration before has sent.
+    void arrived(int t, int i, int k) {
+        if (way == Way::tampi_blocking)
+            return; // the task of the message has recorded it
+        for (const Direction d : {Direction::down, Direction::up}) {
+            if (needs(d, t, i))
+                halo.complete(column(k).received[at(d)]);
+            if (t > 0 && halo.sends(d) && i == (d == Direction::down ? rows - 1 : 0))
+                halo.complete(column(k).sent[at(d)]);
+        }
+    }
+
+    void receive(Direction d, int t, int k) {
+        if constexpr (way == Way::tampi_blocking) {
+            Flight flight = halo.receive_blocking(d, t, k, run.col0(k), run.col1(k));
+            halo.complete(flight);
+        } else {
+            Flight &flight = column(k).received[at(d)];
+            flight = halo.receive(d, t, k, run.col0(k), run.col1(k));
+            bind(flight);
+        }
+    }
+
+    void send_after(Direction d, int t, int k, const char *edge) {
+        if (!halo.sends(d))
+            return;
+        flow.submit({thence::in(edge)}, {.label = "send"}, [this, d, t, k] {
+            if constexpr (way == Way::tampi_blocking) {
+                Flight flight = halo.send_blocking(d, t, k, run.col0(k), run.col1(k));
+                halo.complete(flight);
+            } else {
+                Flight &flight = column(k).sent[at(d)];
+                flight = halo.send(d, t, k, run.col0(k), run.col1(k));
+                bind(flight);
+            }
+        });
+    }
+
+    // The task is complete, or ready if this is its onready function, when the operation is. The request is a copy,
+    // since the flight may be used again before this call returns.
+    void bind(const Flight &flight) {
+        MPI_Request request = flight.request;
+        if constexpr (way == Way::tampi_iwait)
+            check(TAMPI_Iwait(&request, MPI_STATUS_IGNORE));
+        else
+            check(thence_task_attach(1, &request, 0, MPI_STATUSES_IGNORE, thence_task_with_events(), cr));
+    }
+
+    // With the default error handler MPI ends the program first.
+    static void check(int error) {
+        if (error != MPI_SUCCESS)
+            MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+
+    Run &run;
+    Halo halo;
+    const int rows, cols;
+    std::vector<char> keys;
+    std::vector<Column> columns;
+    MPI_Request cr = MPI_REQUEST_NULL;
+    std::binary_semaphore over{0};
+    thence::flow flow;
+};
+
+} // namespace
+
+void solve_tampi_blocking(Run &run) {
+    FlowSolver<Way::tampi_blocking>(run).solve();
+}
+void solve_tampi_iwait(Run &run) {
+    FlowSolver<Way::tampi_iwait>(run).solve();
+}
+void solve_dataflow(Run &run) {
+    FlowSolver<Way::dataflow>(run).solve();
+}
+
+} // namespace heat
