@@ -166,6 +166,7 @@ inline const thence_task_runtime &task_runtime() noexcept {
                                            nullptr,
                                            &detail::spawn_fiber,
                                            &detail::sleep_fiber,
+                                           nullptr,
                                            nullptr};
     return table;
 }

@@ -14,6 +14,13 @@ extern "C" {
 #endif
 
 /* NOLINTBEGIN(modernize-redundant-void-arg): C needs them */
+/** @brief A task that waits, for reports. */
+typedef struct thence_waiting_task {
+    const char *label;        /**< Null: none. Valid during the call that tells of it, as the others. */
+    const void *submitted_at; /**< An address in the code that submitted it, or null. */
+    const char *state;        /**< What it waits for, in words: "is blocked". */
+} thence_waiting_task;
+
 /** @brief What a task runtime can do. A function pointer that is null is a part that is missing. Functions return 0, or
  *         an error number of the runtime's own. `task` is a handle of the runtime, never null. */
 typedef struct thence_task_runtime {
@@ -46,6 +53,11 @@ typedef struct thence_task_runtime {
     int (*sleep_for)(uint64_t nanoseconds, uint64_t *slept);
     /** The number of workers, at least 1. */
     int (*workers)(void);
+
+    /** For reports: calls `tell` with each task that waits, and sets `*active` to the number of tasks that run, are
+     *  ready, or sleep for a time. If none is active, only something outside of the tasks can end the wait of the others.
+     *  Called on a thread of Thence's own, now and then, and only while stalls are reported (`THENCE_STALL`). */
+    int (*waiting)(void (*tell)(const thence_waiting_task *task, void *data), void *data, uint64_t *active);
 } thence_task_runtime;
 /* NOLINTEND(modernize-redundant-void-arg) */
 

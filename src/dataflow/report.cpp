@@ -11,6 +11,11 @@ using dataflow::task;
 
 namespace {
 
+bool is_active(phase now, std::uint64_t events) noexcept {
+    return now == phase::ready || now == phase::runs || now == phase::sleeps ||
+           (now == phase::runs_onready && events == 0);
+}
+
 const char *text_of(phase now, std::uint64_t events) noexcept {
     switch (now) {
     case phase::waits_for_accesses:
@@ -34,8 +39,11 @@ const char *text_of(phase now, std::uint64_t events) noexcept {
 
 } // namespace
 
-void report_waiting(void (*tell)(const detail::task_report &, void *), void *data) {
-    std::vector<detail::task_report> found; // `tell` may submit tasks, which the visit does not allow
+std::uint64_t report_waiting(void (*tell)(const detail::task_report &, void *), void *data) {
+    struct {
+        std::vector<detail::task_report> waiting; // `tell` may submit tasks, which the visit does not allow
+        std::uint64_t active = 0;
+    } found;
     dataflow::block_pool::for_each(
         sizeof(task),
         [](void *block, void *into) {
@@ -44,15 +52,18 @@ void report_waiting(void (*tell)(const detail::task_report &, void *), void *dat
                 return;
             const auto *const one = static_cast<const task *>(head);
             const std::uint64_t events = one->pending.load(std::memory_order_relaxed) & task::all_events;
-            const char *const state = text_of(one->now.load(std::memory_order_relaxed), events);
-            if (state != nullptr)
-                static_cast<std::vector<detail::task_report> *>(into)->push_back(
-                    {one->label.load(std::memory_order_relaxed), one->submitted_at.load(std::memory_order_relaxed),
-                     state, events});
+            const phase now = one->now.load(std::memory_order_relaxed);
+            auto &all = *static_cast<decltype(found) *>(into);
+            if (is_active(now, events))
+                ++all.active;
+            if (const char *const state = text_of(now, events))
+                all.waiting.push_back({one->label.load(std::memory_order_relaxed),
+                                       one->submitted_at.load(std::memory_order_relaxed), state, events});
         },
         &found);
-    for (const detail::task_report &one : found)
+    for (const detail::task_report &one : found.waiting)
         tell(one, data);
+    return found.active;
 }
 
 } // namespace thence::libthence_tasks

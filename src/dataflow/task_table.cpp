@@ -3,12 +3,43 @@
 #include <thence/dataflow.h>
 #include <thence/task_table.h>
 
+#include <thence/dataflow/detail/library.hpp>
+
+#include <exception>
+
 namespace {
 
-constexpr thence_task_runtime table{sizeof(thence_task_runtime), "thence-tasks",       &thence_flow_current,
-                                    &thence_flow_block,          &thence_flow_unblock, &thence_flow_raise,
-                                    &thence_flow_lower_error,    &thence_flow_spawn,   &thence_flow_sleep_for,
-                                    &thence_flow_workers};
+int waiting(void (*tell)(const thence_waiting_task *, void *), void *data, std::uint64_t *active) {
+    struct visitor {
+        void (*tell)(const thence_waiting_task *, void *);
+        void *data;
+    } visit{tell, data};
+    try {
+        *active = thence::libthence_tasks::report_waiting(
+            [](const thence::detail::task_report &one, void *of) {
+                const auto &[tell_of, with] = *static_cast<const visitor *>(of);
+                const thence_waiting_task task{one.label, one.submitted_at, one.state};
+                tell_of(&task, with);
+            },
+            &visit);
+        return 0;
+    } catch (const std::exception &) { // no memory
+        *active = 1;
+        return 1;
+    }
+}
+
+constexpr thence_task_runtime table{sizeof(thence_task_runtime),
+                                    "thence-tasks",
+                                    &thence_flow_current,
+                                    &thence_flow_block,
+                                    &thence_flow_unblock,
+                                    &thence_flow_raise,
+                                    &thence_flow_lower_error,
+                                    &thence_flow_spawn,
+                                    &thence_flow_sleep_for,
+                                    &thence_flow_workers,
+                                    &waiting};
 
 } // namespace
 

@@ -5,6 +5,7 @@
 #include "diagnose/process_identity.hpp"
 #include "diagnose/report.hpp"
 #include "diagnose/thread_log.hpp"
+#include "diagnose/waiting_tasks.hpp"
 
 #include <algorithm>
 #include <condition_variable>
@@ -15,6 +16,7 @@
 #include <pthread.h>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace thence::diagnose {
 
@@ -84,10 +86,12 @@ private:
         pthread_setname_np(pthread_self(), "thence-stall");
         const auto period = std::clamp<milliseconds>(limit_ / 10, milliseconds{5}, milliseconds{500});
         stall_timer stall(limit_);
+        stall_timer tasks(limit_);
         std::unique_lock guard(mutex_);
         while (!wake_.wait_for(guard, period, [this] { return stop_; })) {
             guard.unlock();
             check(stall);
+            check_tasks(tasks);
             guard.lock();
         }
     }
@@ -103,7 +107,8 @@ private:
             break;
         case stall_timer::verdict::stalled:
             print_to_stderr("stall: no continuation has completed for " + seconds(stall.stalled_for()) + ", " +
-                            std::to_string(outstanding) + " outstanding\n" + describe_outstanding());
+                            std::to_string(outstanding) + " outstanding\n" + describe_outstanding() +
+                            describe(find_waiting_tasks()));
             break;
         case stall_timer::verdict::resumed:
             print_to_stderr("stall over: continuations complete again after " + seconds(stall.stalled_for()) + "\n");
@@ -111,7 +116,30 @@ private:
         }
     }
 
+    // All tasks wait, and no operation is outstanding that could end it.
+    void check_tasks(stall_timer &stall) {
+        waiting_tasks now = find_waiting_tasks();
+        const bool stuck = now.all_wait() && continuation::continuation_request::registered_in_all() == 0;
+        if (now != waiting_) {
+            ++changes_;
+            waiting_ = std::move(now);
+        }
+        switch (stall.update(changes_, stuck ? static_cast<long>(waiting_.lines.size()) : 0, clock::now())) {
+        case stall_timer::verdict::none:
+            break;
+        case stall_timer::verdict::stalled:
+            print_to_stderr("stall: all tasks wait, for " + seconds(stall.stalled_for()) +
+                            ", and no continuation is outstanding\n" + describe(waiting_));
+            break;
+        case stall_timer::verdict::resumed:
+            print_to_stderr("stall over: tasks go on after " + seconds(stall.stalled_for()) + "\n");
+            break;
+        }
+    }
+
     const milliseconds limit_;
+    waiting_tasks waiting_;     // at the last check
+    std::uint64_t changes_ = 0; // of what waits
     std::mutex mutex_;
     std::condition_variable wake_;
     bool stop_ = false;

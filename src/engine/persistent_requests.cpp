@@ -14,9 +14,9 @@ bool requests_tell_persistent = false;
 
 namespace {
 
-// Most arrays hold no known request, so several requests are checked together: on Open MPI that
-// saves 10 of 16 instructions per request of MPI_Waitall (`persistent_rounds`, requests not tested). Each function returns how many it has
-// passed.
+// Most arrays hold no known request, so several requests are checked together: on Open MPI that saves 10 of 16
+// instructions per request of MPI_Waitall (`persistent_rounds`, requests not tested). Each function returns how many it
+// has passed.
 
 bool may_be_persistent_or_null(MPI_Request request) noexcept {
     return request == MPI_Request{} || may_be_persistent(request);

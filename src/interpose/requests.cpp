@@ -289,9 +289,9 @@ int refuse(int error_class, const char *text) noexcept {
 int refuse_null(const char *call, std::initializer_list<pointer_argument> arguments) noexcept {
     const auto *wrong = std::find_if(arguments.begin(), arguments.end(), [](const auto &each) { return each.refused; });
     try {
-        const std::string name = wrong != arguments.end() ? wrong->name : "a pointer";
-        return mpi::report(MPI_ERR_ARG,
-                           call + (": " + name) + " is null, and the requests have a continuation request");
+        std::string text(call);
+        text.append(": ").append(wrong != arguments.end() ? wrong->name : "a pointer");
+        return mpi::report(MPI_ERR_ARG, text.append(" is null, and the requests have a continuation request"));
     } catch (const std::exception &) { // no memory
         return mpi::report(MPI_ERR_ARG);
     }

@@ -63,7 +63,8 @@ thence_task_runtime table_{sizeof(thence_task_runtime),
                            &lower_events,
                            &spawn,
                            nullptr,
-                           &workers};
+                           &workers,
+                           nullptr};
 char text_[200];
 
 const char *find() noexcept {

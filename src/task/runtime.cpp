@@ -74,6 +74,13 @@ const thence_task_runtime *asked(int index) noexcept {
     return slot < 0 ? nullptr : in_slot(slot);
 }
 
+void for_each(void (*visit)(const thence_task_runtime &runtime, void *data), void *data) {
+    const std::scoped_lock guard(mutex_);
+    for (int i = 0; const thence_task_runtime *runtime = asked(i); ++i) {
+        visit(*runtime, data);
+    }
+}
+
 int slot_of(const thence_task_runtime *runtime) noexcept {
     const auto found = std::find_if(slots.begin(), slots.end(), [runtime](const auto &each) {
         return each.load(std::memory_order_acquire) == runtime;

@@ -28,6 +28,8 @@ extern std::array<std::atomic<const thence_task_runtime *>, most_runtimes> THENC
 inline const thence_task_runtime *in_slot(int slot) noexcept {
     return slots[static_cast<std::size_t>(slot)].load(std::memory_order_acquire);
 }
+// Calls `visit` for each runtime that is added. None is removed meanwhile, so this waits for remove() and add().
+void for_each(void (*visit)(const thence_task_runtime &runtime, void *data), void *data);
 // The slot of a runtime, or -1.
 int slot_of(const thence_task_runtime *runtime) noexcept;
 

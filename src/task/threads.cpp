@@ -62,6 +62,7 @@ const thence_task_runtime threads{sizeof(thence_task_runtime),
                                   nullptr,
                                   nullptr,
                                   &sleep_for,
+                                  nullptr,
                                   nullptr};
 
 } // namespace thence::task

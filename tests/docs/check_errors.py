@@ -25,6 +25,7 @@ PROGRAMS = ("tools/thence", "bench/command", "bench/measure")
 OTHER = {
     "src/base/settings_table.cpp": "the table of settings: settings.md has it",
     "src/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
+    "src/diagnose/waiting_tasks.cpp": "as those of report.cpp",
     "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",
 }
 # Strings that are no errors.

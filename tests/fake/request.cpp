@@ -34,12 +34,12 @@ std::deque<request *> &released() {
 
 request *arena() {
     static request *const memory = [] {
-        void *memory = mmap(nullptr, most_requests * sizeof(request), PROT_READ | PROT_WRITE,
+        void *mapped = mmap(nullptr, most_requests * sizeof(request), PROT_READ | PROT_WRITE,
                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) {
+        if (mapped == MAP_FAILED) {
             abort_test("mmap", "no address space for the fake's requests");
         }
-        return static_cast<request *>(memory);
+        return static_cast<request *>(mapped);
     }();
     return memory;
 }

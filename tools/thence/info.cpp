@@ -2,6 +2,7 @@
 // `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_query.
 #include "json.hpp"
 #include "subcommands.hpp"
+#include "task_runtimes.hpp"
 
 #include <iomanip>
 #include <iostream>
@@ -100,6 +101,11 @@ void print_json(const facts &all) {
     json.member("any_thread", all.library.any_thread != 0);
     json.member("in_completion", all.library.in_completion != 0);
     json.member("detects_persistent", all.library.detects_persistent != 0);
+    json.open("task_runtimes");
+    for (const task_runtime_facts &each : known_task_runtimes()) {
+        json.member(each.name, each.can);
+    }
+    json.close();
     json.open("settings");
     for (const thence_setting_info &each : all_settings()) {
         if (each.values != nullptr) {
@@ -151,6 +157,10 @@ void print_text(const facts &all) {
                                          ? "recognized"
                                          : "noted by libthence when they are created; with libthence-core alone, "
                                            "pass THENCE_PERSISTENT when attaching to one");
+    std::cout << "task runtimes\n";
+    for (const task_runtime_facts &each : known_task_runtimes()) {
+        print_row("  " + each.name, each.can);
+    }
     std::cout << "settings\n";
     for (const thence_setting_info &each : all_settings()) {
         print_row(std::string("  ") + each.name, described(each));

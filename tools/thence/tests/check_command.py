@@ -31,6 +31,14 @@ def info_says_what_is_in_force(program):
         assert re.search(rf"^  {name} +\S", text, re.MULTILINE), f"no space after {name}:\n{text}"
 
 
+def info_tells_what_task_runtimes_can_do(program):
+    runtimes = json.loads(succeed(run(program, "info", "--json")))["task_runtimes"]
+    assert runtimes["OpenMP, detached tasks"].startswith("delays the end of tasks; not: blocks tasks"), runtimes
+    assert runtimes["plain threads"].startswith("blocks tasks, lets tasks sleep; not: delays"), runtimes
+    assert runtimes["ALPI"], runtimes
+    assert re.search(r"^  ALPI +\S", succeed(run(program, "info")), re.MULTILINE)
+
+
 def info_follows_the_settings(program):
     facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
     assert facts["engine"] == "testsome", facts

@@ -96,7 +96,8 @@ bool choose_repetition(detail::repetition when, std::uint64_t pause) noexcept;
 bool run_again() noexcept;
 
 /** Calls `tell` for each task that is blocked, sleeps, waits for events or for its accesses. */
-void report_waiting(void (*tell)(const detail::task_report &, void *data), void *data);
+// @return how many tasks run, are ready, or sleep.
+std::uint64_t report_waiting(void (*tell)(const detail::task_report &, void *data), void *data);
 /** Bytes that tasks and their tables occupy, of all flows. */
 std::size_t memory_held() noexcept;
 
