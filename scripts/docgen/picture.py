@@ -7,6 +7,8 @@ import importlib.util
 import re
 from pathlib import Path
 
+from docgen import pauses
+
 WIDTH, MARGIN, GAP, PADDING = 760, 12, 8, 10
 TITLES = 145  # width of the column of titles, where a layer has one room
 LINE, TITLE = 17, 20  # height of a line of text and of a title
@@ -140,6 +142,7 @@ def pictures(root):
             else: # the names of the headers are too long for the boxes
                 drawing.row([(room, of.get(room, ("", ""))[0], "", "public") for room in beside])
         drawn[f"docs/images/{name}.svg"] = drawing.svg()
+    drawn["docs/images/helper_pauses.svg"] = pauses.draw(root)
     return drawn, found
 
 
