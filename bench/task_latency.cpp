@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <cstdio>
+#include <stdexcept>
 #include <thread>
 
 namespace {
@@ -90,6 +91,17 @@ double share_of_waiting(thence::flow *flow) {
     });
 }
 
+// The share of a processor that this rank gets while both ranks spin. If it is much less than 1, other processes use the
+// processors, and latencies would be those of the scheduler.
+double share_while_spinning() {
+    MPI_Barrier(MPI_COMM_WORLD);
+    return share_of([start = now()] {
+               while (now() - start < 300000000) {
+               }
+           }) /
+           100;
+}
+
 void send_after(nanoseconds pause) {
     MPI_Barrier(MPI_COMM_WORLD);
     measure::sleep_for(pause);
@@ -101,6 +113,7 @@ void both(measure::work &work) {
     const int rounds = work.quick() ? 30 : 200;
     constexpr nanoseconds second = 1000000000;
     const auto pause_of = [](int i) { return 2000000LL + 2000000LL * (i * 7 % 10); }; // not periodic
+    work.result("free_processor", share_while_spinning());
     if (work.rank() == 1) {
         for (int i = 0; i < 2 * rounds; ++i) {
             send_after(pause_of(i / 2));
@@ -135,6 +148,11 @@ void both(measure::work &work) {
 
 void judge(measure::session &session) {
     const measure::numbers found = session.together(2, {.work = "both"});
+    if (found.at("free_processor") < 0.9) {
+        throw std::runtime_error(
+            "a thread that spins got only " + std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
+            "% of a processor. This benchmark needs two free processors; run it when the machine is idle");
+    }
     char wake_up[160];
     std::snprintf(wake_up, sizeof wake_up, "on this machine the wake-up of one thread takes %.3g microseconds (median)",
                   found.at("wake_up"));

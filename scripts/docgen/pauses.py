@@ -32,8 +32,9 @@ def draw(root):
     value = constants(root)
     shortest, longest, eager, patient = (value[name] * 1e-9 for name in ("shortest", "longest", "eager", "patient"))
     begin = 5e-5  # the polls without a sleep take about so long
-    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" font-family="sans-serif" '
-             'font-size="12">', "<title>How long the helper thread sleeps between polls</title>",
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+             'font-family="sans-serif" font-size="12">',
+             "<title>How long the helper thread sleeps between polls</title>",
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
 
     def text(x, y, words, anchor="middle"):
