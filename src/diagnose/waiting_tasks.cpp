@@ -19,9 +19,9 @@ void add_task(const thence_waiting_task *task, void *data) {
     const visit &of = *static_cast<visit *>(data);
     std::string text = "task ";
     if (task->label != nullptr) {
-        text += "\"" + std::string(task->label) + "\" ";
+        text.append("\"").append(task->label).append("\" ");
     }
-    text += "of " + std::string(of.runtime) + " " + (task->state != nullptr ? task->state : "waits");
+    text.append("of ").append(of.runtime).append(" ").append(task->state != nullptr ? task->state : "waits");
     of.found->lines.push_back({text, task->submitted_at});
 }
 
