@@ -122,7 +122,7 @@ TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
  *          failed, `MPI_ERR_IN_STATUS`, or the error if it was the only operation. All requests are bound in any case, but
  *          for `MPI_ERR_ARG` and `MPI_ERR_NO_MEM`.
  *  @note Threads: as TAMPI_Iwait(). */
-TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]);
+TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status *statuses);
 
 #if TAMPI_VERSION_MAJOR == 3
 /** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request on this thread before, or
@@ -140,7 +140,7 @@ TAMPI_EXPORT_ int TAMPI_Wait(MPI_Request *request, MPI_Status *status);
  *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not touched.
  *  @return as MPI_Waitall.
  *  @note Threads: any. */
-TAMPI_EXPORT_ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]);
+TAMPI_EXPORT_ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses);
 #endif
 
 /* What the wrappers do with the request of an operation that has been started with result `code`. In a task both are
