@@ -152,5 +152,19 @@ def bars_are_judged(program):
     assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="98"), 1))["passed"] is False
 
 
+def persistent_requests_that_have_completed_cost_nothing(program):
+    """16,000 of them, whose continuations have run: neither the next rounds nor calls on other requests cost more for it.
+    A cost that grows with their number is more than 30 times as high."""
+    need_valgrind()
+    with tempfile.TemporaryDirectory() as folder:
+        result = run(program, "bench", "persistent_rounds", "--quick", "--json", f"{folder}/figures.json")
+        assert result.returncode in (0, 1), result  # the bars are for `thence bench`: they are stricter
+        figures = json.loads(Path(folder, "figures.json").read_text())["benchmarks"][0]["figures"]
+    counted = [figure for figure in figures if figure["unit"] == "times the instructions"]
+    assert len(counted) >= 4, figures
+    for figure in counted:
+        assert figure["value"] < 2, figure
+
+
 if __name__ == "__main__":
     sys.exit(main(globals(), __doc__))
