@@ -106,9 +106,12 @@ struct fiber_task {
 
 inline void *current_fiber() {
     static boost::fibers::fiber_specific_ptr<fiber_task> own;
-    if (own.get() == nullptr)
-        own.reset(new fiber_task);
-    return own.get();
+    fiber_task *found = own.get(); // a search, of about 70 instructions
+    if (found == nullptr) {
+        found = new fiber_task;
+        own.reset(found);
+    }
+    return found;
 }
 inline int block_fiber(void *task) {
     auto *self = static_cast<fiber_task *>(task);
