@@ -9,9 +9,9 @@
 
 namespace measure {
 
-inline void send_to_self(int &out) {
+inline void send_to_self(int &out, int tag = 0) {
     MPI_Request send;
-    MPI_Isend(&out, 1, MPI_INT, 0, 0, MPI_COMM_SELF, &send);
+    MPI_Isend(&out, 1, MPI_INT, 0, tag, MPI_COMM_SELF, &send);
     MPI_Wait(&send, MPI_STATUS_IGNORE);
 }
 

@@ -5,14 +5,14 @@
 // Invariant: one thread runs all tasks. Counts then do not depend on how threads share the work.
 #pragma once
 
+#include "tasks/flow_on_caller.hpp"
+
 #include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
 
 #include <array>
-#include <atomic>
 #include <omp.h>
 #include <semaphore>
-#include <thread>
 
 namespace measure {
 
@@ -62,48 +62,31 @@ private:
     static constexpr int threads = 4;
 };
 
-// Tasks of the data-flow layer. Its only worker is kept busy, so the thread that waits runs the tasks.
+// Tasks of the data-flow layer.
 class flow_team {
 public:
-    flow_team() : flow_({.workers = 1, .most_open = thence::flow_options::no_limit}) {
-        flow_.submit({}, [this] {
-            busy_.release();
-            over_.acquire();
-        });
-        busy_.acquire(); // this thread does not wait in the flow, so the worker has begun the task
-    }
-    ~flow_team() {
-        over_.release();
-        flow_.taskwait();
-    }
-    flow_team(const flow_team &) = delete;
-    flow_team &operator=(const flow_team &) = delete;
-
-    thence::flow &flow() { return flow_; }
+    thence::flow &flow() { return on_caller_.flow(); }
 
     template <class Receive, class Send> void wave(wave_data &data, Receive receive, Send send) {
         for (int k = 0; k < in_flight; ++k) {
-            flow_.submit({thence::out(&data.in[k])}, [receive, k] { receive(k); });
+            flow().submit({thence::out(&data.in[k])}, [receive, k] { receive(k); });
         }
         for (int k = 0; k < in_flight; ++k) {
-            flow_.submit({thence::in(&data.out[k])}, [send, k] { send(k); });
+            flow().submit({thence::in(&data.out[k])}, [send, k] { send(k); });
         }
         wait(data);
     }
 
 private:
-    // Not taskwait(): that would wait for the busy worker, too.
     void wait(const wave_data &data) {
         std::array<thence::access, in_flight> received;
         for (int k = 0; k < in_flight; ++k) {
             received[k] = thence::in(&data.in[k]);
         }
-        flow_.taskwait(std::span<const thence::access>(received));
+        on_caller_.wait(received);
     }
 
-    thence::flow flow_;
-    std::binary_semaphore busy_{0};
-    std::binary_semaphore over_{0};
+    flow_on_caller on_caller_;
 };
 
 } // namespace measure
