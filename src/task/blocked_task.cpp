@@ -7,26 +7,37 @@
 
 namespace thence::task {
 
-// The task may go on, and `self` be gone, as soon as `done_` is set or the runtime's unblock() has begun.
+// The task may go on, and `self` be gone, as soon as the runtime's unblock() has begun, or, if the task polls, as soon as
+// `state_` is `done`.
 int blocked_task::unblock(int error, MPI_Status *, void *data) noexcept {
     auto *self = static_cast<blocked_task *>(data);
     const thence_task task = self->task_;
     self->error_ = error;
-    self->done_.store(true, std::memory_order_release);
-    task.runtime->unblock(task.handle);
+    if (self->state_.exchange(state::done, std::memory_order_acq_rel) != state::polls) {
+        task.runtime->unblock(task.handle);
+    }
     return MPI_SUCCESS;
 }
 
-// An unblock() of before may let the task go on too early. If the runtime refuses to block it, the worker makes progress
-// instead.
+// The task calls block() also if it is done already: it must not end before the runtime's unblock(), which may be under
+// way on another thread, has done with its handle. An unblock() by others may let the task go on too early.
 int blocked_task::block() noexcept {
-    while (!done_.load(std::memory_order_acquire)) {
+    do {
         if (task_.runtime->block(task_.handle) != 0) {
-            continuation::make_progress();
-            std::this_thread::yield();
+            poll();
         }
-    }
+    } while (state_.load(std::memory_order_acquire) != state::done);
     return error_;
+}
+
+// The runtime refuses to block the task, so the worker makes progress instead.
+void blocked_task::poll() noexcept {
+    state expected = state::waits;
+    state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
+    while (state_.load(std::memory_order_acquire) != state::done) {
+        continuation::make_progress();
+        std::this_thread::yield();
+    }
 }
 
 } // namespace thence::task

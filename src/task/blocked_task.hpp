@@ -2,7 +2,8 @@
 // A task that is blocked until a continuation runs. The object lies on the stack of the task.
 //
 // Invariant: block() returns only after unblock() has stored the error, and nothing reads the object after that but the
-// task itself.
+// task itself. Each call of the runtime's unblock() meets one of its block() that has succeeded, so the runtime may free
+// what belongs to the task when the task ends.
 #pragma once
 
 #include "base/visibility.hpp"
@@ -30,11 +31,14 @@ public:
     int block() noexcept;
 
 private:
+    enum class state { waits, polls, done };
+
     static int unblock(int error, MPI_Status *, void *data) noexcept;
+    void poll() noexcept;
 
     thence_task task_;
     int error_ = MPI_SUCCESS;
-    std::atomic<bool> done_{false};
+    std::atomic<state> state_{state::waits};
 };
 
 } // namespace thence::task

@@ -173,6 +173,25 @@ TEST_P(tasks, that_the_runtime_does_not_block_wait_all_the_same) {
     }
     other.join();
     EXPECT_EQ(task.blocks, 0);
+    EXPECT_FALSE(task.unblocked.try_acquire()) << "it was not blocked, so it must not be unblocked";
+}
+
+// A runtime may free what belongs to a task when the task ends, so no unblock() may come after that.
+TEST_P(tasks, end_only_after_they_have_been_unblocked) {
+    cr c;
+    scripted_task task;
+    for (int i = 1; i <= 300; ++i) {
+        MPI_Request r = world.start();
+        const ticket t = world.ticket_of(r);
+        std::thread worker([&] {
+            const in_task scope(task);
+            EXPECT_EQ(thence_task_wait(1, &r, 0, MPI_STATUSES_IGNORE, c), MPI_SUCCESS);
+        });
+        world.complete(t); // before, while or after it is attached
+        EXPECT_TRUE(eventually([&] { return c.test(); }));
+        worker.join();
+        EXPECT_FALSE(task.unblocked.try_acquire()) << i;
+    }
 }
 
 TEST_P(tasks, return_the_error_of_the_operation_they_waited_for) {
