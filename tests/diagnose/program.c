@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include <unistd.h>
 
 static int rank, size;
-static int done;
+static atomic_int done; /* the helper runs callbacks, too */
 
 static double now(void) {
     struct timespec t;

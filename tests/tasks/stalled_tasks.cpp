@@ -97,6 +97,7 @@ TEST_F(stalled_tasks, are_not_reported_while_one_runs) {
         flow.submit({thence::in(&x)}, {.label = "second"}, [] {});
         // The detector reports a continuation that is late, and not the tasks, although both wait for as long.
         int value = 0;
+        const int sent = 1; // MPICH refuses a message to oneself from the buffer that receives it
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Irecv(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF, &request);
         MPI_Request cr = MPI_REQUEST_NULL;
@@ -105,7 +106,7 @@ TEST_F(stalled_tasks, are_not_reported_while_one_runs) {
         ASSERT_EQ(thence_attach(1, &request, late, nullptr, 0, MPI_STATUSES_IGNORE, cr, nullptr), MPI_SUCCESS);
         const std::string text = printed.read_until("stall: no continuation has completed");
         EXPECT_EQ(text.find("all tasks wait"), std::string::npos) << text;
-        MPI_Send(&value, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+        MPI_Send(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
         EXPECT_EQ(thence_wait(&cr, MPI_STATUS_IGNORE), MPI_SUCCESS);
         EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);
         ends = true;
