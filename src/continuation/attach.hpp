@@ -50,10 +50,18 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
 
 // The common case, from can_attach_single() to attach_single(). Both are inline: together they attach.
 
-// True if the arguments are right and name the common case: one operation of MPI's own, which is not persistent. An
-// engine that can read its state has found it pending. False, too, for a thread without a stock of continuations:
-// attach() then fills the stock. The checks have this order because GCC 12 evaluates comparisons that follow each other
-// without a load between them, or are joined by &&, all of them each time and without branches.
+// True if `request`, which is no CR, is one operation of MPI's own that is not persistent. An engine that can read its
+// state has found it pending.
+[[gnu::always_inline]] inline bool is_single(MPI_Request request, const continuation_request &cr) noexcept {
+    if (cr.pushes()) {
+        return engine::can_push(request);
+    }
+    return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
+}
+
+// True if the arguments are right and name the common case, is_single(). False, too, for a thread without a stock of
+// continuations: attach() then fills the stock. The checks have this order because GCC 12 evaluates comparisons that
+// follow each other without a load between them, or are joined by &&, all of them each time and without branches.
 [[gnu::always_inline]] inline bool can_attach_single(const MPI_Request *request, user_callback callback, MPI_Request cr,
                                                      const int *flag) noexcept {
     if (!continuation_request::is_live(cr)) [[unlikely]] {
@@ -74,10 +82,7 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     if (flag == nullptr) [[unlikely]] {
         return false;
     }
-    if (object_of(cr)->pushes()) {
-        return engine::can_push(*request);
-    }
-    return object_of(cr)->polls() && *request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
+    return is_single(*request, *object_of(cr));
 }
 
 // attach_single() calls each of these as its last act, so it need not save registers for the call.

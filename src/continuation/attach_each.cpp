@@ -11,15 +11,8 @@ namespace thence::continuation {
 
 namespace {
 
-// The part of can_attach_single() that differs between the operations. There is a stock.
-[[gnu::always_inline]] inline bool is_common(MPI_Request request, const continuation_request &cr) noexcept {
-    if (is_cr_handle(request)) [[unlikely]] {
-        return false;
-    }
-    if (cr.pushes()) {
-        return engine::can_push(request);
-    }
-    return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
+bool is_common(MPI_Request request, const continuation_request &cr) noexcept {
+    return !is_cr_handle(request) && is_single(request, cr);
 }
 
 // Puts `count` groups with room for one operation on top of the stock. False if memory is exhausted.

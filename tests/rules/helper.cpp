@@ -135,12 +135,14 @@ TEST_P(helper, helper_sleeps_when_idle) {
     world.complete(attach_pending(n, c));
     ASSERT_TRUE(soon([&] { return n.runs == 1 && c.registered() == 0; }));
     // It notices that in its next round. From then on it makes no MPI call and is not woken.
-    std::this_thread::sleep_for(100ms);
-    const unsigned long long calls = world.progress_calls;
+    const auto rests = [&] {
+        const unsigned long long calls = world.progress_calls;
+        const unsigned long long woken = stats().helper_wakeups;
+        std::this_thread::sleep_for(100ms);
+        return world.progress_calls == calls && stats().helper_wakeups == woken;
+    };
+    EXPECT_TRUE(soon(rests));
     const unsigned long long woken = stats().helper_wakeups;
-    std::this_thread::sleep_for(100ms);
-    EXPECT_EQ(world.progress_calls, calls);
-    EXPECT_EQ(stats().helper_wakeups, woken);
     world.complete(attach_pending(n, c));
     EXPECT_TRUE(soon([&] { return n.runs == 2; })) << "the next one wakes it";
     EXPECT_GT(stats().helper_wakeups, woken);
