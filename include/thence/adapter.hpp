@@ -17,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -94,6 +95,36 @@ inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
     error = rc;
     return true;
 }
+
+/** A thread or a fiber that is blocked until operations are complete. It is on its own stack, and destroyed after the
+ *  callback has released the lock. The mutex is one of threads also for fibers: it is never held while fibers are
+ *  switched, and a mutex of fibers could suspend the fiber that runs the callback.
+ *  @tparam Condition a condition variable that works with `std::mutex`. */
+template <class Condition> struct blocked_caller {
+    std::mutex mutex;
+    Condition changed;
+    bool done = false;
+    int error = MPI_SUCCESS;
+
+    static int unblock(int error, MPI_Status *, void *data) noexcept {
+        auto *self = static_cast<blocked_caller *>(data);
+        const std::lock_guard lock(self->mutex);
+        self->error = error;
+        self->done = true;
+        self->changed.notify_one();
+        return MPI_SUCCESS;
+    }
+
+    /** Attaches to `requests` and waits until the callback has run. */
+    int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
+        int at_once = MPI_SUCCESS;
+        if (attach(requests, statuses, cr, &unblock, this, at_once))
+            return at_once;
+        std::unique_lock lock(mutex);
+        changed.wait(lock, [this] { return done; });
+        return error;
+    }
+};
 
 /** A blocking call for one request, and for several. `wait(requests, statuses)` blocks until all are complete and
  *  returns an error code. `what` names the operation in the text of the error.

@@ -47,32 +47,8 @@ namespace thence::fibers {
 
 namespace detail {
 
-/** A blocked fiber. It uses a mutex of threads, which is never held while fibers are switched: if the callback waited
- *  for a mutex of fibers, it could suspend the fiber that polls. */
-struct blocked {
-    std::mutex mutex;
-    boost::fibers::condition_variable_any changed;
-    bool done = false;
-    int error = MPI_SUCCESS;
-
-    static int unblock(int error, MPI_Status *, void *data) noexcept {
-        auto *self = static_cast<blocked *>(data);
-        const std::lock_guard lock(self->mutex);
-        self->error = error;
-        self->done = true;
-        self->changed.notify_one();
-        return MPI_SUCCESS;
-    }
-};
-
 inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
-    blocked self;
-    int error = MPI_SUCCESS;
-    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
-        return error;
-    std::unique_lock lock(self.mutex);
-    self.changed.wait(lock, [&] { return self.done; });
-    return self.error;
+    return thence::detail::blocked_caller<boost::fibers::condition_variable_any>().block(requests, statuses, cr);
 }
 
 } // namespace detail
@@ -97,7 +73,7 @@ inline std::vector<MPI_Status> block(std::span<MPI_Request> requests, MPI_Reques
 
 namespace detail {
 
-/** A fiber as a task that can be blocked. Its lock is one of threads, as that of `blocked`. */
+/** A fiber as a task that can be blocked. Its lock is one of threads, as that of blocked_caller. */
 struct fiber_task {
     thence::detail::spin_lock lock;
     boost::fibers::condition_variable_any changed;

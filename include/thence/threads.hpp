@@ -33,23 +33,10 @@ namespace thence::threads {
 
 namespace detail {
 
-/** A blocked thread. It is on the stack of that thread, which destroys it after the callback has released the lock. */
-struct blocked {
-    std::mutex mutex;
-    std::condition_variable changed;
-    bool done = false;
-    bool polls = false; // this thread is the one that polls for all
-    int error = MPI_SUCCESS;
+/** A blocked thread. */
+struct blocked : thence::detail::blocked_caller<std::condition_variable> {
+    bool polls = false;      // this thread is the one that polls for all
     blocked *next = nullptr; // in the list of sleeping threads, under the mutex of poller_choice
-
-    static int unblock(int error, MPI_Status *, void *data) noexcept {
-        auto *self = static_cast<blocked *>(data);
-        const std::lock_guard lock(self->mutex);
-        self->error = error;
-        self->done = true;
-        self->changed.notify_one();
-        return MPI_SUCCESS;
-    }
 };
 
 /** Chooses the one thread in wait() that polls. Invariant: if any thread is in the list `sleeping_`, exactly one other
@@ -96,13 +83,7 @@ private:
 };
 
 inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
-    blocked self;
-    int error = MPI_SUCCESS;
-    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
-        return error;
-    std::unique_lock lock(self.mutex);
-    self.changed.wait(lock, [&] { return self.done; });
-    return self.error;
+    return blocked().block(requests, statuses, cr);
 }
 
 inline void poll_until_done(blocked &self) {
