@@ -30,7 +30,8 @@ HEADER_LAYERS = [
     {"detail"},  # words and locks, without MPI
     {"c"},
     {"adapter"},
-    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber"},  # the adapters to runtimes are neighbours
+    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
+     "qthreads"},  # the adapters to runtimes are neighbours
     {"senders"},
     {"mpi", "pools", "dataflow"},
 ]
@@ -59,6 +60,8 @@ HEADER_ROOMS = {
     "future.hpp": "future",
     "tbb.hpp": "tbb",
     "fiber.hpp": "fiber",
+    "argobots.h": "argobots",
+    "qthreads.h": "qthreads",
 }
 
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
