@@ -16,8 +16,8 @@
  *  - a ULT that calls thence_progress() and ABT_thread_yield() in a loop until the others are done.
  *
  *  The helper thread is no execution stream, and it makes ULTs ready. So the pools must allow that: the default ones do,
- *  pools with `ABT_POOL_ACCESS_PRIV` do not. Argobots gives a ULT a stack of 16 KiB, which is too small for calls of MPI:
- *  set `ABT_THREAD_STACKSIZE=131072` before ABT_init(), or use ABT_thread_attr_set_stacksize().
+ *  pools with `ABT_POOL_ACCESS_PRIV` do not. A ULT has a stack of 16 KiB, and a call of MPI that needs more overwrites other
+ *  memory: set `ABT_THREAD_STACKSIZE=131072` before ABT_init(), or use ABT_thread_attr_set_stacksize().
  *
  *  Link Argobots (pkg-config `argobots`). Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
  *  Continuations", listing 3 (block and unblock). */

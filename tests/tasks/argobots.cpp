@@ -16,7 +16,7 @@ struct ults {
     static constexpr int many = 10000;
 #endif
     static void start() {
-        setenv("ABT_THREAD_STACKSIZE", "131072", 1);
+        setenv("ABT_THREAD_STACKSIZE", "131072", 0);
         ABT_init(0, nullptr);
         ABT_xstream own = nullptr;
         ABT_self_get_xstream(&own);

@@ -18,7 +18,7 @@ struct ults {
 #endif
     static void start() {
         EXPECT_EQ(thence_qthreads_task_runtime()->current(), nullptr) << "before it is initialized";
-        setenv("QT_STACK_SIZE", "131072", 1);
+        setenv("QT_STACK_SIZE", "131072", 0);
         setenv("QT_NUM_SHEPHERDS", "2", 1);
         setenv("QT_NUM_WORKERS_PER_SHEPHERD", "1", 1);
         qthread_initialize();
