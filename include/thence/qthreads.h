@@ -19,7 +19,7 @@
  *
  *  The helper thread is no worker, and Qthreads lets only workers fill a full/empty bit. So it starts a small qthread that
  *  does that, and does not wait for it. If all workers are busy, the blocked qthread goes on when one of them is free.
- *  A qthread has a stack of 32 KiB or less, and a call of MPI that needs more overwrites other memory: set
+ *  A qthread has a stack of 32 KiB by default, and a call of MPI that needs more overwrites other memory: set
  *  `QT_STACK_SIZE=131072` before qthread_initialize().
  *
  *  Link Qthreads (`-lqthread`). Source: Schuchart et al. 2021, "Callback-based completion notification using MPI

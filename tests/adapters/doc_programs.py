@@ -5,7 +5,7 @@
 Every C++ program in the pages PAGES of docs/guide must compile without a warning and exit with 0 on the ranks that
 COMMAND launches. A program is skipped if it includes a header of thence/ that is not among the runtimes. The adapter
 that docs/guide/your-own-runtime.md shows must be that of examples/own_runtime.cpp, character for character, and the
-table of docs/guide/task-aware.md that of examples/task_table.cpp.
+table of docs/guide/task-table.md that of examples/task_table.cpp.
 """
 
 import re
@@ -18,7 +18,7 @@ from pathlib import Path
 OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
 # What an example has between two equal marks stands in a page: (page, example, mark).
 EXCERPTS = (("your-own-runtime.md", "own_runtime.cpp", "// [adapter]\n"),
-            ("task-aware.md", "task_table.cpp", "// [table]\n"))
+            ("task-table.md", "task_table.cpp", "// [table]\n"))
 PAGES = ("runtimes.md", "senders.md", "pools.md", "dataflow.md", "which-interface.md")
 
 
