@@ -118,8 +118,9 @@ continuation::user_callback own(thence_callback *callback, void *data) {
     return {reinterpret_cast<continuation::any_function>(callback), data};
 }
 
-// thence_attach() calls it where an argument is wrong or the case is not the common one. That is a tail call: the
-// return address is the user's, and the common case saves no registers, which would take 30 instructions.
+// thence_attach() calls it where an argument is wrong or the case is not the common one. That is a tail call,
+// so the return address is the user's. It also lets the common case save no registers, which would take 30
+// instructions.
 __attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[], thence_callback *callback, void *data,
                                                unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
     return c_api::attach("thence_attach", count, requests, own(callback, data),

@@ -60,8 +60,8 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
 }
 
 // True if the arguments are right and name the common case, is_single(). False, too, for a thread without a stock of
-// continuations: attach() then fills the stock. The checks have this order because GCC 12 evaluates comparisons that
-// follow each other without a load between them, or are joined by &&, all of them each time and without branches.
+// continuations: attach() then fills the stock. A load stands between every two checks: without it, or with &&,
+// GCC 12 computes all comparisons each time, without branches.
 [[gnu::always_inline]] inline bool can_attach_single(const MPI_Request *request, user_callback callback, MPI_Request cr,
                                                      const int *flag) noexcept {
     if (!continuation_request::is_live(cr)) [[unlikely]] {
@@ -129,13 +129,13 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
         return attach_complete(*c, kind);
     }
     c->set_control(kind.with(phase::attached), std::memory_order_release);
-    if (!base::load_plain(progress::awake)) [[unlikely]] { // after the read-modify-write in acquire()
+    if (!base::load_plain(progress::awake)) [[unlikely]] { // acquire(), before it, is seq_cst: see load_plain.hpp
         return wake();
     }
     return MPI_SUCCESS;
 }
 
-// From now on the continuation may run.
+// Sets the phase `attached`, from which the continuation may run. Wakes hook and helper if they rest.
 inline int attached(continuation &c, control_word kind) noexcept {
     c.set_control(kind.with(phase::attached), std::memory_order_release);
     progress::engage();

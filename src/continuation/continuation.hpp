@@ -4,9 +4,10 @@
 //
 // Phases: free -> attaching -> attached -> free. It runs after the last step. If all operations were complete at once:
 // attaching -> free. Invariant: `remaining` of a group counts the operations that are not complete, plus one while
-// attaching. The thread that decrements it to zero puts the continuation into its CR's queue, so it is queued once; the
-// attaching thread then returns to its caller instead. A visitor (search, cancel, report) changes attached to visited
-// and back. A thread runs a continuation only from attached, so the operations of a visited continuation stay in place.
+// attaching. The thread that decrements it to zero puts the continuation into its CR's queue, so it is queued once. If
+// that is the attaching thread, complete_at_once() returns `flag = 1`, queues the continuation or runs it. A visitor
+// (search, cancel, report) changes attached to visited and back. A thread runs a continuation only from attached, so
+// the operations of a visited continuation stay in place.
 #pragma once
 
 #include "base/pool.hpp"
@@ -28,7 +29,7 @@ struct continuation;
 enum class phase : std::uint8_t { free, attaching, attached, visited };
 
 // The callback's signature: the library's own, the paper's, the Forum's, that of thence_attach_each(). With copied data
-// it is the library's own, too; the shift that puts a signature into a control_word makes `owns_data` of that bit.
+// it is the library's own, too: control_word shifts a signature by 2, and bit 5 is then `control_word::owns_data`.
 enum class signature : std::uint8_t { own, paper, forum, each, own_with_copied_data = 1U << 5 };
 
 using any_function = void (*)();

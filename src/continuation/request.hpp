@@ -64,8 +64,8 @@ public:
     bool has(unsigned flag) const noexcept { return (flags_ & flag) != 0; }
 
     void acquire() noexcept { references_.fetch_add(2, std::memory_order_seq_cst); }
-    // Returns true if that was the last continuation, the handle is not freed, and no operation waited for that: the CR
-    // became idle.
+    // Returns true if that was the last continuation, the handle is not freed, and no other continuation waits for this
+    // CR: it became idle.
     bool release() noexcept {
         set_reported(false); // before drop(), so that no thread can report the CR idle before
         return drop(2) == 1;
@@ -109,13 +109,13 @@ public:
     // empty status and the error that a test would return.
     bool add_waiter(engine::operation &op);
 
-    // `handled`: the error is that of an operation, and MPI has called the error handler of its object.
     // If it owns its data (owned_data.hpp), these stay until the call of take_failed() after the one that has given
     // them, or until the CR goes.
     struct failed_data {
         void *data;
         bool owned;
     };
+    // `handled`: the error is that of an operation, and MPI has called the error handler of its object.
     void add_failed(failed_data kept, int error, bool handled);
     int take_failed(int capacity, void **data);
     int failed() const noexcept; // how many take_failed() would give

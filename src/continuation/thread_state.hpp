@@ -33,8 +33,9 @@ struct counters {
 
 struct thread_state {
     // The number of scopes in which no continuation may run on this thread: callbacks, attaching calls, polls. A mark
-    // is added to it while the thread is enlisted, while it runs callbacks, and while it lets MPI make progress for us.
-    // So one comparison decides whether a continuation may run here.
+    // is added to it while the thread is enlisted (from its first attach or run until it ends), while it runs
+    // callbacks, and while it lets MPI make progress for us. So one comparison decides whether a continuation may run
+    // here.
     unsigned long busy;
     static constexpr unsigned long enlisted_mark = 1UL << 30;
     static constexpr unsigned long running_mark = 1UL << 20;
@@ -56,8 +57,8 @@ struct thread_state {
     bool in_callback() const noexcept { return (busy & running_mark) != 0; }
     // True if this thread is in MPI's progress, which we have called, and in no other scope.
     bool only_in_progress() const noexcept { return busy == enlisted_mark + progress_mark + 1; }
-    // True if this thread is in a callback and in MPI's progress. In a callback that means: MPI's progress has called
-    // it.
+    // True if this thread is in a callback and in MPI's progress. If a callback finds this true, MPI's
+    // progress has called the callback.
     bool in_completion() const noexcept {
         return (busy & (running_mark | progress_mark)) == (running_mark | progress_mark);
     }

@@ -7,14 +7,15 @@
 // wait-sync object that stood there, if any. push() runs against it:
 //   (a) store data and callback, (b) compare-and-swap req_complete from `pending` to the shared wait-sync `lost_sync`.
 // Invariant: every pushed request is reported once, since exactly one of these holds:
-//   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3);
+//   - (1) saw the callback: the push callback marks the request completed, reports it and returns 1: no (3).
+//     (b) may fail then; the slot is empty, so push() returns true;
 //   - (1) saw none and (3) ran before (b): the swap in (b) fails with the callback still in its slot; push() removes
 //     it and returns false;
 //   - (1) saw none and (3) ran after (b): (3) counts `lost_sync` down, with the callback still in its slot. poll()
 //     sees that the count differs from `lost_mark`, and search() claims every pushed request that is completed with a
-//     callback in its slot. The count is reset before the search, so the next poll finds a loss during the search. The
-//     search waits for continuations that are being attached, and one thread searches at a time, so no request is
-//     claimed twice.
+//     callback in its slot. The count is reset before the search, so a loss during the search is found by the next
+//     poll. The search waits for continuations that are being attached, and one thread searches at a time, so no
+//     request is claimed twice.
 // tests/model/openmpi_attach.pml checks this against all interleavings.
 #include "engine/engine.hpp"
 

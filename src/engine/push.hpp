@@ -56,9 +56,9 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
 }
 
 // Makes MPI call `callback` with `data` when `handle` completes. can_push() was true for it. Returns false if the
-// request has completed meanwhile; then `callback` is not called. The request must not be released before this returns,
-// although its completion may have been reported already: the swap would change another request in the same memory. So
-// a continuation does not run before it is attached.
+// request has completed meanwhile; then `callback` is not called. MPI may report the completion before this returns. If
+// the request were released then, the swap would change another request in the same memory. So a continuation runs only
+// after its phase is `attached`.
 [[gnu::always_inline]] inline bool push(MPI_Request handle, push_callback callback, void *data) noexcept {
     using namespace openmpi;
     const request_view request(handle);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions that the headers of pools call (thence/pools/detail/library.hpp), except those that push tasks, which
-// are in work_queue.cpp.
+// The functions that the headers of pools call (thence/pools/detail/library.hpp), except those on queues, which are in
+// work_queue.cpp.
 #include "pools/state.hpp"
 
 #include <thence/senders/detail/continuation_requests.hpp>
@@ -25,12 +25,6 @@ const char *refusal(const pools_state &pools, const completion_mode &how) noexce
     return pools_implementation::of(pools).refusal(how);
 }
 
-void begin_operation(pools_state &pools, pool_queue where) noexcept {
-    pools_implementation::of(pools).queue(where).begin_operation();
-}
-void end_operation(pools_state &pools, pool_queue where) noexcept {
-    pools_implementation::of(pools).queue(where).end_operation();
-}
 MPI_Request poll_only_request(pools_state &pools, pool_queue where) noexcept {
     detail::pool_poller &poller = pools_implementation::of(pools).poller(where);
     poller.registered();
@@ -40,12 +34,6 @@ void poll_only_completed(pools_state &pools, pool_queue where) noexcept {
     pools_implementation::of(pools).poller(where).completed();
 }
 
-bool begin_nested(pools_state &pools, pool_queue where) noexcept {
-    return pools_implementation::of(pools).queue(where).begin_nested();
-}
-void end_nested() noexcept {
-    detail::work_queue::end_nested();
-}
 bool is_runner(const pools_state &pools, pool_queue where) noexcept {
     return pools_implementation::of(pools).queue(where).is_runner();
 }

@@ -307,7 +307,8 @@ bool work_queue::poll_and_lock() noexcept {
 
 } // namespace thence::detail
 
-// The functions that push tasks, of those that the headers of pools call (thence/pools/detail/library.hpp).
+// The functions on queues, of those that the headers of pools call (thence/pools/detail/library.hpp).
+// `pools_implementation::of(pools).queue(where)` is the queue of the workers, or that of the MPI pool.
 namespace thence::libthence_pools {
 
 using detail::pool_queue;
@@ -346,6 +347,19 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
             workers.push(task, urgency::high);
         }
     }
+}
+
+void begin_operation(pools_state &pools, pool_queue where) noexcept {
+    pools_implementation::of(pools).queue(where).begin_operation();
+}
+void end_operation(pools_state &pools, pool_queue where) noexcept {
+    pools_implementation::of(pools).queue(where).end_operation();
+}
+bool begin_nested(pools_state &pools, pool_queue where) noexcept {
+    return pools_implementation::of(pools).queue(where).begin_nested();
+}
+void end_nested() noexcept {
+    detail::work_queue::end_nested();
 }
 
 } // namespace thence::libthence_pools

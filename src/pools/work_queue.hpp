@@ -74,7 +74,7 @@ public:
     // queue after the poll. Else returns false.
     bool push_to_poller(pool_task &added, urgency how) noexcept;
 
-    // Call it before the operation is started.
+    // Call it after MPI has started the operation, and before the continuation is attached or the request is tested.
     void begin_operation();
     // Call it before the receiver of the operation is completed, since the queue may be destroyed after that.
     void end_operation() noexcept;

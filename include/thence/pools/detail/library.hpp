@@ -79,7 +79,8 @@ void push_polling_task(detail::pools_state &pools, detail::pool_queue where, det
 void bypass(detail::pools_state &pools, detail::pool_task &task,
             void (*in_arena)(detail::pool_task *) noexcept) noexcept;
 
-/** Call it before an operation is started. The threads of the queue poll while any is outstanding. */
+/** Call it after MPI has started the operation, and before the continuation is attached or the request is tested. The
+ *  threads of the queue poll while any is outstanding. */
 void begin_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
 /** Call it before the receiver of the operation is completed: operation and pools may be destroyed after that. */
 void end_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
