@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spack recipe of Thence. It builds the source tree that it lies in."""
+"""Spack recipe of Thence. Spack clones branch `main` of the repository that the recipe lies in: only what is committed
+there is built."""
 
 import os
 
@@ -41,6 +42,7 @@ class Thence(CMakePackage):
     depends_on("cli11", type="build", when="+tools")
     depends_on("nlohmann-json@3.10:", type="build", when="+bench")
     depends_on("valgrind", type="run", when="+bench")
+    depends_on("openblas", when="+bench+tbb+openmp")  # benchmark cholesky
     depends_on("googletest", type=("build", "test"), when="+tests")
 
     conflicts("~tools", when="+bench", msg="the command runs the benchmarks: use +tools")
