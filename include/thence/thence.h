@@ -109,7 +109,7 @@ typedef int(thence_each_callback)(int index, int error, MPI_Status *status, void
  *          for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
  *          `MPI_ERR_UNSUPPORTED_OPERATION` for the flag `THENCE_CR_ANY_THREAD` where the library's own thread cannot
  *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and
- *          the program is linked with libthence-core alone; a line on stderr says which; `MPI_ERR_OTHER` before
+ *          the program is linked with libthence-core alone; the text of the code says which; `MPI_ERR_OTHER` before
  *          `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. The first call selects the engine; `thence info` and thence_query() say which. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
