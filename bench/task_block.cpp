@@ -55,19 +55,19 @@ void flow(measure::work &work) {
         std::array<int, 2> in{};
         const auto exchange = [&](int own, long iterations) {
             int out = 0;
+            const auto send = [&] {
+                measure::send_to_self(out, 1 - own);
+                thence_progress(); // unblocks the other task, if that send has not
+            };
             for (long i = 0; i < iterations; ++i) {
                 MPI_Request receive;
                 MPI_Irecv(&in[own], 1, MPI_INT, 0, own, MPI_COMM_SELF, &receive);
-                if (i != 0 || own == 0) {
-                    measure::send_to_self(out, 1 - own);
-                    thence_progress(); // unblocks the other task, if that send has not
-                }
+                if (i != 0 || own == 0)
+                    send();
                 thence_task_wait(1, &receive, 0, MPI_STATUSES_IGNORE, cr);
             }
-            if (own == 1) {
-                measure::send_to_self(out, 1 - own);
-                thence_progress();
-            }
+            if (own == 1)
+                send();
         };
         work.count([&](long iterations) {
             for (const int own : {1, 0}) { // task 1 waits for the first message

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-# The task runtimes that adapters adapt to: OpenMP, oneTBB, Boost.Fiber, Argobots and Qthreads. Each is found once, here. Whoever needs one
-# asks whether its target is there: OpenMP::OpenMP_C, OpenMP::OpenMP_CXX, TBB::tbb, Boost::fiber, Argobots::argobots,
-# Qthreads::qthreads. Only tests and examples need the last two: their headers are installed in any case.
+# The task runtimes that adapters adapt to: OpenMP, oneTBB, Boost.Fiber, Argobots and Qthreads. Each is found once,
+# here. Whoever needs one asks whether its target is there: OpenMP::OpenMP_C, OpenMP::OpenMP_CXX, TBB::tbb,
+# Boost::fiber, Argobots::argobots, Qthreads::qthreads. Only tests and examples need the last two: their headers are
+# installed in any case.
 set(THENCE_OPENMP AUTO CACHE STRING "OpenMP adapter, thence::omp: AUTO (if OpenMP is found), ON or OFF")
 set(THENCE_TBB AUTO CACHE STRING "oneTBB: thence::tbb, thence::pools, thence::tasks: AUTO, ON or OFF")
 set(THENCE_FIBER AUTO CACHE STRING "Boost.Fiber adapter, thence::fiber: AUTO, ON or OFF")

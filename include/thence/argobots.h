@@ -28,6 +28,7 @@
 
 #include <abt.h>
 
+#include <thence/detail/spawned_body.h>
 #include <thence/task_runtime.h>
 
 #ifdef __cplusplus
@@ -86,38 +87,20 @@ static inline int thence_argobots_unblock_(void *task) {
     return ABT_eventual_set((ABT_eventual)task, NULL, 0);
 }
 
-typedef struct thence_argobots_spawned_ {
-    void (*body)(void *);
-    void *argument;
-    void (*completed)(void *);
-    void *completed_argument;
-} thence_argobots_spawned_;
-
-static inline void thence_argobots_run_(void *data) {
-    thence_argobots_spawned_ self = *(thence_argobots_spawned_ *)data;
-    free(data);
-    self.body(self.argument);
-    if (self.completed != NULL)
-        self.completed(self.completed_argument);
-}
-
 /* Into the pool of the caller, so the caller must be a ULT or a tasklet. */
 static inline int thence_argobots_spawn_(void (*body)(void *), void *argument, void (*completed)(void *),
                                          void *completed_argument, const char *label) {
     ABT_pool pool;
-    thence_argobots_spawned_ *data;
+    thence_spawned_body_ *data;
     int rc = ABT_self_get_last_pool(&pool);
     (void)label;
     if (rc != ABT_SUCCESS)
         return rc;
-    data = (thence_argobots_spawned_ *)malloc(sizeof *data);
+    data = thence_spawned_body_make_(body, argument, completed, completed_argument);
     if (data == NULL)
         return ABT_ERR_MEM;
-    data->body = body;
-    data->argument = argument;
-    data->completed = completed;
-    data->completed_argument = completed_argument;
-    rc = ABT_thread_create(pool, thence_argobots_run_, data, ABT_THREAD_ATTR_NULL, NULL); /* unnamed: frees itself */
+    /* unnamed: frees itself */
+    rc = ABT_thread_create(pool, thence_spawned_body_run_, data, ABT_THREAD_ATTR_NULL, NULL);
     if (rc != ABT_SUCCESS)
         free(data);
     return rc;

@@ -33,6 +33,7 @@
 #include <qthread/qthread.h>
 #include <qthread/qtimer.h>
 
+#include <thence/detail/spawned_body.h>
 #include <thence/task_runtime.h>
 
 #ifdef __cplusplus
@@ -133,33 +134,18 @@ static inline int thence_qthreads_unblock_(void *task) {
     return qthread_spawn(thence_qthreads_fill_, &side->unblocked, 0, NULL, 0, NULL, NO_SHEPHERD, QTHREAD_SPAWN_SIMPLE);
 }
 
-typedef struct thence_qthreads_spawned_ {
-    void (*body)(void *);
-    void *argument;
-    void (*completed)(void *);
-    void *completed_argument;
-} thence_qthreads_spawned_;
-
 static inline aligned_t thence_qthreads_run_(void *data) {
-    thence_qthreads_spawned_ self = *(thence_qthreads_spawned_ *)data;
-    free(data);
-    self.body(self.argument);
-    if (self.completed != NULL)
-        self.completed(self.completed_argument);
+    thence_spawned_body_run_(data);
     return 0;
 }
 
 static inline int thence_qthreads_spawn_(void (*body)(void *), void *argument, void (*completed)(void *),
                                          void *completed_argument, const char *label) {
-    thence_qthreads_spawned_ *data = (thence_qthreads_spawned_ *)malloc(sizeof *data);
+    thence_spawned_body_ *data = thence_spawned_body_make_(body, argument, completed, completed_argument);
     int rc;
     (void)label;
     if (data == NULL)
         return QTHREAD_MALLOC_ERROR;
-    data->body = body;
-    data->argument = argument;
-    data->completed = completed;
-    data->completed_argument = completed_argument;
     rc = qthread_fork(thence_qthreads_run_, data, NULL);
     if (rc != QTHREAD_SUCCESS)
         free(data);

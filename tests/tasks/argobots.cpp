@@ -10,11 +10,6 @@
 namespace {
 
 struct ults {
-#if defined(THENCE_STANDIN)
-    static constexpr int many = 500;
-#else
-    static constexpr int many = 10000;
-#endif
     static void start() {
         setenv("ABT_THREAD_STACKSIZE", "131072", 0);
         ABT_init(0, nullptr);
@@ -29,9 +24,7 @@ struct ults {
         ABT_xstream_free(&second);
         ABT_finalize();
     }
-    static const thence_task_runtime *table() {
-        return thence_argobots_task_runtime();
-    }
+    static const thence_task_runtime *table() { return thence_argobots_task_runtime(); }
     static void run(std::vector<std::function<void()>> bodies) {
         std::vector<ABT_thread> all(bodies.size());
         for (std::size_t i = 0; i < all.size(); ++i)
@@ -41,9 +34,7 @@ struct ults {
         for (ABT_thread &each : all)
             ABT_thread_free(&each);
     }
-    static void yield() {
-        ABT_thread_yield();
-    }
+    static void yield() { ABT_thread_yield(); }
 
     static inline ABT_xstream second = nullptr;
     static inline std::array<ABT_pool, 2> pools{};

@@ -11,11 +11,6 @@
 namespace {
 
 struct ults {
-#if defined(THENCE_STANDIN)
-    static constexpr int many = 500;
-#else
-    static constexpr int many = 10000;
-#endif
     static void start() {
         EXPECT_EQ(thence_qthreads_task_runtime()->current(), nullptr) << "before it is initialized";
         setenv("QT_STACK_SIZE", "131072", 0);
@@ -23,12 +18,8 @@ struct ults {
         setenv("QT_NUM_WORKERS_PER_SHEPHERD", "1", 1);
         qthread_initialize();
     }
-    static void stop() {
-        qthread_finalize();
-    }
-    static const thence_task_runtime *table() {
-        return thence_qthreads_task_runtime();
-    }
+    static void stop() { qthread_finalize(); }
+    static const thence_task_runtime *table() { return thence_qthreads_task_runtime(); }
     static void run(std::vector<std::function<void()>> bodies) {
         std::vector<aligned_t> results(bodies.size());
         for (std::size_t i = 0; i < results.size(); ++i)
@@ -41,9 +32,7 @@ struct ults {
         for (const aligned_t &each : results)
             qthread_readFF(nullptr, &each);
     }
-    static void yield() {
-        qthread_yield();
-    }
+    static void yield() { qthread_yield(); }
 };
 
 } // namespace
