@@ -25,7 +25,7 @@ continuation *take_continuation() noexcept {
     if (!this_thread.enlisted()) [[unlikely]] {
         enlist_this_thread();
     }
-    return continuations.take(this_thread.stock);
+    return continuations.take(this_thread.cache);
 }
 
 // Takes the results of a complete operation and releases its request, if it is plain. That may free a communicator,
@@ -78,7 +78,7 @@ int attach_complete(continuation &c, control_word kind) noexcept {
 
 namespace {
 
-// Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no stock of
+// Attaches to one operation of MPI's own. It is complete, or must be polled, or the thread had no cache of
 // continuations.
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept {
@@ -138,9 +138,9 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
 
 // Returns null if memory is exhausted. Nothing has changed then.
 group *take_group(int count) noexcept {
-    group *g = groups.take(this_thread.group_stock);
+    group *g = groups.take(this_thread.group_cache);
     if (g != nullptr && !g->reserve(count)) {
-        groups.give(this_thread.group_stock, g);
+        groups.give(this_thread.group_cache, g);
         return nullptr;
     }
     return g;
@@ -154,7 +154,7 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
     group *g = c != nullptr ? take_group(count) : nullptr;
     if (g == nullptr) [[unlikely]] {
         if (c != nullptr) {
-            continuations.give(this_thread.stock, c);
+            continuations.give(this_thread.cache, c);
         }
         return out_of_memory;
     }
@@ -195,9 +195,9 @@ void discard(continuation &c) noexcept {
     const control_word kind = c.control();
     c.set_control(phase::free, std::memory_order_relaxed);
     if (!kind.is(control_word::single)) {
-        groups.give(this_thread.group_stock, &c.of_group());
+        groups.give(this_thread.group_cache, &c.of_group());
     }
-    continuations.give(this_thread.stock, &c);
+    continuations.give(this_thread.cache, &c);
     cr.unregister();
 }
 

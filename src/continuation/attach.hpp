@@ -59,8 +59,8 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
 }
 
-// True if the arguments are right and name the common case, is_single(). False, too, for a thread without a stock of
-// continuations: attach() then fills the stock. A load stands between every two checks: without it, or with &&,
+// True if the arguments are right and name the common case, is_single(). False, too, for a thread without a cache of
+// continuations: attach() then fills the cache. A load stands between every two checks: without it, or with &&,
 // GCC 12 computes all comparisons each time, without branches.
 [[gnu::always_inline]] inline bool can_attach_single(const MPI_Request *request, user_callback callback, MPI_Request cr,
                                                      const int *flag) noexcept {
@@ -76,7 +76,7 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     if (callback.function == nullptr) [[unlikely]] {
         return false;
     }
-    if (this_thread.stock.head == nullptr) [[unlikely]] {
+    if (this_thread.cache.head == nullptr) [[unlikely]] {
         return false;
     }
     if (flag == nullptr) [[unlikely]] {
@@ -112,11 +112,11 @@ int attach_polled(continuation &c, attach_options how, int *flag) noexcept;
                                                 MPI_Status *status, MPI_Request cr_handle, int *flag) noexcept {
     continuation_request &cr = *object_of(cr_handle);
     const MPI_Request handle = request;
-    continuation *c = this_thread.stock.head;
+    continuation *c = this_thread.cache.head;
     fill(*c, callback, how, status, cr);
     c->first.request = handle;
-    this_thread.stock.head = c->next;
-    --this_thread.stock.count;
+    this_thread.cache.head = c->next;
+    --this_thread.cache.count;
     request = MPI_REQUEST_NULL;
     if (!cr.pushes()) {
         return attach_polled(*c, how, flag);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// First all objects are put into this thread's stock, so that the memory suffices for all operations or nothing
+// First all objects are put into this thread's cache, so that the memory suffices for all operations or nothing
 // changes. Then each operation is attached as a call of its own would attach it.
 #include "continuation/attach_each.hpp"
 
@@ -15,12 +15,12 @@ bool is_common(MPI_Request request, const continuation_request &cr) noexcept {
     return !is_cr_handle(request) && is_single(request, cr);
 }
 
-// Puts `count` groups with room for one operation on top of the stock. False if memory is exhausted.
+// Puts `count` groups with room for one operation on top of the cache. False if memory is exhausted.
 bool reserve_groups(int count) noexcept {
     group *taken = nullptr;
     bool enough = true;
     for (int i = 0; i < count && enough; ++i) {
-        group *g = groups.take(this_thread.group_stock);
+        group *g = groups.take(this_thread.group_cache);
         enough = g != nullptr && g->reserve(1);
         if (g != nullptr) {
             g->next = taken;
@@ -30,17 +30,17 @@ bool reserve_groups(int count) noexcept {
     while (taken != nullptr) {
         group *g = taken;
         taken = g->next;
-        groups.put_back(this_thread.group_stock, g);
+        groups.put_back(this_thread.group_cache, g);
     }
     return enough;
 }
 
-// Puts the objects for all operations on top of this thread's stocks. False if memory is exhausted.
+// Puts the objects for all operations on top of this thread's caches. False if memory is exhausted.
 bool reserve(int count, int in_groups) noexcept {
     if (!this_thread.enlisted()) [[unlikely]] {
         enlist_this_thread();
     }
-    return continuations.reserve(this_thread.stock, static_cast<unsigned>(count)) && reserve_groups(in_groups);
+    return continuations.reserve(this_thread.cache, static_cast<unsigned>(count)) && reserve_groups(in_groups);
 }
 
 // Looks at the operations from `first` on: how many need a group.
@@ -57,7 +57,7 @@ int count_groups(int first, int count, const MPI_Request requests[], unsigned fl
 }
 
 // How many operations, from the first on, MPI pushes. They need not be looked at again: if one completes meanwhile,
-// push() finds that. No callback runs while they are attached, so the stock suffices.
+// push() finds that. No callback runs while they are attached, so the cache suffices.
 int count_pushed(int count, const MPI_Request requests[], unsigned flags, const continuation_request &cr) noexcept {
     int i = 0;
     if (cr.pushes() && (flags & THENCE_PERSISTENT) == 0) {
@@ -92,7 +92,7 @@ int attach_each(int count, MPI_Request requests[], user_callback callback, unsig
         const attach_options how{flags, signature::each, origin_at(site, i)};
         MPI_Status *status = with_statuses ? statuses + i : MPI_STATUS_IGNORE;
         flag = 0;
-        const int error = may_be_common && is_common(requests[i], cr) && this_thread.stock.head != nullptr
+        const int error = may_be_common && is_common(requests[i], cr) && this_thread.cache.head != nullptr
                               ? attach_single(requests[i], callback, how, status, handle, &flag)
                               : attach(1, &requests[i], callback, how, status, cr, &flag);
         if (flag != 0) {

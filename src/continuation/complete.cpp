@@ -99,7 +99,7 @@ void give_back_completed() noexcept {
         next = c->next;
         continuation_request *cr = c->cr;
         engine::release(c->first.request);
-        continuations.give(this_thread.stock, c);
+        continuations.give(this_thread.cache, c);
         cr->release();
         this_thread.counts.completed.add();
     }

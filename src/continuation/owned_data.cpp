@@ -18,9 +18,9 @@ constexpr std::size_t header_bytes = offsetof(data_block, bytes);
 data_block *take(std::size_t size) noexcept {
     if (size <= sizeof data_block::bytes) {
         if (!this_thread.enlisted()) [[unlikely]] {
-            enlist_this_thread(); // so that its stock returns to the pool when it ends
+            enlist_this_thread(); // so that its cache returns to the pool when it ends
         }
-        data_block *block = data_blocks.take(this_thread.data_stock);
+        data_block *block = data_blocks.take(this_thread.data_cache);
         if (block != nullptr) {
             block->pooled = true;
         }
@@ -47,7 +47,7 @@ void *copy_data(const void *data, std::size_t size) noexcept {
 void release_data(void *copy) noexcept {
     auto *block = reinterpret_cast<data_block *>(static_cast<unsigned char *>(copy) - header_bytes);
     if (block->pooled) {
-        data_blocks.give(this_thread.data_stock, block);
+        data_blocks.give(this_thread.data_cache, block);
     } else {
         std::free(block);
     }

@@ -75,13 +75,13 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     do {
         run_one(*c);
         continuation_request *cr = c->cr;
-        continuations.give_one_of_many(this_thread.stock, c);
+        continuations.give_one_of_many(this_thread.cache, c);
         cr->release();
         this_thread.counts.completed.add();
         --left;
     } while (left != 0 && (c = queue.pop()) != nullptr);
     const long ran = limit - left;
-    continuations.level(this_thread.stock, static_cast<unsigned>(ran));
+    continuations.level(this_thread.cache, static_cast<unsigned>(ran));
     return ran;
 }
 
@@ -105,8 +105,8 @@ bool poll_in_hook(bool may_poll) noexcept {
     return any_ready();
 }
 
-// Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or is the helper thread.
-bool let_mpi_progress() noexcept {
+// Lets MPI make progress and finds completions. Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or is the helper thread.
+bool progress_and_poll() noexcept {
     if (this_thread.in_completion()) [[unlikely]] {
         return false; // the callback may have interrupted MPI's progress at any point
     }
@@ -129,7 +129,7 @@ bool let_mpi_progress() noexcept {
 bool poll(progress::from where) noexcept {
     switch (where) {
     case progress::from::outside:
-        return let_mpi_progress();
+        return progress_and_poll();
     case progress::from::after_progress:
         find_completions();
         return any_ready();
@@ -198,7 +198,7 @@ bool run_last_of(MPI_Request cr) noexcept {
     {
         const running_scope running;
         run_one(*c);
-        continuations.give(this_thread.stock, c);
+        continuations.give(this_thread.cache, c);
         const bool simple = its->waits_simply(); // after the release the object may be another CR
         last = its->release() && simple;
     }
@@ -294,7 +294,7 @@ __attribute__((noinline)) void run_general(continuation &c, control_word kind) n
     }
     finish_callback(c, kind, error, result);
     if (!kind.is(control_word::single)) {
-        groups.give(this_thread.group_stock, &c.of_group());
+        groups.give(this_thread.group_cache, &c.of_group());
     }
 }
 
@@ -307,7 +307,7 @@ void run_now(continuation &c) noexcept {
         this_thread.current = cr;
         run_general(c, c.take_control().with(phase::attached));
     }
-    continuations.give(this_thread.stock, &c);
+    continuations.give(this_thread.cache, &c);
     cr->release();
     this_thread.counts.completed.add();
 }

@@ -20,9 +20,9 @@ counter counters::*const all_counters[] = {&counters::immediate, &counters::comp
 
 struct leaving {
     ~leaving() {
-        continuations.retire(this_thread.stock);
-        groups.retire(this_thread.group_stock);
-        data_blocks.retire(this_thread.data_stock);
+        continuations.retire(this_thread.cache);
+        groups.retire(this_thread.group_cache);
+        data_blocks.retire(this_thread.data_cache);
         std::scoped_lock guard(list_mutex);
         for (thread_state **link = &list; *link != nullptr; link = &(*link)->next) {
             if (*link == &this_thread) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the library keeps per thread: whether callbacks may run on it now, its stock of continuation objects, counters.
+// What the library keeps per thread: whether callbacks may run on it now, its cache of continuation objects, counters.
 #pragma once
 
 #include "base/load_plain.hpp"
@@ -46,9 +46,9 @@ struct thread_state {
     // its last entry.
     continuation *completed;
     continuation *last_completed;
-    base::magazine<continuation> stock;
-    base::magazine<group> group_stock;
-    base::magazine<data_block> data_stock;
+    base::thread_cache<continuation> cache;
+    base::thread_cache<group> group_cache;
+    base::thread_cache<data_block> data_cache;
     counters counts;
     thread_state *next;
 
@@ -84,7 +84,7 @@ public:
     progress_scope &operator=(const progress_scope &) = delete;
 };
 
-// Makes this thread's counters part of the totals until it ends, and returns its stock to the pool then.
+// Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then.
 void enlist_this_thread();
 
 // The rare part of free_to_run(): the thread is busy, or is not enlisted yet.

@@ -100,13 +100,13 @@ chunk *chunk_of(void *block) {
     return reinterpret_cast<chunk *>(reinterpret_cast<std::uintptr_t>(block) & ~(chunk_bytes - 1));
 }
 
-// A thread's stock.
-struct stock {
+// A thread's cache.
+struct thread_cache {
     free_block *free[block_pool::sizes];
     unsigned count[block_pool::sizes];
 };
 
-[[maybe_unused]] void fill(stock &mine, int size_class) {
+[[maybe_unused]] void fill(thread_cache &mine, int size_class) {
     const std::scoped_lock guard(shared.lock);
     for (unsigned i = 0; i < batch; ++i) {
         chunk *from = shared.first[size_class];
@@ -136,7 +136,7 @@ struct stock {
     }
 }
 
-void empty(stock &mine, int size_class, unsigned count) noexcept {
+void empty(thread_cache &mine, int size_class, unsigned count) noexcept {
     const std::scoped_lock guard(shared.lock);
     for (; count != 0 && mine.free[size_class] != nullptr; --count) {
         free_block *const block = mine.free[size_class];
@@ -159,20 +159,20 @@ void empty(stock &mine, int size_class, unsigned count) noexcept {
     }
 }
 
-struct own_stock : stock {
-    constexpr own_stock() : stock{} {}
-    own_stock(const own_stock &) = delete;
-    own_stock &operator=(const own_stock &) = delete;
-    ~own_stock() {
+struct own_cache : thread_cache {
+    constexpr own_cache() : thread_cache{} {}
+    own_cache(const own_cache &) = delete;
+    own_cache &operator=(const own_cache &) = delete;
+    ~own_cache() {
         for (int i = 0; i < block_pool::sizes; ++i)
             empty(*this, i, ~0U);
     }
 };
 
-// A task may change threads while its function runs. So nothing here may keep the address of a stock across a task, and
+// A task may change threads while its function runs. So nothing here may keep the address of a cache across a task, and
 // nothing does: this function is called for each block.
-[[maybe_unused]] stock &my_stock() noexcept {
-    static constinit thread_local own_stock mine;
+[[maybe_unused]] thread_cache &my_cache() noexcept {
+    static constinit thread_local own_cache mine;
     return mine;
 }
 
@@ -209,7 +209,7 @@ void *block_pool::take(int size_class, std::size_t bytes) {
 #else
     if (size_class >= sizes) [[unlikely]]
         return take_large(bytes);
-    stock &mine = my_stock();
+    thread_cache &mine = my_cache();
     if (mine.free[size_class] == nullptr) [[unlikely]]
         fill(mine, size_class);
     free_block *const block = mine.free[size_class];
@@ -226,7 +226,7 @@ void block_pool::give(int size_class, void *block) noexcept {
 #else
     if (size_class >= sizes) [[unlikely]]
         return give_large(block);
-    stock &mine = my_stock();
+    thread_cache &mine = my_cache();
     auto *const given = static_cast<free_block *>(block);
     given->next = mine.free[size_class];
     mine.free[size_class] = given;

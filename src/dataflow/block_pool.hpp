@@ -2,10 +2,10 @@
 // Memory of tasks: blocks of a few sizes. In steady state nothing is allocated. A thread takes no lock while it takes
 // blocks that it gave back. Memory goes back to the system when many blocks are free.
 //
-// A thread keeps a stock of blocks of each size. It gets them from chunks, and gives them back there, by tens. A chunk
+// A thread keeps a cache of blocks of each size. It gets them from chunks, and gives them back there, by tens. A chunk
 // has blocks of one size; when all its blocks are back, it is released, but for a few spare ones.
 //
-// Invariant: a block is in exactly one of: its chunk's list, a thread's stock, its user's hands. Chunks are released
+// Invariant: a block is in exactly one of: its chunk's list, a thread's cache, its user's hands. Chunks are released
 // under the lock, and for_each() holds it, so a visitor may look at blocks whatever they are used for.
 #pragma once
 

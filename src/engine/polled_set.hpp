@@ -5,13 +5,13 @@
 // progress, a poll reads at most 4 * `window` requests and tests those that are complete. If operations were added
 // since the last poll, the newest `window` are among those, since operations that were started last often complete
 // first. The others are the next ones in rotation. So a poll costs O(window) for any number of operations, and each of
-// n operations is tested after ceil(n / window) + 1 polls at the latest. A poll also tests as many persistent requests,
-// once for all operations that wait for one request.
+// n operations is tested after n / window + 1 polls at the latest while none completes (polls_to_see_all() in
+// engine.hpp). A poll also tests as many persistent requests, once for all operations that wait for one request.
 //
 // Invariant: while `lock_` is free, owned_.requests[i] is the request of owned_.ops[i]. An operation is removed from
-// the set and passed to the sink under one lock. MPI's own completion call releases an owned request; a kept request is
-// not released. So each operation is reported once. An owned operation that is added during a poll goes into the inbox,
-// so no thread waits for a poll.
+// the set and passed to the sink under one lock. MPI's own completion call releases an owned request; a persistent
+// request is not released. So each operation is reported once. An owned operation that is added during a poll goes into
+// the inbox, so no thread waits for a poll.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -39,8 +39,8 @@ public:
         int (*check_on_add)(MPI_Request) = nullptr;
         // Completes a persistent request as MPI_Test does. Null if MPI_Test itself can be used.
         int (*test_persistent)(MPI_Request *request, int *flag, MPI_Status *status) = nullptr;
-        // True if MPI_Cancel may be called for the request. `keep`: it is persistent.
-        bool (*may_cancel)(MPI_Request request, bool keep) = &may_cancel_noted;
+        // True if MPI_Cancel may be called for the request.
+        bool (*may_cancel)(MPI_Request request, bool persistent) = &may_cancel_noted;
     };
 
     // `results_wanted`: answers are kept. Without interposition no call would fetch them.
@@ -51,7 +51,7 @@ public:
     }
 
     // True for every request, except a persistent one that is not noted as cancellable.
-    static bool may_cancel_noted(MPI_Request request, bool keep) noexcept;
+    static bool may_cancel_noted(MPI_Request request, bool persistent) noexcept;
 
     // Returns true if the operation was found complete; its results are taken then. Else it is in the set. An operation
     // that is not in a group is not always tested: see worth_testing().
@@ -112,30 +112,9 @@ private:
     };
 
     bool complete_now(operation &op) noexcept;
-    // True if add() must test the operation.
-    bool must_test(const operation &op) noexcept {
-        return how_.check_on_add != nullptr ? how_.check_on_add(op.request) != 0 : op.in_group || worth_testing();
-    }
-    // A test of a pending request makes progress. On MPICH 4.0 that costs more than all other work for a continuation.
-    // So after 1,000 tests in a row that found nothing, only one call of add() in 64 tests its request, except for
-    // operations of groups. If a request that was not tested is complete, the next polls find it.
-    bool worth_testing() noexcept {
-        const int left = tests_to_skip_.load(std::memory_order_relaxed);
-        if (left > 0) {
-            tests_to_skip_.store(left - 1, std::memory_order_relaxed);
-        }
-        return left == 0;
-    }
-    void test_found_nothing() noexcept {
-        constexpr unsigned many = 1000;
-        constexpr int one_in = 64;
-        const unsigned unsuccessful = unsuccessful_tests_.load(std::memory_order_relaxed);
-        if (unsuccessful < many) {
-            unsuccessful_tests_.store(unsuccessful + 1, std::memory_order_relaxed);
-        } else if (how_.check_on_add == nullptr) {
-            tests_to_skip_.store(one_in - 1, std::memory_order_relaxed);
-        }
-    }
+    bool must_test(const operation &op) noexcept;
+    bool worth_testing() noexcept;
+    void test_found_nothing() noexcept;
     static bool test_one(MPI_Request &request, MPI_Status &status, int &error) noexcept;
     static void take(operation &op, const MPI_Status &status, int error) noexcept;
     void add_to_inbox(operation &op);

@@ -181,6 +181,18 @@ void work_queue::end_nested() noexcept {
     --this_thread().nesting;
 }
 
+// Runs `action` without the lock. The runner does not search meanwhile.
+template <class Action> void work_queue::pause_search(bool worker, Action &&action) noexcept {
+    change_searching(worker, -1);
+    if (has_task() || !suspending_.empty())
+        call_if_needed_and_unlock();
+    else
+        lock_.unlock();
+    action();
+    lock_.lock();
+    change_searching(worker, 1);
+}
+
 void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcept {
     const work_queue *const outer = this_thread().queue;
     const bool outer_worker = this_thread().worker;

@@ -171,17 +171,7 @@ private:
     void yield(bool worker) noexcept;
 
     void change_searching(bool worker, int by) noexcept;
-    // Runs `action` without the lock. The runner does not search meanwhile.
-    template <class Action> void pause_search(bool worker, Action &&action) noexcept {
-        change_searching(worker, -1);
-        if (has_task() || !suspending_.empty())
-            call_if_needed_and_unlock();
-        else
-            lock_.unlock();
-        action();
-        lock_.lock();
-        change_searching(worker, 1);
-    }
+    template <class Action> void pause_search(bool worker, Action &&action) noexcept;
     void run_and_lock(bool worker, pool_task &task) noexcept;
 
     // Called with the lock held, which it releases meanwhile. @return true if the poll has found anything.

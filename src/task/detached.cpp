@@ -20,12 +20,12 @@ struct detached {
     detached *next; // while the body runs: the task around it; else the list
 };
 
-// The stock of one thread. It is bounded, since one thread may begin tasks and another end them.
-struct stock {
+// The cache of one thread. It is bounded, since one thread may begin tasks and another end them.
+struct thread_cache {
     static constexpr int most = 64;
     detached *first = nullptr;
     int count = 0;
-    ~stock() {
+    ~thread_cache() {
         while (first != nullptr) {
             detached *gone = first;
             first = gone->next;
@@ -33,11 +33,11 @@ struct stock {
         }
     }
 };
-thread_local stock spare;
+thread_local thread_cache spare;
 thread_local constinit detached *innermost = nullptr; // the task whose body this thread runs
 
 void give_back(detached *unused) noexcept {
-    if (spare.count == stock::most) {
+    if (spare.count == thread_cache::most) {
         delete unused;
         return;
     }

@@ -11,7 +11,7 @@ constexpr int many = 50'000;
 #else
 constexpr int many = 1'000'000;
 #endif
-// What the pool keeps, and stocks of threads.
+// What the pool keeps, and caches of threads.
 constexpr std::size_t kept = std::size_t{24} << 20;
 
 std::size_t held_memory() {

@@ -39,7 +39,7 @@ struct scarcity {
     ~scarcity() { exhausted = false; }
 };
 
-// Operations that are attached one after the other while memory is exhausted, until the stock of this thread is, too.
+// Operations that are attached one after the other while memory is exhausted, until the cache of this thread is, too.
 class out_of_memory : public on_fake {
 protected:
     // Calls `call` with a new request until it returns an error. Returns the error.
