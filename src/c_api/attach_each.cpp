@@ -15,7 +15,7 @@ extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each
     constexpr const char *call = "thence_attach_each";
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) {
-        return fail(call, reason::no_live_cr);
+        return fail(call, c_api::why_not_live(cr));
     }
     const continuation::user_callback each{reinterpret_cast<continuation::any_function>(callback), data};
     if (const std::optional<reason> why = c_api::wrong(count, requests, each, flags, *object)) {

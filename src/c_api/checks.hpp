@@ -14,7 +14,7 @@
 namespace thence::c_api {
 
 // Sets the library up if that has not been done. If it cannot be, it reports the error and returns its code.
-inline int set_up(const char *call) noexcept {
+inline int set_up(const public_call &call) noexcept {
     switch (continuation::set_up()) {
     case continuation::setting_up::done:
         return MPI_SUCCESS;
@@ -25,8 +25,8 @@ inline int set_up(const char *call) noexcept {
     }
 }
 
-// Creates a CR. `call`: the name of the public function, for errors. `fixed`: options that no info key changes.
-int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
+// Creates a CR. `call`: for errors. `fixed`: options that no info key changes.
+int create(const public_call &call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
 
 // What is wrong with the arguments that all attaching calls have.
 std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
@@ -36,8 +36,13 @@ inline bool never_at_once(unsigned flags, const continuation::continuation_reque
     return (flags & THENCE_MAY_RUN) != 0 || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
 }
 
-// Checks the arguments of thence_attach(), then attaches. `call`: the public function, for errors.
-int attach(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
+// What is wrong with a CR that is not live.
+inline reason why_not_live(MPI_Request cr) noexcept {
+    return continuation::is_cr_handle(cr) ? reason::freed_cr : reason::no_cr;
+}
+
+// Checks the arguments of thence_attach(), then attaches. `call`: for errors.
+int attach(const public_call &call, int count, MPI_Request requests[], continuation::user_callback callback,
            continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept;
 
 } // namespace thence::c_api

@@ -6,11 +6,12 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <exception>
-#include <initializer_list>
 #include <string>
+#include <string_view>
 
 namespace thence::c_api {
 
@@ -19,10 +20,11 @@ namespace {
 constexpr std::size_t count = static_cast<std::size_t>(reason::count_);
 
 constexpr std::array<error_row, count> rows = {{
-    {reason::null_cr, MPI_ERR_ARG, "the pointer to the continuation request is null"},
-    {reason::no_live_cr, MPI_ERR_REQUEST,
-     "no live continuation request: it was freed, or is MPI_REQUEST_NULL or a request of MPI's own"},
-    {reason::started_already, MPI_ERR_REQUEST, "the continuation request is started already"},
+    {reason::null_cr, MPI_ERR_ARG, "{cr} is null"},
+    {reason::no_cr, MPI_ERR_REQUEST, "{cr} is no continuation request, but MPI_REQUEST_NULL or a request of MPI's own"},
+    {reason::freed_cr, MPI_ERR_REQUEST, "{cr} is a continuation request that was freed"},
+    {reason::started_already, MPI_ERR_REQUEST, "{cr} is a continuation request that is started already"},
+    {reason::cr_twice, MPI_ERR_REQUEST, "{cr} is a continuation request that is there twice"},
     {reason::unknown_cr_flags, MPI_ERR_ARG, "flags has bits that are no option of a continuation request"},
     {reason::max_poll_too_small, MPI_ERR_ARG, "max_poll is below -1"},
     {reason::forum_max_poll_negative, MPI_ERR_ARG, "max_poll is negative and not MPI_UNDEFINED"},
@@ -34,22 +36,22 @@ constexpr std::array<error_row, count> rows = {{
     {reason::mpi_inactive, MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"},
     {reason::too_many_sources, MPI_ERR_OTHER, "others have registered all sources of progress that there can be"},
     {reason::negative_count, MPI_ERR_ARG, "count is negative"},
-    {reason::null_requests, MPI_ERR_ARG, "requests is null"},
-    {reason::null_callback, MPI_ERR_ARG, "callback is null"},
-    {reason::null_flag_of_attach, MPI_ERR_ARG, "flag is null without THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN"},
+    {reason::null_requests, MPI_ERR_ARG, "{requests} is null"},
+    {reason::null_callback, MPI_ERR_ARG, "{callback} is null"},
+    {reason::null_flag_of_attach, MPI_ERR_ARG, "flag is null without {THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN}"},
     {reason::null_outcount, MPI_ERR_ARG, "outcount is null without THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN"},
     {reason::null_indices, MPI_ERR_ARG, "indices is null without THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN"},
     {reason::null_data_to_copy, MPI_ERR_ARG, "data is null although size is not 0"},
     {reason::unknown_flags, MPI_ERR_ARG, "flags has bits that are no option of a continuation"},
-    {reason::cr_among_requests, MPI_ERR_REQUEST, "the continuation request is itself among the requests"},
-    {reason::freed_cr_among_requests, MPI_ERR_REQUEST, "a continuation request among the requests was freed"},
+    {reason::cr_among_requests, MPI_ERR_REQUEST, "{cr} is in {requests}, and would wait for itself"},
+    {reason::freed_cr_among_requests, MPI_ERR_REQUEST, "{requests} has a continuation request that was freed"},
     {reason::null_flag, MPI_ERR_ARG, "flag is null"},
     {reason::null_request, MPI_ERR_ARG, "request is null"},
     {reason::waits_for_itself, MPI_ERR_PENDING,
      "called inside a callback, and only the return of that callback lets the remaining continuations run"},
     {reason::null_count, MPI_ERR_ARG, "count is null"},
     {reason::negative_capacity, MPI_ERR_ARG, "the capacity in count is negative"},
-    {reason::null_data, MPI_ERR_ARG, "data is null although the capacity in count is not 0"},
+    {reason::null_data, MPI_ERR_ARG, "{data} is null although the capacity in count is not 0"},
     {reason::null_info, MPI_ERR_ARG, "info is null"},
     {reason::size_too_small, MPI_ERR_ARG, "size is smaller than the first version of the struct: pass its sizeof"},
     {reason::null_events, MPI_ERR_ARG, "events is null"},
@@ -93,11 +95,37 @@ constexpr bool in_order() {
 }
 static_assert(in_order());
 
-int report(reason why, std::initializer_list<const char *> pieces) noexcept {
+// The name in this call of an argument of thence.h.
+std::string name_in(const public_call &call, std::string_view of) {
+    const auto other = std::ranges::find(call.renamed, of, &renamed_argument::in_thence_h);
+    std::string name(other != call.renamed.end() ? other->name : of);
+    if (of == "cr" && call.index >= 0) {
+        name.append("[").append(std::to_string(call.index)).append("]");
+    }
+    return name;
+}
+
+std::string text_of(reason why, const public_call &call) {
+    std::string_view rest = row(why).text;
+    std::string text;
+    for (std::size_t open = rest.find('{'); open != rest.npos; open = rest.find('{')) {
+        const std::size_t close = rest.find('}', open);
+        text.append(rest.substr(0, open)).append(name_in(call, rest.substr(open + 1, close - open - 1)));
+        rest.remove_prefix(close + 1);
+    }
+    return text.append(rest);
+}
+
+// `before`, `after`: what the text has before and behind the reason; may be null.
+int report(const public_call &call, const char *before, reason why, const char *after) noexcept {
     try {
-        std::string text;
-        for (const char *piece : pieces) {
-            text += piece;
+        std::string text(call.name);
+        if (before != nullptr) {
+            text.append(": ").append(before);
+        }
+        text.append(": ").append(text_of(why, call));
+        if (after != nullptr) {
+            text.append(": ").append(after);
         }
         return mpi::report(row(why).error_class, text);
     } catch (const std::exception &) { // no memory
@@ -111,16 +139,16 @@ const error_row &row(reason why) noexcept {
     return rows[static_cast<std::size_t>(why)];
 }
 
-int fail(const char *call, reason why) noexcept {
-    return fail(call, nullptr, why);
+int fail(const public_call &call, reason why) noexcept {
+    return report(call, nullptr, why, nullptr);
 }
 
-int fail(const char *call, const char *subject, reason why) noexcept {
-    return report(why, {call, ": ", subject != nullptr ? subject : "", subject != nullptr ? ": " : "", row(why).text});
+int fail(const public_call &call, const char *subject, reason why) noexcept {
+    return report(call, subject, why, nullptr);
 }
 
-int fail_with_detail(const char *call, reason why, const char *detail) noexcept {
-    return report(why, {call, ": ", row(why).text, ": ", detail});
+int fail_with_detail(const public_call &call, reason why, const char *detail) noexcept {
+    return report(call, nullptr, why, detail);
 }
 
 } // namespace thence::c_api

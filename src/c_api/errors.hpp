@@ -1,14 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The errors of the C API: the reasons for which a call can fail, and the class and text of each. A call returns an MPI
-// error code of the class that thence.h documents. The text of the code names the call and the reason.
+// error code of the class that thence.h documents. The text of the code names the call, the arguments and the reason as
+// the user wrote them: several calls do the same under names of their own (the MPIX calls, MPI's calls on a continuation
+// request).
 #pragma once
+
+#include "base/visibility.hpp"
+
+#include <span>
 
 namespace thence::c_api {
 
+// An argument whose name in this call is not its name in thence.h.
+struct renamed_argument {
+    const char *in_thence_h;
+    const char *name;
+};
+
+// The call that the user wrote.
+struct public_call {
+    constexpr public_call(const char *its_name, std::span<const renamed_argument> arguments = {},
+                          int of_array = -1) noexcept
+        : name(its_name), renamed(arguments), index(of_array) {}
+
+    const char *name;
+    std::span<const renamed_argument> renamed;
+    int index; // which entry of an array the continuation request is; -1: it is an argument of its own
+};
+
 enum class reason {
     null_cr,
-    no_live_cr,
+    no_cr,
+    freed_cr,
     started_already,
+    cr_twice,
     unknown_cr_flags,
     max_poll_too_small,
     forum_max_poll_negative,
@@ -66,15 +91,15 @@ enum class reason {
 struct error_row {
     reason why;
     int error_class;
-    const char *text;
+    const char *text; // {NAME}: a name of thence.h, for which a call may have another
 };
 const error_row &row(reason why) noexcept;
 
-// Reports the error through the error handler of MPI_COMM_WORLD and returns its code. `call`: the public function.
-int fail(const char *call, reason why) noexcept;
+// Reports the error through the error handler of MPI_COMM_WORLD and returns its code.
+THENCE_INTERNAL int fail(const public_call &call, reason why) noexcept;
 // The same, and the text names `subject` before the reason.
-int fail(const char *call, const char *subject, reason why) noexcept;
+int fail(const public_call &call, const char *subject, reason why) noexcept;
 // The same, and the text names `detail` after the reason.
-int fail_with_detail(const char *call, reason why, const char *detail) noexcept;
+int fail_with_detail(const public_call &call, reason why, const char *detail) noexcept;
 
 } // namespace thence::c_api

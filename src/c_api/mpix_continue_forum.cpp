@@ -4,10 +4,19 @@
 #include <thence/mpix_continue_forum.h>
 
 #include "c_api/checks.hpp"
+#include "c_api/cr_calls.hpp"
 
 using namespace thence;
 
 namespace {
+
+constexpr c_api::renamed_argument names[] = {
+    {"cr", "cont_req"}, {"requests", "request"}, {"callback", "cb"}, {"data", "cb_data"}};
+constexpr c_api::renamed_argument names_of_all[] = {names[0], names[2]};
+constexpr c_api::public_call init_call{"MPIX_Continue_init", names};
+constexpr c_api::public_call one_call{"MPIX_Continue", names};
+constexpr c_api::public_call all_call{"MPIX_Continueall", names_of_all};
+constexpr c_api::public_call get_failed_call{"MPIX_Continue_get_failed", names};
 
 unsigned own_flags(int flags) {
     return ((flags & MPIX_CONT_DEFER_COMPLETE) == 0 ? THENCE_MAY_RUN : 0U) |
@@ -19,9 +28,9 @@ bool known(int flags) {
                       MPIX_CONT_INVOKE_FAILED)) == 0;
 }
 
-// `call`: the public function. `where`: the code address of its caller, for reports.
-inline int attach(const char *call, int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data,
-                  int flags, MPI_Status *statuses, MPI_Request cont_req, const void *where) {
+// `where`: the code address of the user's call, for reports.
+inline int attach(const c_api::public_call &call, int count, MPI_Request requests[], MPIX_Continue_cb_function *cb,
+                  void *cb_data, int flags, MPI_Status *statuses, MPI_Request cont_req, const void *where) {
     if (!known(flags)) {
         return c_api::fail(call, c_api::reason::unknown_flags);
     }
@@ -35,32 +44,30 @@ inline int attach(const char *call, int count, MPI_Request requests[], MPIX_Cont
 extern "C" {
 
 int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont_req) {
-    constexpr const char *call = "MPIX_Continue_init";
     if ((flags & ~MPIX_CONT_POLL_ONLY) != 0) {
-        return c_api::fail(call, c_api::reason::unknown_cr_flags);
+        return c_api::fail(init_call, c_api::reason::unknown_cr_flags);
     }
     if (max_poll < 0 && max_poll != MPI_UNDEFINED) {
-        return c_api::fail(call, c_api::reason::forum_max_poll_negative);
+        return c_api::fail(init_call, c_api::reason::forum_max_poll_negative);
     }
     // This API has no flag argument that reports completion at once. So DEFER_COMPLETE always holds: ENQUEUE_COMPLETE.
     constexpr unsigned fixed = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE;
     const unsigned asked = (flags & MPIX_CONT_POLL_ONLY) != 0 ? THENCE_CR_POLL_ONLY : 0U;
-    return c_api::create(call, asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);
+    return c_api::create(init_call, asked | fixed, max_poll <= 0 ? -1 : max_poll, info, cont_req, fixed);
 }
 
 int MPIX_Continue(MPI_Request *request, MPIX_Continue_cb_function *cb, void *cb_data, int flags, MPI_Status *status,
                   MPI_Request cont_req) {
-    return attach("MPIX_Continue", 1, request, cb, cb_data, flags, status, cont_req, __builtin_return_address(0));
+    return attach(one_call, 1, request, cb, cb_data, flags, status, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continueall(int count, MPI_Request requests[], MPIX_Continue_cb_function *cb, void *cb_data, int flags,
                      MPI_Status statuses[], MPI_Request cont_req) {
-    return attach("MPIX_Continueall", count, requests, cb, cb_data, flags, statuses, cont_req,
-                  __builtin_return_address(0));
+    return attach(all_call, count, requests, cb, cb_data, flags, statuses, cont_req, __builtin_return_address(0));
 }
 
 int MPIX_Continue_get_failed(MPI_Request cont_req, int *count, void **cb_data) {
-    return thence_get_failed(cont_req, count, cb_data);
+    return c_api::get_failed(get_failed_call, cont_req, count, cb_data);
 }
 
 } // extern "C"

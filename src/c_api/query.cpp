@@ -85,7 +85,7 @@ int thence_cr_query(MPI_Request cr, thence_cr_info *info, size_t size) {
     constexpr const char *call = "thence_cr_query";
     const continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) {
-        return fail(call, reason::no_live_cr);
+        return fail(call, c_api::why_not_live(cr));
     }
     if (info == nullptr || size < first_cr_info) {
         return fail(call, info == nullptr ? reason::null_info : reason::size_too_small);

@@ -264,7 +264,7 @@ int thence_task_blocking_calls(MPI_Request cr) {
     }
     const continuation::continuation_request *object = continuation::continuation_request::from(cr);
     if (object == nullptr) {
-        return fail(call, reason::no_live_cr);
+        return fail(call, c_api::why_not_live(cr));
     }
     if (object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         return fail(call, reason::cr_not_run);

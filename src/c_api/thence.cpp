@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own C API: checks the arguments, calls the continuation layer, reports errors.
+// The library's own C API, but for the calls on one continuation request (cr_calls.cpp): checks the arguments, calls the
+// continuation layer, reports errors.
 #include <thence/thence.h>
 
 #include "c_api/checks.hpp"
 #include "continuation/attach.hpp"
-#include "continuation/cancel.hpp"
 #include "continuation/info.hpp"
 #include "continuation/library.hpp"
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
-#include "continuation/wait.hpp"
 #include "engine/engine.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
@@ -26,7 +25,7 @@ using continuation::continuation_request;
 
 namespace thence::c_api {
 
-int create(const char *call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
+int create(const public_call &call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed) {
     constexpr unsigned known = THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE | THENCE_CR_ANY_THREAD |
                                THENCE_CR_SIGNAL_SAFE | THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED |
                                THENCE_CR_IN_COMPLETION;
@@ -92,11 +91,11 @@ std::optional<reason> wrong(int count, const MPI_Request requests[], continuatio
     return std::nullopt;
 }
 
-int attach(const char *call, int count, MPI_Request requests[], continuation::user_callback callback,
+int attach(const public_call &call, int count, MPI_Request requests[], continuation::user_callback callback,
            continuation::attach_options how, MPI_Status statuses[], MPI_Request cr, int *flag) noexcept {
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) [[unlikely]] {
-        return fail(call, reason::no_live_cr);
+        return fail(call, why_not_live(cr));
     }
     if (const std::optional<reason> why = wrong(count, requests, callback, how.flags, *object)) [[unlikely]] {
         return fail(call, *why);
@@ -123,37 +122,9 @@ continuation::user_callback own(thence_callback *callback, void *data) {
 // instructions.
 __attribute__((noinline)) int attach_otherwise(int count, MPI_Request requests[], thence_callback *callback, void *data,
                                                unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
-    return c_api::attach("thence_attach", count, requests, own(callback, data),
+    static constexpr c_api::public_call call{"thence_attach"};
+    return c_api::attach(call, count, requests, own(callback, data),
                          {flags, continuation::signature::own, __builtin_return_address(0)}, statuses, cr, flag);
-}
-
-// Returns the CR that a handle names. If there is none, it reports the error, sets `code`, and returns null.
-continuation_request *checked(const char *call, const MPI_Request *cr, int &code) {
-    continuation_request *object = nullptr;
-    code = MPI_SUCCESS;
-    if (cr == nullptr) {
-        code = fail(call, reason::null_cr);
-    } else if ((object = continuation_request::from(*cr)) == nullptr) {
-        code = fail(call, reason::no_live_cr);
-    }
-    return object;
-}
-
-int finish_test(const char *call, const continuation::test_result &result, MPI_Status *status) {
-    if (!result.complete && result.error == MPI_ERR_PENDING) [[unlikely]] {
-        return fail(call, reason::waits_for_itself);
-    }
-    if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
-        *status = mpi::empty_status();
-    }
-    return continuation::report(result);
-}
-
-__attribute__((noinline)) int wait_long(MPI_Request *cr, MPI_Status *status) {
-    constexpr const char *call = "thence_wait";
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    return object == nullptr ? code : finish_test(call, continuation::wait(*object), status);
 }
 
 } // namespace
@@ -176,27 +147,6 @@ int thence_attach(int count, MPI_Request requests[], thence_callback *callback, 
                                        flag);
 }
 
-int thence_test(MPI_Request *cr, int *flag, MPI_Status *status) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_test", cr, code);
-    if (object == nullptr || flag == nullptr) {
-        return object == nullptr ? code : fail("thence_test", reason::null_flag);
-    }
-    const continuation::test_result result = continuation::test(*object);
-    *flag = result.complete ? 1 : 0;
-    return finish_test("thence_test", result, status);
-}
-
-int thence_wait(MPI_Request *cr, MPI_Status *status) {
-    if (cr == nullptr || !continuation::run_last_of(*cr)) [[unlikely]] {
-        return wait_long(cr, status);
-    }
-    if (engine::wanted(status)) {
-        *status = mpi::empty_status();
-    }
-    return MPI_SUCCESS;
-}
-
 int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || flag == nullptr) {
         return fail("thence_take_complete", request == nullptr ? reason::null_request : reason::null_flag);
@@ -207,51 +157,6 @@ int thence_take_complete(MPI_Request *request, int *flag, MPI_Status *status) {
     }
     return engine::current != nullptr ? engine::current->take_complete(*request, *flag, status)
                                       : mpi::table.Test(request, flag, status);
-}
-
-int thence_start(MPI_Request *cr) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_start", cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    return object->start() ? MPI_SUCCESS : fail("thence_start", reason::started_already);
-}
-
-int thence_free(MPI_Request *cr) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_free", cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    object->free_handle();
-    *cr = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
-}
-
-int thence_cancel(MPI_Request *cr) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_cancel", cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    continuation::cancel_all(*object);
-    return MPI_SUCCESS;
-}
-
-int thence_get_failed(MPI_Request cr, int *count, void **data) {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked("thence_get_failed", &cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    if (count == nullptr || *count < 0 || (data == nullptr && *count > 0)) {
-        return fail("thence_get_failed", count == nullptr ? reason::null_count
-                                         : *count < 0     ? reason::negative_capacity
-                                                          : reason::null_data);
-    }
-    *count = object->take_failed(*count, data);
-    return MPI_SUCCESS;
 }
 
 static inline int make_progress(const char *call, long &count) {

@@ -206,13 +206,14 @@ bool cr_is_ready(MPI_Request request) noexcept {
     return cr->idle();
 }
 
-int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept {
+bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noexcept {
     continuation_request *cr = continuation_request::from(request);
     set_empty(status);
     if (cr == nullptr) {
-        return refuse(MPI_ERR_REQUEST, "MPI_Testall: a continuation request was freed meanwhile");
+        return false;
     }
-    return continuation::report(cr->active() ? continuation::report_complete(*cr) : continuation::test_result{});
+    code = continuation::report(cr->active() ? continuation::report_complete(*cr) : continuation::test_result{});
+    return true;
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
@@ -329,11 +330,6 @@ int free(MPI_Request *request) noexcept {
     shared.release_after(*request);
     *request = MPI_REQUEST_NULL;
     return MPI_SUCCESS;
-}
-
-bool may_start(MPI_Request cr) noexcept {
-    const continuation_request *object = continuation_request::from(cr);
-    return object != nullptr && !(object->has(THENCE_CR_NEEDS_START) && object->active());
 }
 
 int cancel(MPI_Request *request) noexcept {

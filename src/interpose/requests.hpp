@@ -76,9 +76,10 @@ THENCE_INTERNAL int cancel(MPI_Request *request) noexcept;
 
 // For Testall, which completes all or none. It calls cr_is_ready() for each CR first: that runs what may run, reports
 // nothing, and returns true if nothing is registered with the CR any more. If all other requests are complete then, it
-// calls report_cr_complete() for each CR, which neither waits nor checks again.
+// calls report_cr_complete() for each CR, which neither waits nor checks again. It returns false if the CR was freed, else
+// sets `code` to what a test of it returns.
 THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
-THENCE_INTERNAL int report_cr_complete(MPI_Request request, MPI_Status *status) noexcept;
+THENCE_INTERNAL bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noexcept;
 
 // True if created_persistent() has noted a request, or a persistent request has had a continuation: then started() has
 // something to do.
@@ -87,9 +88,6 @@ THENCE_INTERNAL bool tracks_persistent() noexcept;
 // tell persistent requests from others, these functions maintain the register of them.
 THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
 THENCE_INTERNAL void started(MPI_Request before, MPI_Request after) noexcept;
-
-// True for a live CR that MPI_Start can make active now.
-THENCE_INTERNAL bool may_start(MPI_Request cr) noexcept;
 
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
 // Reports an error of this class through the error handler. Returns its code, which has the text.

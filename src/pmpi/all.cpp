@@ -76,7 +76,7 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
         int flag = untouched;
         int code = MPI_SUCCESS;
         for (;;) {
-            code = test_one(&requests[i], &flag, status);
+            code = test_entry("MPI_Waitall", requests, i, &flag, status);
             if (flag != 0 || code != MPI_SUCCESS) {
                 break;
             }
@@ -97,9 +97,9 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
         return PMPI_Testall(count, requests, flag, statuses);
     }
     if (flag == nullptr || refused_status(statuses)) {
-        return any_cr(count, requests)
-                   ? refuse_null("MPI_Testall", {{"flag", flag == nullptr}, {"statuses", refused_status(statuses)}})
-                   : PMPI_Testall(count, requests, flag, statuses);
+        return any_cr(count, requests) ? refuse_null("MPI_Testall", {{"flag", flag == nullptr},
+                                                                     {"array_of_statuses", refused_status(statuses)}})
+                                       : PMPI_Testall(count, requests, flag, statuses);
     }
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses);
@@ -112,7 +112,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
             continue;
         }
         if (thence_is_cr(requests[i]) == 0) {
-            return thence_test(&requests[i], flag, MPI_STATUS_IGNORE); // which reports the error
+            return thence::c_api::fail({"MPI_Testall", several_requests, i}, thence::c_api::reason::freed_cr);
         }
         if (!cr_is_ready(requests[i])) {
             *flag = 0;
@@ -131,7 +131,10 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
             requests[i] = own[static_cast<std::size_t>(i)];
         } else if (done != 0) {
             MPI_Status *status = slot(statuses, i);
-            const int error = report_cr_complete(requests[i], status);
+            int error = MPI_SUCCESS;
+            if (!report_cr_complete(requests[i], status, error)) { // another thread has freed it meanwhile
+                error = thence::c_api::fail({"MPI_Testall", several_requests, i}, thence::c_api::reason::freed_cr);
+            }
             set_error(status, error);
             code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
         }
@@ -144,7 +147,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return PMPI_Waitall(count, requests, statuses);
     }
     if (refused_status(statuses)) {
-        return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"statuses", refused_status(statuses)}})
+        return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitall(count, requests, statuses);
     }
     const wait_strategy *how = strategy();

@@ -27,7 +27,7 @@ struct any_result {
     int code = MPI_SUCCESS;
 };
 
-any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
+any_result find_any(const char *call, int count, MPI_Request requests[], MPI_Status *status) {
     std::vector<MPI_Request> own = without_special(count, requests);
     any_result result;
     int flag = untouched;
@@ -47,7 +47,7 @@ any_result find_any(int count, MPI_Request requests[], MPI_Status *status) {
         }
         result.live = true;
         flag = 0;
-        result.code = test_one(&requests[i], &flag, status);
+        result.code = test_entry(call, requests, i, &flag, status);
         if (flag != 0 || result.code != MPI_SUCCESS) {
             result.found = true;
             result.index = i;
@@ -63,7 +63,7 @@ struct some_result {
     int code = MPI_SUCCESS;
 };
 
-some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Status statuses[]) {
+some_result find_some(const char *call, int count, MPI_Request requests[], int indices[], MPI_Status statuses[]) {
     std::vector<MPI_Request> own = without_special(count, requests);
     some_result result;
     result.code = PMPI_Testsome(count, own.data(), &result.found, indices, statuses);
@@ -86,7 +86,7 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
         result.live = true;
         int flag = 0;
         MPI_Status *status = slot(statuses, result.found);
-        const int code = test_one(&requests[i], &flag, status);
+        const int code = test_entry(call, requests, i, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
             set_error(status, code);
             indices[result.found++] = i;
@@ -96,18 +96,17 @@ some_result find_some(int count, MPI_Request requests[], int indices[], MPI_Stat
     return result;
 }
 
-// As MPI_Testany and MPI_Testsome, for any mix of requests.
-int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
+// As MPI_Testany and MPI_Testsome, for any mix of requests. `call`: the call that the user wrote, for errors.
+int test_any(const char *call, int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
     if (mpi_does(count, requests, refused)) {
         return PMPI_Testany(count, requests, index, flag, status);
     }
     if (refused) {
         return refuse_null(
-            "MPI_Testany",
-            {{"index", index == nullptr}, {"flag", flag == nullptr}, {"status", refused_status(status)}});
+            call, {{"index", index == nullptr}, {"flag", flag == nullptr}, {"status", refused_status(status)}});
     }
-    const any_result result = find_any(count, requests, status);
+    const any_result result = find_any(call, count, requests, status);
     if (result.refused) {
         return result.code;
     }
@@ -119,17 +118,17 @@ int test_any(int count, MPI_Request requests[], int *index, int *flag, MPI_Statu
     return result.code;
 }
 
-int test_some(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
+int test_some(const char *call, int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
     const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return refuse_null(
-            "MPI_Testsome",
-            {{"outcount", found == nullptr}, {"indices", indices == nullptr}, {"statuses", refused_status(statuses)}});
+        return refuse_null(call, {{"outcount", found == nullptr},
+                                  {"array_of_indices", indices == nullptr},
+                                  {"array_of_statuses", refused_status(statuses)}});
     }
-    const some_result result = find_some(count, requests, indices, statuses);
+    const some_result result = find_some(call, count, requests, indices, statuses);
     if (result.refused) {
         return result.code;
     }
@@ -145,7 +144,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testany(count, requests, index, flag, status);
     }
-    const int code = test_any(count, requests, index, flag, status);
+    const int code = test_any("MPI_Testany", count, requests, index, flag, status);
     catch_up_after(count, requests);
     return code;
 }
@@ -162,7 +161,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
     turn next;
     for (;;) {
         int flag = untouched;
-        const int code = test_any(count, requests, index, &flag, status);
+        const int code = test_any("MPI_Waitany", count, requests, index, &flag, status);
         if (code == MPI_SUCCESS && flag == 1 && *index == MPI_UNDEFINED) {
             set_empty(status); // which MPICH's Testany does not
         }
@@ -177,7 +176,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
-    const int code = test_some(count, requests, found, indices, statuses);
+    const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
     catch_up_after(count, requests);
     return code;
 }
@@ -188,14 +187,14 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
     }
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitsome", {{"outcount", found == nullptr},
-                                                                      {"indices", indices == nullptr},
-                                                                      {"statuses", refused_status(statuses)}})
+                                                                      {"array_of_indices", indices == nullptr},
+                                                                      {"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitsome(count, requests, found, indices, statuses);
     }
     turn next;
     for (;;) {
         int some = untouched;
-        const int code = test_some(count, requests, &some, indices, statuses);
+        const int code = test_some("MPI_Waitsome", count, requests, &some, indices, statuses);
         if (some != 0) { // MPI_UNDEFINED too
             *found = some != untouched ? some : *found;
             return code;

@@ -2,10 +2,9 @@
 // What the completion calls on one request and on arrays share.
 #pragma once
 
+#include "c_api/cr_calls.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
-
-#include <thence/thence.h>
 
 #include <mpi.h>
 
@@ -19,9 +18,14 @@ inline void set_error(MPI_Status *status, int code) {
     }
 }
 
-inline int test_one(MPI_Request *request, int *flag, MPI_Status *status) {
-    return interpose::is_cr_handle(*request) ? thence_test(request, flag, status)
-                                             : interpose::test(request, flag, status);
+// The names that MPI gives to the continuation request in its calls on one request, and on several.
+inline constexpr c_api::renamed_argument one_request[] = {{"cr", "request"}};
+inline constexpr c_api::renamed_argument several_requests[] = {{"cr", "array_of_requests"}};
+
+// Tests entry `i` of a call on several requests. `call`: its name.
+inline int test_entry(const char *call, MPI_Request requests[], int i, int *flag, MPI_Status *status) {
+    return interpose::is_cr_handle(requests[i]) ? c_api::test({call, several_requests, i}, &requests[i], flag, status)
+                                                : interpose::test(&requests[i], flag, status);
 }
 
 // Called between two tests of a blocking call. If the first test finds all complete, the destructor calls catch_up():

@@ -14,6 +14,26 @@
 using namespace thence::interpose;
 using namespace thence::pmpi;
 
+namespace {
+
+// What MPI_Request_get_status does, for a special request. `call`: the call that the user wrote, for errors.
+int status_of(const thence::c_api::public_call &call, MPI_Request request, int *flag, MPI_Status *status) {
+    if (!is_cr_handle(request)) {
+        return get_status(request, flag, status);
+    }
+    if (thence_is_cr(request) == 0 || flag == nullptr) {
+        return thence::c_api::fail(call, flag == nullptr ? thence::c_api::reason::null_flag
+                                                         : thence::c_api::reason::freed_cr);
+    }
+    *flag = cr_is_ready(request) ? 1 : 0;
+    if (*flag != 0 && status != nullptr) {
+        set_empty(status);
+    }
+    return MPI_SUCCESS;
+}
+
+} // namespace
+
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
 
 namespace {
@@ -36,19 +56,10 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
     if (is_plain(request)) [[likely]] {
         return PMPI_Request_get_status(request, flag, status);
     }
-    if (!is_cr_handle(request)) {
-        return flag == nullptr || refused_status(status) ? PMPI_Request_get_status(request, flag, status)
-                                                         : get_status(request, flag, status);
+    if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
+        return PMPI_Request_get_status(request, flag, status);
     }
-    if (thence_is_cr(request) == 0 || flag == nullptr) {
-        return flag == nullptr ? refuse(MPI_ERR_ARG, "MPI_Request_get_status: flag is null")
-                               : refuse(MPI_ERR_REQUEST, "MPI_Request_get_status: the continuation request was freed");
-    }
-    *flag = cr_is_ready(request) ? 1 : 0;
-    if (*flag != 0 && status != nullptr) {
-        set_empty(status);
-    }
-    return MPI_SUCCESS;
+    return status_of({"MPI_Request_get_status", one_request}, request, flag, status);
 }
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
@@ -79,7 +90,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
         if (must_look(own[i], requests[i])) {
             live = true;
             done = 0;
-            code = MPI_Request_get_status(requests[i], &done, status);
+            code = status_of({"MPI_Request_get_status_any", several_requests, i}, requests[i], &done, status);
             at = done != 0 ? i : MPI_UNDEFINED;
         }
     }
@@ -101,9 +112,9 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
     if (refused) {
-        return refuse_null(
-            "MPI_Request_get_status_some",
-            {{"outcount", found == nullptr}, {"indices", indices == nullptr}, {"statuses", refused_status(statuses)}});
+        return refuse_null("MPI_Request_get_status_some", {{"outcount", found == nullptr},
+                                                           {"array_of_indices", indices == nullptr},
+                                                           {"array_of_statuses", refused_status(statuses)}});
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int number = untouched;
@@ -117,7 +128,8 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
         if (must_look(own[i], requests[i])) {
             live = true;
             int done = 0;
-            code = MPI_Request_get_status(requests[i], &done, slot(statuses, number));
+            code = status_of({"MPI_Request_get_status_some", several_requests, i}, requests[i], &done,
+                             slot(statuses, number));
             if (done != 0) {
                 indices[number++] = i;
             }
@@ -137,7 +149,7 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     }
     if (refused) {
         return refuse_null("MPI_Request_get_status_all",
-                           {{"flag", flag == nullptr}, {"statuses", refused_status(statuses)}});
+                           {{"flag", flag == nullptr}, {"array_of_statuses", refused_status(statuses)}});
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int done = untouched;
@@ -147,7 +159,8 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     }
     for (int i = 0; i < count && done != 0 && code == MPI_SUCCESS; ++i) {
         if (must_look(own[i], requests[i])) {
-            code = MPI_Request_get_status(requests[i], &done, slot(statuses, i));
+            code =
+                status_of({"MPI_Request_get_status_all", several_requests, i}, requests[i], &done, slot(statuses, i));
         }
     }
     *flag = done;

@@ -1,17 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Start, MPI_Startall, MPI_Request_free and MPI_Cancel. A call without continuation requests is forwarded
 // unchanged, so that MPI itself refuses null pointers and null requests.
+#include "c_api/cr_calls.hpp"
 #include "interpose/requests.hpp"
+#include "pmpi/completion.hpp"
 
 #include <thence/thence.h>
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 using namespace thence::interpose;
+using namespace thence::pmpi;
+namespace c_api = thence::c_api;
 
 namespace {
+
+c_api::public_call startall_of(int i) {
+    return {"MPI_Startall", several_requests, i};
+}
 
 bool names_cr(const MPI_Request *request) {
     return request != nullptr && is_cr_handle(*request);
@@ -30,18 +40,34 @@ int start_own(int count, MPI_Request requests[]) {
     return code;
 }
 
+// Checks that each continuation request of the array can be started. Returns MPI_SUCCESS, or reports the first error.
+int check_crs(int count, const MPI_Request requests[]) {
+    std::vector<std::pair<MPI_Request, int>> crs;
+    for (int i = 0; i < count; ++i) {
+        if (!is_cr_handle(requests[i])) {
+            continue;
+        }
+        if (const auto why = c_api::wrong_to_start(requests[i])) {
+            return c_api::fail(startall_of(i), *why);
+        }
+        crs.emplace_back(requests[i], i);
+    }
+    const auto in_order = [](const auto &a, const auto &b) {
+        return a.first != b.first ? std::less<>{}(a.first, b.first) : a.second < b.second;
+    };
+    std::sort(crs.begin(), crs.end(), in_order);
+    const auto twice =
+        std::adjacent_find(crs.begin(), crs.end(), [](const auto &a, const auto &b) { return a.first == b.first; });
+    return twice == crs.end() ? int{MPI_SUCCESS} : c_api::fail(startall_of(twice[1].second), c_api::reason::cr_twice);
+}
+
 // All are checked before any is started: continuation requests here, the others by MPI in one call.
 int start_mixed(int count, MPI_Request requests[]) {
-    std::vector<MPI_Request> crs;
+    if (const int code = check_crs(count, requests); code != MPI_SUCCESS) {
+        return code;
+    }
     std::vector<MPI_Request> own;
-    for (int i = 0; i < count; ++i) {
-        (is_cr_handle(requests[i]) ? crs : own).push_back(requests[i]);
-    }
-    std::sort(crs.begin(), crs.end(), std::less<>{});
-    if (!std::all_of(crs.begin(), crs.end(), may_start) || std::adjacent_find(crs.begin(), crs.end()) != crs.end()) {
-        return refuse(MPI_ERR_REQUEST,
-                      "MPI_Startall: a continuation request was freed, is started already, or is there twice");
-    }
+    std::remove_copy_if(requests, requests + count, std::back_inserter(own), is_cr_handle);
     if (!own.empty()) {
         if (const int code = start_own(static_cast<int>(own.size()), own.data()); code != MPI_SUCCESS) {
             return code;
@@ -53,9 +79,11 @@ int start_mixed(int count, MPI_Request requests[]) {
             requests[i] = *started++;
         }
     }
-    for (MPI_Request &cr : crs) {
-        if (const int code = thence_start(&cr); code != MPI_SUCCESS) {
-            return code;
+    for (int i = 0; i < count; ++i) {
+        if (is_cr_handle(requests[i])) {
+            if (const int code = c_api::start(startall_of(i), &requests[i]); code != MPI_SUCCESS) {
+                return code;
+            }
         }
     }
     return MPI_SUCCESS;
@@ -67,7 +95,7 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     if (names_cr(request)) {
-        return thence_start(request);
+        return c_api::start({"MPI_Start", one_request}, request);
     }
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
     const int code = PMPI_Start(request);
@@ -86,14 +114,14 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
 
 THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
-        return thence_free(request);
+        return c_api::free({"MPI_Request_free", one_request}, request);
     }
     return request != nullptr ? thence::interpose::free(request) : PMPI_Request_free(request);
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {
     if (names_cr(request)) {
-        return thence_cancel(request);
+        return c_api::cancel({"MPI_Cancel", one_request}, request);
     }
     return request != nullptr ? thence::interpose::cancel(request) : PMPI_Cancel(request);
 }

@@ -12,12 +12,17 @@ using namespace thence::pmpi;
 
 namespace {
 
+int test_one(const char *call, MPI_Request *request, int *flag, MPI_Status *status) {
+    return is_cr_handle(*request) ? thence::c_api::test({call, one_request}, request, flag, status)
+                                  : test(request, flag, status);
+}
+
 // Not inlined, so that the fast path saves no registers for them.
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
         return PMPI_Test(request, flag, status);
     }
-    const int code = test_one(request, flag, status);
+    const int code = test_one("MPI_Test", request, flag, status);
     catch_up_after(1, request); // a CR keeps its handle
     return code;
 }
@@ -26,7 +31,7 @@ int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *
     turn next(how);
     for (;;) {
         int flag = untouched;
-        const int code = test_one(request, &flag, status);
+        const int code = test_one("MPI_Wait", request, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
         }
@@ -40,7 +45,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     }
     const wait_strategy *how = strategy();
     if (is_cr_handle(*request)) {
-        return how == nullptr || how->thence_wait_does ? thence_wait(request, status)
+        return how == nullptr || how->thence_wait_does ? thence::c_api::mpi_wait(request, status)
                                                        : wait_by_testing(how, request, status);
     }
     if (!is_special(*request)) {
@@ -69,7 +74,7 @@ THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
         return PMPI_Wait(request, status);
     }
     if (request != nullptr && is_cr_handle(*request) && !any_strategy_added()) {
-        return thence_wait(request, status); // as slow_wait() does, which would ask for a strategy first
+        return thence::c_api::mpi_wait(request, status); // as slow_wait() does, which would ask for a strategy first
     }
     return slow_wait(request, status);
 }
