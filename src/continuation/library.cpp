@@ -54,7 +54,7 @@ void run_the_rest() noexcept {
 // MPI_Finalize first deletes the attributes of MPI_COMM_SELF and so calls this function, also without interposition.
 int at_finalize(MPI_Comm, int, void *, void *) {
     if (this_thread.in_callback()) { // libthence refuses such a call before MPI_Finalize begins
-        std::fputs("thence: MPI_Finalize was called inside a callback, and without libthence it cannot be refused: the"
+        std::fputs("thence: MPI_Finalize: called inside a callback, and without libthence it cannot be refused: the"
                    " program will fail. Call it after the callback has returned\n",
                    stderr);
     }

@@ -279,9 +279,9 @@ void set_empty(MPI_Status *status) noexcept {
     }
 }
 
-int refuse(int error_class, const char *text) noexcept {
+int refuse(const char *call, int error_class, const char *why) noexcept {
     try {
-        return mpi::report(error_class, text);
+        return mpi::report(error_class, std::string(call).append(": ").append(why));
     } catch (const std::exception &) { // no memory
         return mpi::report(error_class);
     }

@@ -90,8 +90,8 @@ THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancell
 THENCE_INTERNAL void started(MPI_Request before, MPI_Request after) noexcept;
 
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;
-// Reports an error of this class through the error handler. Returns its code, which has the text.
-THENCE_INTERNAL int refuse(int error_class, const char *text) noexcept;
+// Reports an error of this class through the error handler. Returns its code, whose text names the call and the reason.
+THENCE_INTERNAL int refuse(const char *call, int error_class, const char *why) noexcept;
 // A pointer argument of a call, and whether MPI refuses it.
 struct pointer_argument {
     const char *name;

@@ -94,13 +94,13 @@ void remove_strategy(const wait_strategy &removed) noexcept {
     }
 }
 
-const wait_strategy *find_strategy() noexcept {
+const wait_strategy *find_strategy(const char *call) noexcept {
     for (const wait_strategy *each : strategies) {
         if (each == nullptr) {
             break;
         }
         if (each->applies()) {
-            report_if_in_completion();
+            report_if_in_completion(call);
             return each;
         }
     }
@@ -113,13 +113,15 @@ void catch_up() noexcept {
     }
 }
 
-void report_if_in_completion() noexcept {
+void report_if_in_completion(const char *call) noexcept {
     if (this_thread.in_completion()) {
-        std::fputs("thence: a callback has called a blocking function of MPI, and its continuation request was created"
-                   " with THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that none does:"
-                   " create it without, or start the operation and attach a continuation\n",
-                   stderr);
-        refuse(MPI_ERR_PENDING, "a callback that may run in MPI's completion path has called a blocking function");
+        std::fprintf(stderr,
+                     "thence: a callback has called %s, which blocks, and its continuation request was created with"
+                     " THENCE_CR_IN_COMPLETION (senders: thence::in_completion), which promises that it never does:"
+                     " create it without, or start the operation and attach a continuation\n",
+                     call);
+        refuse(call, MPI_ERR_PENDING,
+               "called in a callback that may run in MPI's completion path, where no call may block");
     }
 }
 
@@ -134,8 +136,8 @@ struct progress_beside::helper {
     }};
 };
 
-progress_beside::progress_beside() noexcept {
-    report_if_in_completion();
+progress_beside::progress_beside(const char *call) noexcept {
+    report_if_in_completion(call);
     if (this_thread.in_callback() && mpi::can_progress_for_others()) {
         try {
             helper_ = new helper;

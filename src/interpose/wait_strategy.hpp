@@ -40,10 +40,11 @@ inline bool any_strategy_added() noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::strategy_added) != 0;
 }
 
-// The first strategy that applies to a blocking call on this thread now; null: the call blocks inside MPI.
-THENCE_INTERNAL const wait_strategy *find_strategy() noexcept;
-inline const wait_strategy *strategy() noexcept {
-    return progress::slow_path_reasons.load(std::memory_order_relaxed) == 0 ? nullptr : find_strategy();
+// The first strategy that applies to a blocking call on this thread now; null: the call blocks inside MPI. `call`: its
+// name, for errors.
+THENCE_INTERNAL const wait_strategy *find_strategy(const char *call) noexcept;
+inline const wait_strategy *strategy(const char *call) noexcept {
+    return progress::slow_path_reasons.load(std::memory_order_relaxed) == 0 ? nullptr : find_strategy(call);
 }
 
 // Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
@@ -55,13 +56,13 @@ THENCE_INTERNAL void catch_up() noexcept;
 
 // Called by every blocking call that is not forwarded to MPI. Reports an error if it is inside MPI's completion path,
 // where callbacks must not make blocking calls (THENCE_CR_IN_COMPLETION).
-THENCE_INTERNAL void report_if_in_completion() noexcept;
+THENCE_INTERNAL void report_if_in_completion(const char *call) noexcept;
 
 // For blocking calls that only MPI itself can do. If this thread is in a callback, and waiting threads of this MPI rely
 // on each other, then another thread makes progress during the lifetime of this object. Else it does nothing.
 class THENCE_INTERNAL progress_beside {
 public:
-    progress_beside() noexcept;
+    explicit progress_beside(const char *call) noexcept;
     ~progress_beside();
     progress_beside(const progress_beside &) = delete;
     progress_beside &operator=(const progress_beside &) = delete;

@@ -150,7 +150,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitall(count, requests, statuses);
     }
-    const wait_strategy *how = strategy();
+    const wait_strategy *how = strategy("MPI_Waitall");
     int code = MPI_SUCCESS;
     if (how != nullptr && how->complete_all != nullptr &&
         how->complete_all(count, requests, statuses, __builtin_return_address(0), code)) {

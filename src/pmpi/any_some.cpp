@@ -158,7 +158,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
                    : PMPI_Waitany(count, requests, index, status);
     }
-    turn next;
+    turn next(strategy("MPI_Waitany"));
     for (;;) {
         int flag = untouched;
         const int code = test_any("MPI_Waitany", count, requests, index, &flag, status);
@@ -191,7 +191,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                                                       {"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitsome(count, requests, found, indices, statuses);
     }
-    turn next;
+    turn next(strategy("MPI_Waitsome"));
     for (;;) {
         int some = untouched;
         const int code = test_some("MPI_Waitsome", count, requests, &some, indices, statuses);

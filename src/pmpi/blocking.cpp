@@ -26,11 +26,12 @@ int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status
     return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status, where) : code;
 }
 
-// Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code.
+// Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`: its
+// name, for errors.
 
 template <auto blocking, auto nonblocking, class Count>
-int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-    const wait_strategy *how = strategy();
+int send(const char *call, const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+    const wait_strategy *how = strategy(call);
     if (how == nullptr) [[likely]] {
         return blocking(buf, count, type, dest, tag, comm);
     }
@@ -40,8 +41,9 @@ int send(const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI
 }
 
 template <auto blocking, auto nonblocking, class Count>
-int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+            MPI_Status *status) {
+    const wait_strategy *how = strategy(call);
     if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, source, tag, comm, status);
     }
@@ -51,8 +53,9 @@ int receive(void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_
 }
 
 template <auto blocking, auto nonblocking, class Count>
-int receive_matched(void *buf, Count count, MPI_Datatype type, MPI_Message *message, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type, MPI_Message *message,
+                    MPI_Status *status) {
+    const wait_strategy *how = strategy(call);
     if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, message, status);
     }
@@ -86,9 +89,10 @@ int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, Isend is
 }
 
 template <auto blocking, auto send_init, auto isend, auto irecv, class Count>
-int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag, void *recvbuf,
-                 Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
+                 void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
+                 MPI_Status *status) {
+    const wait_strategy *how = strategy(call);
     if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                         comm, status);
@@ -102,9 +106,9 @@ int send_receive(const void *sendbuf, Count sendcount, MPI_Datatype sendtype, in
 
 // The data to send is packed first, so that the receive may overwrite the buffer. Packed data matches every type.
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, auto irecv, class Count>
-int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, int sendtag, int source, int recvtag,
-                           MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type, int dest, int sendtag,
+                           int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
+    const wait_strategy *how = strategy(call);
     if (how == nullptr || refused_status(status)) [[likely]] {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
@@ -120,7 +124,7 @@ int send_receive_replacing(void *buf, Count count, MPI_Datatype type, int dest, 
     }
     const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(room)]);
     if (packed == nullptr) {
-        const progress_beside while_it_lasts;
+        const progress_beside while_it_lasts(call);
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     Count length = 0;
@@ -142,35 +146,36 @@ extern "C" {
 #define BLOCKING(c, count_t)                                                                                           \
     THENCE_EXPORT int MPI_Send##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,                \
                                   MPI_Comm comm) {                                                                     \
-        return send<&PMPI_Send##c, &PMPI_Isend##c>(buf, count, type, dest, tag, comm);                                 \
+        return send<&PMPI_Send##c, &PMPI_Isend##c>("MPI_Send" #c, buf, count, type, dest, tag, comm);                  \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Ssend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
                                    MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Ssend##c, &PMPI_Issend##c>(buf, count, type, dest, tag, comm);                               \
+        return send<&PMPI_Ssend##c, &PMPI_Issend##c>("MPI_Ssend" #c, buf, count, type, dest, tag, comm);               \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Rsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
                                    MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>(buf, count, type, dest, tag, comm);                               \
+        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>("MPI_Rsend" #c, buf, count, type, dest, tag, comm);               \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,     \
                                   MPI_Status *status) {                                                                \
-        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>(buf, count, type, source, tag, comm, status);                    \
+        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>("MPI_Recv" #c, buf, count, type, source, tag, comm, status);     \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Mrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                  \
                                    MPI_Status *status) {                                                               \
-        return receive_matched<&PMPI_Mrecv##c, &PMPI_Imrecv##c>(buf, count, type, message, status);                    \
+        return receive_matched<&PMPI_Mrecv##c, &PMPI_Imrecv##c>("MPI_Mrecv" #c, buf, count, type, message, status);    \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
                                       int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
                                       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
         return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                    \
-            sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status); \
+            "MPI_Sendrecv" #c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,      \
+            recvtag, comm, status);                                                                                    \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
                                               int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
         return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c,                    \
                                       &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                             \
-            buf, count, type, dest, sendtag, source, recvtag, comm, status);                                           \
+            "MPI_Sendrecv_replace" #c, buf, count, type, dest, sendtag, source, recvtag, comm, status);                \
     }
 BLOCKING(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
@@ -178,7 +183,7 @@ BLOCKING(_c, MPI_Count)
 #endif
 
 THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+    const wait_strategy *how = strategy("MPI_Probe");
     if (how == nullptr) [[likely]] {
         return PMPI_Probe(source, tag, comm, status);
     }
@@ -201,7 +206,7 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
 }
 
 THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
-    const wait_strategy *how = strategy();
+    const wait_strategy *how = strategy("MPI_Mprobe");
     if (how == nullptr) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }

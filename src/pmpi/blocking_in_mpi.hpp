@@ -10,11 +10,12 @@
 
 namespace thence::pmpi {
 
-template <class Call> int block_in_mpi(Call call) {
+// `name`: of the call, for errors.
+template <class Call> int block_in_mpi(const char *name, Call call) {
     if (progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
         return call();
     }
-    const interpose::progress_beside while_it_lasts;
+    const interpose::progress_beside while_it_lasts(name);
     const int code = call();
     interpose::catch_up();
     return code;
@@ -25,5 +26,5 @@ template <class Call> int block_in_mpi(Call call) {
 #define THENCE_UNPACK(...) __VA_ARGS__
 #define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        return thence::pmpi::block_in_mpi([&] { return PMPI_##name(THENCE_UNPACK arguments); });                       \
+        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
     }

@@ -10,22 +10,23 @@ using namespace thence::interpose;
 
 namespace {
 
-template <class Start> int by_nonblocking(Start start, const void *where) {
+template <class Start> int by_nonblocking(const char *name, Start start, const void *where) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = start(&request);
     if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) {
         return code;
     }
-    const wait_strategy *how = strategy();
+    const wait_strategy *how = strategy(name);
     return how != nullptr ? how->complete(&request, MPI_STATUS_IGNORE, where) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-template <class Blocking, class Start> int collective(Blocking blocking, Start start, const void *where) {
+template <class Blocking, class Start>
+int collective(const char *name, Blocking blocking, Start start, const void *where) {
     if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
         return blocking();
     }
-    return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(start, where)
-                                                                      : thence::pmpi::block_in_mpi(blocking);
+    return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(name, start, where)
+                                                                      : thence::pmpi::block_in_mpi(name, blocking);
 }
 
 } // namespace
@@ -58,9 +59,10 @@ template <class Blocking, class Start> int collective(Blocking blocking, Start s
 #define PASTE(a, b) PASTE_AGAIN(a, b)
 #define COLLECTIVE(name, nonblocking, parameters, arguments)                                                           \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        return collective([&] { return PMPI_##name(THENCE_UNPACK arguments); },                                        \
-                          [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },         \
-                          __builtin_return_address(0));                                                                \
+        return collective(                                                                                             \
+            "MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                        \
+            [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
+            __builtin_return_address(0));                                                                              \
     }
 #define WITH_INT(name, parameters, arguments) COLLECTIVE(name, NONBLOCKING_##name, parameters, arguments)
 #define WITH_COUNTS(name, parameters, arguments)                                                                       \

@@ -32,8 +32,7 @@ inline int test_entry(const char *call, MPI_Request requests[], int i, int *flag
 // without a hook, a program whose calls never block would otherwise run no callbacks.
 class turn {
 public:
-    explicit turn(const interpose::wait_strategy *how = interpose::strategy())
-        : how_(how != nullptr ? *how : interpose::testing) {}
+    explicit turn(const interpose::wait_strategy *how) : how_(how != nullptr ? *how : interpose::testing) {}
     ~turn() {
         if (turns_ == 0) {
             interpose::catch_up();

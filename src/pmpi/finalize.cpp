@@ -17,9 +17,9 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Finalize(void) {
     if (thence::interpose::in_callback()) { // the callback still needs the library and MPI
-        return thence::interpose::refuse(MPI_ERR_OTHER,
-                                         "MPI_Finalize was called inside a callback. It is refused and has changed "
-                                         "nothing: call it after the callback has returned");
+        return thence::interpose::refuse("MPI_Finalize", MPI_ERR_OTHER,
+                                         "called inside a callback. It is refused and has changed nothing: call it "
+                                         "after the callback has returned");
     }
     thence::continuation::finalizing();
     return PMPI_Finalize();

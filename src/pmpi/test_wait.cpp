@@ -43,7 +43,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     if (request == nullptr || (!is_cr_handle(*request) && refused_status(status))) {
         return PMPI_Wait(request, status);
     }
-    const wait_strategy *how = strategy();
+    const wait_strategy *how = strategy("MPI_Wait");
     if (is_cr_handle(*request)) {
         return how == nullptr || how->thence_wait_does ? thence::c_api::mpi_wait(request, status)
                                                        : wait_by_testing(how, request, status);

@@ -46,7 +46,7 @@ int finalize_inside(int, MPI_Status *, void *) {
     const std::string text = written_by([&] { code = MPI_Finalize(); });
     int ended = 0;
     MPI_Finalized(&ended);
-    constexpr const char *why = "MPI_Finalize was called inside a callback";
+    constexpr const char *why = "MPI_Finalize: called inside a callback";
     if (is_interposed(&MPI_Finalize, &PMPI_Finalize)) {
         int error_class = MPI_SUCCESS;
         MPI_Error_class(code, &error_class);
