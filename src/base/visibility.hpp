@@ -6,8 +6,7 @@
 // Used only inside its own library.
 #define THENCE_HIDDEN __attribute__((visibility("hidden")))
 
-// Defined in libthence-core and also used by libthence, which otherwise uses only the C API. Inside libthence-core an
-// access does not go through the GOT.
+// Defined in libthence-core and also used by libthence. Inside libthence-core an access does not go through the GOT.
 #if defined(THENCE_CORE_BUILD)
 #define THENCE_INTERNAL __attribute__((visibility("protected")))
 #else

@@ -269,10 +269,6 @@ int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
     return code;
 }
 
-bool in_callback() noexcept {
-    return continuation::this_thread.in_callback();
-}
-
 void set_empty(MPI_Status *status) noexcept {
     if (status != MPI_STATUS_IGNORE) {
         *status = mpi::empty_status();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Functions on requests for interposed calls (src/pmpi, a library of its own). They say whether a call only has to call
 // MPI's own function, and if not, they do the work for one request of any kind. libthence uses the functions of this
-// folder and the C API.
+// folder and those of src/c_api.
 //
 // In a program without continuations an interposed call only checks the handle and progress::slow_path_reasons. All
 // other work is in the functions of the slow path, which is taken for these reasons:
@@ -33,7 +33,11 @@ inline constexpr int untouched = INT_MIN;
 
 using continuation::is_cr_handle;
 
-// True if a call with these requests only has to call MPI's own function. A null pointer to a request is not plain.
+// True if a call without requests only has to call MPI's own function.
+inline bool is_plain() noexcept {
+    return base::load_plain(progress::slow_path_reasons) == 0;
+}
+// The same for a call with these requests. A null pointer to a request is not plain.
 inline bool is_plain(MPI_Request request) noexcept {
     return !is_cr_handle(request) && base::load_plain(progress::slow_path_reasons) == 0;
 }
@@ -99,7 +103,5 @@ struct pointer_argument {
 };
 // Refuses a call with continuation requests among its requests. The text names the first pointer that is refused.
 THENCE_INTERNAL int refuse_null(const char *call, std::initializer_list<pointer_argument> arguments) noexcept;
-// True if this thread is inside a callback.
-THENCE_INTERNAL bool in_callback() noexcept;
 
 } // namespace thence::interpose

@@ -199,7 +199,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
 // It does not block, but MPI makes progress in it, so continuations run in it too.
 THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     const int code = PMPI_Iprobe(source, tag, comm, flag, status);
-    if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+    if (!is_plain()) [[unlikely]] {
         catch_up();
     }
     return code;

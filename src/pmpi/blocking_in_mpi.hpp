@@ -4,6 +4,7 @@
 // MPI needs that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
 #pragma once
 
+#include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
 
 #include <thence/thence.h>
@@ -12,7 +13,7 @@ namespace thence::pmpi {
 
 // `name`: of the call, for errors.
 template <class Call> int block_in_mpi(const char *name, Call call) {
-    if (progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
+    if (interpose::is_plain()) [[likely]] {
         return call();
     }
     const interpose::progress_beside while_it_lasts(name);

@@ -2,6 +2,7 @@
 // Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls. While
 // blocking calls in tasks block the task (interpose/blocking_tasks.hpp), each is done by its nonblocking form.
 #include "interpose/blocking_tasks.hpp"
+#include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/blocking_in_mpi.hpp"
 #include "pmpi/collective_table.hpp"
@@ -22,7 +23,7 @@ template <class Start> int by_nonblocking(const char *name, Start start, const v
 
 template <class Blocking, class Start>
 int collective(const char *name, Blocking blocking, Start start, const void *where) {
-    if (thence::progress::slow_path_reasons.load(std::memory_order_relaxed) == 0) [[likely]] {
+    if (is_plain()) [[likely]] {
         return blocking();
     }
     return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(name, start, where)

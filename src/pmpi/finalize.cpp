@@ -2,14 +2,14 @@
 // MPI_Finalize: the library is torn down before MPI ends. If libthence is not linked, MPI calls the library when it
 // deletes the attributes of MPI_COMM_SELF. That is too late for the hook of MPICH, so that hook is used only if this
 // file is linked. It is also too late to refuse a call of MPI_Finalize inside a callback.
-#include "continuation/library.hpp"
+#include "interpose/library.hpp"
 #include "interpose/requests.hpp"
 
 #include <thence/thence.h>
 
 namespace {
 
-[[maybe_unused]] const bool said = thence::progress::interposed = true;
+[[maybe_unused]] const bool said = thence::interpose::say_interposed();
 
 } // namespace
 
@@ -21,7 +21,7 @@ THENCE_EXPORT int MPI_Finalize(void) {
                                          "called inside a callback. It is refused and has changed nothing: call it "
                                          "after the callback has returned");
     }
-    thence::continuation::finalizing();
+    thence::interpose::finalizing();
     return PMPI_Finalize();
 }
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from layers import (C_API_CALLERS, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
+from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
                     SRC_LAYERS, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
@@ -92,7 +92,8 @@ def check_names(path, text, room, c_api):
                                  rf"(?<=namespace thence::)(?:{rooms})(?=\s*;)"),
                       f"of a room that src/{room} must not know"))
     if unknown:
-        rules.append((re.compile(rf"(?<=\bthence::)(?:{'|'.join(sorted(unknown))})\b"),
+        alone = "|".join(sorted(set(unknown) - ALSO_CLASSES))
+        rules.append((re.compile(rf"(?<=\bthence::)(?:{'|'.join(sorted(unknown))})\b|(?<![\w.>:])(?:{alone})(?=::\w)"),
                       f"of a room that src/{room} must not know"))
     if c_api and room not in C_API_CALLERS:
         rules.append((re.compile(rf"\b(?:{'|'.join(sorted(c_api))})\b(?=\s*\()"),

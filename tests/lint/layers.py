@@ -13,7 +13,7 @@ SRC_LAYERS = [
     {"task", "rma", "grequest", "stream", "threadcomm", "datatype"},
     {"interpose"},
     {"c_api", "diagnose"},
-    {"pmpi"},  # an interposed call on a continuation request is the call of the C API that does the same
+    {"pmpi"},
     {"senders", "tampi"},
     {"pools"},
     {"dataflow"},
@@ -23,7 +23,13 @@ SRC_LAYERS = [
 SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi"}
 
 # Rooms that may include and name only these others.
-SRC_ONLY = {"dataflow": {"base"}}
+SRC_ONLY = {
+    "dataflow": {"base"},
+    # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of `c_api`.
+    "pmpi": {"interpose", "c_api"},
+}
+# Rooms whose name is also that of a class: `task::` may name either.
+ALSO_CLASSES = {"task"}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
 HEADER_LAYERS = [

@@ -30,7 +30,8 @@ GOOD = {
     "src/engine/testsome.h": '#include "mpi/calls.h"\n',
     "src/progress/helper.h": '#include "engine/testsome.h"\n',
     "src/continuation/attach.h": '// not MPI_Test(a) but "MPI_Wait(b)"\n#include "progress/helper.h"\n',
-    "src/pmpi/test.cpp": '#include "continuation/attach.h"\nint MPI_Test(int) { return 0; }\n',
+    "src/interpose/requests.h": '#include "continuation/attach.h"\n',
+    "src/pmpi/test.cpp": '#include "interpose/requests.h"\nint MPI_Test(int) { return 0; }\n',
     "src/c_api/api.cpp": '#include "continuation/attach.h"\nint thence_test(int a, int) { return mpi::f(a); }\n',
     "src/senders/timers.cpp": "#include <thence/senders/operation.hpp>\nint g() { return thence_test(1, 2); }\n",
     "src/diagnose/counters.h": '#include "base/queue.h"\n',
@@ -106,6 +107,17 @@ class Includes(unittest.TestCase):
         self.expect({"src/dataflow/x.cpp": '#include "engine/testsome.h"\n'}, "it may include only base")
         self.expect({"src/dataflow/x.cpp": "int g() { return thence::engine::poll(); }\n"},
                     "engine of a room that src/dataflow must not know")
+        self.assertEqual(self.faults({"src/dataflow/x.cpp": "int g() { return task::body_runs; }\n"}), [])
+
+    def test_an_interposed_call_asks_interpose_and_the_c_api_alone(self):
+        self.assertEqual(self.faults({"src/c_api/checks.h": "",
+                                      "src/pmpi/x.cpp": '#include "interpose/requests.h"\n#include "c_api/checks.h"\n'
+                                                        "int g() { return interpose::test(1) + thence_test(1); }\n"}), [])
+        self.expect({"src/pmpi/x.cpp": '#include "continuation/attach.h"\n'}, "it may include only c_api, interpose")
+        self.expect({"src/pmpi/x.cpp": "int g() { return thence::progress::interposed; }\n"},
+                    "progress of a room that src/pmpi must not know")
+        self.expect({"src/pmpi/x.cpp": "int g() { return progress::interposed; }\n"},
+                    "progress of a room that src/pmpi must not know")
 
     def test_an_application_that_looks_inside_is_caught(self):
         self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
