@@ -31,12 +31,14 @@ struct many {
     static int callback(int index, int error, MPI_Status *status, void *data) {
         many &self = *static_cast<many *>(data);
         const auto i = static_cast<std::size_t>(index);
-        self.runs[i].fetch_add(1);
         self.errors[i] = error;
-        self.own_status = self.own_status && status == &self.statuses[i];
+        if (status != &self.statuses[i]) {
+            self.own_status = false;
+        }
         if (self.inside) {
             self.inside(index);
         }
+        self.runs[i].fetch_add(1); // last: when all have run, `self` may end
         return MPI_SUCCESS;
     }
     int attach(MPI_Request cr, unsigned flags = 0) {
@@ -66,7 +68,7 @@ struct many {
     std::vector<int> indices;
     std::vector<ticket> tickets;
     int outcount = -1;
-    bool own_status = true;
+    std::atomic<bool> own_status{true};
     std::function<void(int)> inside;
 };
 
