@@ -59,7 +59,8 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
     if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
         return PMPI_Request_get_status(request, flag, status);
     }
-    return status_of({"MPI_Request_get_status", one_request}, request, flag, status);
+    return refused_status(status) ? refuse_null("MPI_Request_get_status", {{"status", true}})
+                                  : status_of({"MPI_Request_get_status", one_request}, request, flag, status);
 }
 
 #if defined(THENCE_MPI_GET_STATUS_FORMS)

@@ -22,6 +22,9 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
         return PMPI_Test(request, flag, status);
     }
+    if (refused_status(status)) {
+        return refuse_null("MPI_Test", {{"status", true}});
+    }
     const int code = test_one("MPI_Test", request, flag, status);
     catch_up_after(1, request); // a CR keeps its handle
     return code;
@@ -40,8 +43,9 @@ int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *
 }
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
-    if (request == nullptr || (!is_cr_handle(*request) && refused_status(status))) {
-        return PMPI_Wait(request, status);
+    if (request == nullptr || refused_status(status)) {
+        return request == nullptr || !is_cr_handle(*request) ? PMPI_Wait(request, status)
+                                                             : refuse_null("MPI_Wait", {{"status", true}});
     }
     const wait_strategy *how = strategy("MPI_Wait");
     if (is_cr_handle(*request)) {
@@ -73,7 +77,7 @@ THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
     }
-    if (request != nullptr && is_cr_handle(*request) && !any_strategy_added()) {
+    if (request != nullptr && is_cr_handle(*request) && !any_strategy_added() && !refused_status(status)) {
         return thence::c_api::mpi_wait(request, status); // as slow_wait() does, which would ask for a strategy first
     }
     return slow_wait(request, status);

@@ -76,12 +76,20 @@ TEST_F(with_a_cr, output_pointers_that_are_null_are_refused) {
     refused("Testall", MPI_Testall(1, all, nullptr, &status));
     refused("Request_get_status", MPI_Request_get_status(cr, nullptr, &status));
     if (MPI_STATUS_IGNORE != nullptr) { // otherwise a null pointer is MPI_STATUS_IGNORE
+        refused("Test, status", MPI_Test(all, &flag, nullptr));
+        refused("Wait, status", MPI_Wait(all, nullptr));
+        refused("Request_get_status, status", MPI_Request_get_status(cr, &flag, nullptr));
         refused("Testany, status", MPI_Testany(1, all, &index, &flag, nullptr));
         refused("Waitany, status", MPI_Waitany(1, all, &index, nullptr));
         refused("Testsome, statuses", MPI_Testsome(1, all, &number, indices, nullptr));
         refused("Waitsome, statuses", MPI_Waitsome(1, all, &number, indices, nullptr));
         refused("Testall, statuses", MPI_Testall(1, all, &flag, nullptr));
         refused("Waitall, statuses", MPI_Waitall(1, all, nullptr));
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+        refused("Request_get_status_any, status", MPI_Request_get_status_any(1, all, &index, &flag, nullptr));
+        refused("Request_get_status_some, statuses", MPI_Request_get_status_some(1, all, &number, indices, nullptr));
+        refused("Request_get_status_all, statuses", MPI_Request_get_status_all(1, all, &flag, nullptr));
+#endif
     }
 #if defined(THENCE_MPI_GET_STATUS_FORMS)
     refused("Request_get_status_any, index", MPI_Request_get_status_any(1, all, nullptr, &flag, &status));
