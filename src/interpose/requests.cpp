@@ -334,7 +334,10 @@ int cancel(MPI_Request *request) noexcept {
         return table.Cancel(request);
     }
     busy_scope cancelling;
-    const shared_persistent no_poll_meanwhile;
+    const shared_persistent shared; // no poll meanwhile
+    if (shared.knows(*request) && !shared.is_waited_for(*request)) {
+        return MPI_SUCCESS; // complete, so there is nothing to cancel; for MPI it is inactive, which some MPIs refuse
+    }
     return table.Cancel(request);
 }
 

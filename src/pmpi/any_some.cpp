@@ -27,15 +27,21 @@ struct any_result {
     int code = MPI_SUCCESS;
 };
 
+// `status` is set only if the result is found.
 any_result find_any(const char *call, int count, MPI_Request requests[], MPI_Status *status) {
     std::vector<MPI_Request> own = without_special(count, requests);
     any_result result;
     int flag = untouched;
-    result.code = PMPI_Testany(count, own.data(), &result.index, &flag, status);
+    MPI_Status of_own;
+    result.code = PMPI_Testany(count, own.data(), &result.index, &flag,
+                               status != MPI_STATUS_IGNORE ? &of_own : MPI_STATUS_IGNORE);
     if (result.index >= 0 && result.index < count && (flag != 0 || result.code != MPI_SUCCESS)) {
         result.live = true;
         result.found = true;
         requests[result.index] = own[result.index];
+        if (status != MPI_STATUS_IGNORE) {
+            *status = of_own;
+        }
         return result;
     }
     result.index = MPI_UNDEFINED;

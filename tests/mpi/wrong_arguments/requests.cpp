@@ -208,10 +208,45 @@ void add_mixed(table &to, world &w) {
 #endif
 }
 
+// The persistent request that may have a continuation. A call that waits for it alone returns only if it is complete.
+void add_active(table &to, world &w) {
+#define ACTIVE(name, what, ...) CALL_AFTER(SET(w.complete[0], w.active), name, what, __VA_ARGS__)
+    ACTIVE(Test, "an active one", w.requests + 1, &w.flag, w.statuses);
+    ACTIVE(Test, "an active one, status ignored", w.requests + 1, &w.flag, MPI_STATUS_IGNORE);
+    ACTIVE(Test, "an active one, flag: null pointer", w.requests + 1, nullptr, w.statuses);
+    ACTIVE(Test, "an active one, status: null pointer", w.requests + 1, &w.flag, nullptr);
+    ACTIVE(Wait, "an active one", w.requests + 1, w.statuses);
+    ACTIVE(Wait, "an active one, status: null pointer", w.requests + 1, nullptr);
+    ACTIVE(Request_get_status, "an active one", w.requests[1], &w.flag, w.statuses);
+    ACTIVE(Request_get_status, "an active one, flag: null pointer", w.requests[1], nullptr, w.statuses);
+    ACTIVE(Cancel, "an active one", w.requests + 1);
+    ACTIVE(Testany, "one active", 1, w.requests + 1, &w.index, &w.flag, w.statuses);
+    ACTIVE(Testany, "one complete, one active", 2, w.requests, &w.index, &w.flag, w.statuses);
+    ACTIVE(Testany, "one active, index: null pointer", 1, w.requests + 1, nullptr, &w.flag, w.statuses);
+    ACTIVE(Waitany, "one complete, one active", 2, w.requests, &w.index, w.statuses);
+    ACTIVE(Waitany, "one active, status: null pointer", 1, w.requests + 1, &w.index, nullptr);
+    ACTIVE(Testsome, "one complete, one active", 2, w.requests, &w.number, w.indices, w.statuses);
+    ACTIVE(Testsome, "one active, indices: null pointer", 1, w.requests + 1, &w.number, nullptr, w.statuses);
+    ACTIVE(Waitsome, "one complete, one active", 2, w.requests, &w.number, w.indices, w.statuses);
+    ACTIVE(Waitsome, "one active, outcount: null pointer", 1, w.requests + 1, nullptr, w.indices, w.statuses);
+    ACTIVE(Testall, "one complete, one active", 2, w.requests, &w.flag, w.statuses);
+    ACTIVE(Testall, "one complete, one active, flag: null pointer", 2, w.requests, nullptr, w.statuses);
+    ACTIVE(Testall, "one complete, one active, negative count", -1, w.requests, &w.flag, w.statuses);
+    ACTIVE(Waitall, "one complete, one active", 2, w.requests, w.statuses);
+    ACTIVE(Waitall, "one complete, one active, statuses ignored", 2, w.requests, MPI_STATUSES_IGNORE);
+    ACTIVE(Waitall, "one complete, one active, statuses: null pointer", 2, w.requests, nullptr);
+#if defined(THENCE_MPI_GET_STATUS_FORMS)
+    ACTIVE(Request_get_status_any, "one active", 1, w.requests + 1, &w.index, &w.flag, w.statuses);
+    ACTIVE(Request_get_status_some, "one complete, one active", 2, w.requests, &w.number, w.indices, w.statuses);
+    ACTIVE(Request_get_status_all, "one complete, one active", 2, w.requests, &w.flag, w.statuses);
+#endif
+}
+
 } // namespace
 
 void add_requests(table &to, world &w) {
     add_single(to, w);
+    add_active(to, w);
     add_starting(to, w);
     add_arrays(to, w);
     add_mixed(to, w);

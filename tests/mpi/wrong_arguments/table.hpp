@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A table of calls that MPI refuses: for every interposed function its arguments as they should be, and what is wrong
 // with each in turn. A row is run as MPI_X and as PMPI_X, each in a child of its own that is forked from the same
-// state, and what the two did is compared: they must be the same.
+// state, and what the two did is compared: they must be the same. Where a continuation has completed a persistent
+// request, PMPI_X has objects of its own, with a persistent request that is complete and has had no continuation.
 #pragma once
 
 #include <mpi.h>
@@ -151,9 +152,18 @@ void add_communicators(table &, world &);
 void add_windows(table &, world &);
 void add_files(table &, world &);
 
-// Runs each call both ways and adds a GoogleTest failure for each difference. Prints which calls crash or do not return
-// in MPI itself: these are not compared. `state` names the state of the library.
-void compare(const char *state, const table &, world &);
+// All calls, with the objects of this world.
+table all_calls(world &);
+
+// The objects of a run, and the calls with them.
+struct side {
+    const table &calls;
+    world &w;
+};
+// Runs each call both ways, PMPI_X with the first objects and MPI_X with the second, and adds a GoogleTest failure for
+// each difference. Prints which calls crash or do not return in MPI itself: these are not compared. `state` names the
+// state of the library.
+void compare(const char *state, side own, side interposed);
 
 } // namespace wrong_arguments
 
