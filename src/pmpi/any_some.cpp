@@ -32,16 +32,13 @@ any_result find_any(const char *call, int count, MPI_Request requests[], MPI_Sta
     std::vector<MPI_Request> own = without_special(count, requests);
     any_result result;
     int flag = untouched;
-    MPI_Status of_own;
-    result.code = PMPI_Testany(count, own.data(), &result.index, &flag,
-                               status != MPI_STATUS_IGNORE ? &of_own : MPI_STATUS_IGNORE);
+    tentative_statuses found(1, status);
+    result.code = PMPI_Testany(count, own.data(), &result.index, &flag, found.data());
     if (result.index >= 0 && result.index < count && (flag != 0 || result.code != MPI_SUCCESS)) {
         result.live = true;
         result.found = true;
         requests[result.index] = own[result.index];
-        if (status != MPI_STATUS_IGNORE) {
-            *status = of_own;
-        }
+        found.keep();
         return result;
     }
     result.index = MPI_UNDEFINED;

@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <vector>
 
 namespace thence::pmpi {
@@ -54,6 +55,20 @@ inline void catch_up_after(int count, const MPI_Request requests[]) {
         interpose::catch_up();
     }
 }
+
+// Statuses for a call that may find nothing, and then must leave the caller's as they are. MPI need not set all of a
+// status, so they begin as copies of the caller's.
+class tentative_statuses {
+public:
+    tentative_statuses(int count, MPI_Status statuses[])
+        : to_(statuses), copies_(statuses, statuses + (statuses != MPI_STATUSES_IGNORE ? count : 0)) {}
+    MPI_Status *data() { return to_ != MPI_STATUSES_IGNORE ? copies_.data() : MPI_STATUSES_IGNORE; }
+    void keep() { std::copy(copies_.begin(), copies_.end(), to_); }
+
+private:
+    MPI_Status *to_;
+    std::vector<MPI_Status> copies_;
+};
 
 // A copy of the array in which special entries are null. Calls on arrays give it to MPI's own function, which decides
 // about inactive requests and errors. If MPI refuses an entry, the call ends there and has changed nothing. Else the

@@ -82,9 +82,13 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
     std::vector<MPI_Request> own = without_special(count, requests);
     int at = MPI_UNDEFINED;
     int done = untouched;
-    int code = PMPI_Request_get_status_any(count, own.data(), &at, &done, status);
+    tentative_statuses found(1, status);
+    int code = PMPI_Request_get_status_any(count, own.data(), &at, &done, found.data());
     if (done == untouched) {
         return code; // MPI refused the arguments
+    }
+    if (at != MPI_UNDEFINED || code != MPI_SUCCESS) {
+        found.keep();
     }
     bool live = done == 0;
     for (int i = 0; i < count && at == MPI_UNDEFINED && code == MPI_SUCCESS; ++i) {
@@ -154,15 +158,19 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int done = untouched;
-    int code = PMPI_Request_get_status_all(count, own.data(), &done, statuses);
+    tentative_statuses found(count, statuses);
+    int code = PMPI_Request_get_status_all(count, own.data(), &done, found.data());
     if (done == untouched) {
         return code; // MPI refused the arguments
     }
     for (int i = 0; i < count && done != 0 && code == MPI_SUCCESS; ++i) {
         if (must_look(own[i], requests[i])) {
-            code =
-                status_of({"MPI_Request_get_status_all", several_requests, i}, requests[i], &done, slot(statuses, i));
+            code = status_of({"MPI_Request_get_status_all", several_requests, i}, requests[i], &done,
+                             slot(found.data(), i));
         }
+    }
+    if (done != 0 || code != MPI_SUCCESS) {
+        found.keep();
     }
     *flag = done;
     return code;

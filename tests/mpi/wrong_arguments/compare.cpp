@@ -337,10 +337,10 @@ void compare(const char *state, side own_side, side interposed_side) {
             own[i].error_class != MPI_SUCCESS || own[i].handlers.calls != 0 ? 1 : 0; // MPICH 5 returns success then
         EXPECT_TRUE(calls[i].refusable || own[i].error_class == MPI_SUCCESS)
             << name << ": this row of the table is wrong, MPI says " << text(own[i]);
-        // A call that has destroyed memory leaves the addresses of its objects there.
-        const bool ended_only = own[i].signal != 0 && &own_side.w != &interposed_side.w;
-        EXPECT_TRUE(ended_only ? own[i].stage == interposed[i].stage && own[i].signal == interposed[i].signal
-                               : std::memcmp(&own[i], &interposed[i], sizeof(outcome)) == 0)
+        // What a call does that destroys memory depends on the addresses of the objects.
+        const bool destroys_memory = own[i].signal != 0 && &own_side.w != &interposed_side.w;
+        EXPECT_TRUE(destroys_memory ? interposed[i].signal != 0
+                                    : std::memcmp(&own[i], &interposed[i], sizeof(outcome)) == 0)
             << name << ", library " << state << "\n  PMPI: " << text(own[i]) << "\n   MPI: " << text(interposed[i]);
     }
     std::printf("library %s: %zu calls, %d compared, of which MPI refuses %d\n", state, calls.size(), compared,
