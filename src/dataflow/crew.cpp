@@ -121,13 +121,24 @@ void crew::suspend(suspended &stack, const arrangement &resumed_by) {
         [](void *data) {
             const visit &by = *static_cast<visit *>(data);
             if (&this_thread() != by.thread) // a worker does it for a thread that found no slot in the arena
-                return by.of.suspend_here(by.stack, by.resumed_by);
+                return by.of.suspend_for_other(by.stack, by.resumed_by);
             this_thread().recalled = &by.stack.recalled;
             suspend_stack(by.stack, by.resumed_by);
             static_cast<void>(by.stack.recalled.load(std::memory_order_acquire)); // pairs with resume()
             this_thread().recalled = nullptr;
         },
         &asked);
+}
+
+// This thread runs no task of the crew, so it is not counted in running_, as suspend_here() expects.
+void crew::suspend_for_other(suspended &stack, const arrangement &resumed_by) {
+    lock_.lock();
+    ++running_;
+    lock_.unlock();
+    suspend_here(stack, resumed_by);
+    lock_.lock();
+    --running_;
+    unlock_and_tell_idle();
 }
 
 void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {

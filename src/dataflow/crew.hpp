@@ -78,6 +78,7 @@ private:
     static constexpr int most_searches = 200; // that find no task, before a worker leaves
 
     void suspend_here(suspended &stack, const arrangement &resumed_by);
+    void suspend_for_other(suspended &stack, const arrangement &resumed_by);
     void run_as_worker() noexcept;
     bool search_again() const noexcept;
     bool gives_way() const noexcept;
@@ -93,7 +94,7 @@ private:
     int searching_ = 0;
     int inside_ = 0;
     int called_ = 0;
-    int running_ = 0; // run_as_workerers whose task is not suspended
+    int running_ = 0; // threads that run a task which is not suspended
     std::atomic<int> watched_{0};
     std::atomic<int> calling_{0};  // threads that are about to return from arena::call()
     std::atomic<int> resuming_{0}; // stacks that are to be resumed

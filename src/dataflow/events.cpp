@@ -128,7 +128,7 @@ std::uint64_t sleep_ns(std::uint64_t time) {
     if (self == nullptr) {
         std::this_thread::sleep_for(limit);
     } else if (time == 0) {
-        self->runs_in->wait_for({}, self->priority);
+        self->runs_in->let_others_run({}, self->priority);
     } else {
         struct sleep {
             timer_clock::time_point until;

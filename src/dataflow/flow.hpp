@@ -36,7 +36,9 @@ public:
 
     // In taskwait.
     void wait_for_children();
-    void wait_for(std::span<const access> accesses, int priority);
+    void wait_for(std::span<const access> accesses);
+    // Suspends the caller until a task with these accesses would run. Looks at no failure.
+    void let_others_run(std::span<const access> accesses, int priority);
 
     // This thread has lowered the counter of the task to zero.
     static void counted_to_zero(dataflow::task &done) noexcept;

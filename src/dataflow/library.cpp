@@ -5,7 +5,6 @@
 #include <oneapi/tbb/info.h>
 
 #include <algorithm>
-#include <limits>
 #include <stdexcept>
 
 namespace thence::libthence_tasks {
@@ -56,7 +55,7 @@ void wait_for_children(flow_state &flow) {
 }
 
 void wait_for_accesses(flow_state &flow, const access *accesses, std::size_t count) {
-    flow.wait_for({accesses, count}, std::numeric_limits<int>::max());
+    flow.wait_for({accesses, count});
 }
 
 std::size_t memory_held() noexcept {

@@ -2,6 +2,7 @@
 // Threads and tasks that wait for other tasks: in taskwait, and in submit() when many tasks are not complete.
 #include "dataflow/flow.hpp"
 
+#include <limits>
 #include <new>
 #include <utility>
 
@@ -132,8 +133,19 @@ constexpr task_body arrives{sizeof(meeting *), [](void *object) { (*static_cast<
 
 } // namespace
 
-void flow_state::wait_for(std::span<const access> accesses, int priority) {
+void flow_state::wait_for(std::span<const access> accesses) {
     scope &of = scope_here();
+    let_others_run(accesses, std::numeric_limits<int>::max());
+    std::exception_ptr failure;
+    if (of.failed.load(std::memory_order_relaxed)) {
+        const std::scoped_lock guard(of.lock);
+        failure = of.failure;
+    }
+    if (failure != nullptr)
+        std::rethrow_exception(failure);
+}
+
+void flow_state::let_others_run(std::span<const access> accesses, int priority) {
     meeting met;
     task *const waits = prepare(arrives, accesses.size());
     waits->flags |= dataflow::runs_always | dataflow::wakes_waiter;
@@ -142,13 +154,6 @@ void flow_state::wait_for(std::span<const access> accesses, int priority) {
     task *const running = this_thread().running;
     (running == nullptr ? *this : *running->runs_in)
         .crew_.suspend(met.stack, {[](suspended &, void *data) { static_cast<meeting *>(data)->arrive(); }, &met});
-    std::exception_ptr failure;
-    if (of.failed.load(std::memory_order_relaxed)) {
-        const std::scoped_lock guard(of.lock);
-        failure = of.failure;
-    }
-    if (failure != nullptr)
-        std::rethrow_exception(failure);
 }
 
 } // namespace thence::detail

@@ -128,6 +128,18 @@ TEST(failures, taskwait_on_accesses_rethrows_and_leaves_it_for_taskwait) {
     flow.taskwait();
 }
 
+TEST(failures, a_task_that_lets_others_run_gets_the_exception_in_taskwait_only) {
+    thence::flow flow(test::two_workers());
+    flow.submit({}, [&flow] {
+        int x = 0;
+        flow.submit({thence::out(&x)}, [] { throw expected_failure("child"); });
+        EXPECT_THROW(flow.taskwait({thence::in(&x)}), expected_failure);
+        EXPECT_NO_THROW(thence::wait_for(0));
+        EXPECT_THROW(flow.taskwait(), expected_failure);
+    });
+    flow.taskwait();
+}
+
 TEST(failures, the_first_of_many_is_rethrown_once) {
     thence::flow flow(test::two_workers());
     for (int i = 0; i < 100; ++i)

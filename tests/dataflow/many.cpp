@@ -204,6 +204,33 @@ TEST(limits, several_threads_submit_more_than_the_limit) {
     EXPECT_EQ(done, 6000);
 }
 
+// The arena has 8 places for threads that wait. A worker suspends for each further one.
+TEST(limits, submit_goes_on_while_more_threads_wait_than_there_are_places) {
+    thence::flow flow({.workers = 1});
+    std::atomic<int> waiting{0};
+    test::held gate;
+    flow.submit({}, [&] { gate.hold(); });
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 12; ++t)
+        threads.emplace_back([&] {
+            ++waiting;
+            flow.taskwait();
+        });
+    test::wait_until([&] { return waiting == 12; });
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(50)); // so that they wait; the test also passes if they do not
+    int x = 0;
+    test::held first;
+    flow.submit({thence::out(&x)}, [&] { first.hold(); });
+    for (int i = 0; i < 3000; ++i) // more than may be open
+        flow.submit({thence::inout(&x)}, [] {});
+    first.release();
+    gate.release();
+    for (std::thread &each : threads)
+        each.join();
+    flow.taskwait();
+}
+
 // Tasks that submit, block, sleep and raise events, from several threads.
 TEST(many, everything_at_once) {
     thence::flow flow(test::two_workers());
