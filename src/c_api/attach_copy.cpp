@@ -7,12 +7,13 @@
 
 using namespace thence;
 using c_api::fail;
+using c_api::public_call;
 using c_api::reason;
 using continuation::signature;
 
 extern "C" int thence_attach_copy(int count, MPI_Request requests[], thence_callback *callback, const void *data,
                                   size_t size, unsigned flags, MPI_Status statuses[], MPI_Request cr, int *flag) {
-    constexpr const char *call = "thence_attach_copy";
+    static constexpr public_call call{"thence_attach_copy"};
     if (data == nullptr && size != 0) {
         return fail(call, reason::null_data_to_copy);
     }

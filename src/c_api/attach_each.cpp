@@ -7,12 +7,13 @@
 
 using namespace thence;
 using c_api::fail;
+using c_api::public_call;
 using c_api::reason;
 using continuation::continuation_request;
 
 extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each_callback *callback, void *data,
                                   unsigned flags, MPI_Status statuses[], MPI_Request cr, int *outcount, int indices[]) {
-    constexpr const char *call = "thence_attach_each";
+    static constexpr public_call call{"thence_attach_each"};
     continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) {
         return fail(call, c_api::why_not_live(cr));

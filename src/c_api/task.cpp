@@ -17,12 +17,13 @@
 
 using namespace thence;
 using c_api::fail;
+using c_api::public_call;
 using c_api::reason;
 
 namespace {
 
 // Attaches a callback that also runs if an operation fails. `call`: the public function, for errors.
-int attach(const char *call, int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+int attach(const public_call &call, int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
            continuation::user_callback callback, MPI_Request cr, const void *where, int &complete) noexcept {
     if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
         return fail(call, reason::only_persistent);
@@ -38,7 +39,7 @@ continuation::user_callback own(thence_callback *callback, void *data) noexcept 
     return {reinterpret_cast<continuation::any_function>(callback), data};
 }
 
-int raise(thence_events &events, uint64_t n, const char *call) noexcept {
+int raise(thence_events &events, uint64_t n, const public_call &call) noexcept {
     switch (task::raise(events, n)) {
     case task::raising::done:
         return MPI_SUCCESS;
@@ -75,7 +76,7 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
 // return address is the user's.
 __attribute__((noinline)) int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
                                    const thence_task *task, MPI_Request cr) noexcept {
-    constexpr const char *call = "thence_task_attach";
+    static constexpr public_call call{"thence_task_attach"};
     const int slot = task::slot_of(*task);
     if (slot < 0) {
         return fail(call, reason::runtime_not_added);
@@ -133,7 +134,7 @@ int thence_events_lower(thence_events *events, uint64_t n, int error) {
 
 int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, thence_events *events,
                         MPI_Request cr) {
-    constexpr const char *call = "thence_attach_event";
+    static constexpr public_call call{"thence_attach_event"};
     if (events == nullptr) {
         return fail(call, reason::null_events);
     }
@@ -151,7 +152,7 @@ int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_S
 }
 
 int thence_task_runtime_add(const thence_task_runtime *runtime) {
-    constexpr const char *call = "thence_task_runtime_add";
+    static constexpr public_call call{"thence_task_runtime_add"};
     if (const std::optional<reason> why = wrong(runtime)) {
         return fail(call, *why);
     }
@@ -233,7 +234,7 @@ int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_St
 }
 
 int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {
-    constexpr const char *call = "thence_task_wait";
+    static constexpr public_call call{"thence_task_wait"};
     const thence_task self = task::current();
     const thence_task_runtime *runtime = self.runtime;
     if (runtime == nullptr) {
@@ -257,7 +258,7 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
 }
 
 int thence_task_blocking_calls(MPI_Request cr) {
-    constexpr const char *call = "thence_task_blocking_calls";
+    static constexpr public_call call{"thence_task_blocking_calls"};
     if (cr == MPI_REQUEST_NULL) {
         interpose::stop_blocking_tasks();
         return MPI_SUCCESS;
