@@ -202,8 +202,15 @@ TAMPI_EXPORT_ int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI
 #define TAMPI_UNPACK_(...) __VA_ARGS__
 
 #if TAMPI_VERSION_MAJOR == 3
+/* An MPI may return MPI_SUCCESS after a user's error handler, and leave the request as it was. */
+#define TAMPI_CLEAR_(request)                                                                                          \
+    do {                                                                                                               \
+        if ((request) != NULL)                                                                                         \
+            *(request) = MPI_REQUEST_NULL;                                                                             \
+    } while (0)
 #define TAMPI_WRAPPER_(name, parameters, arguments)                                                                    \
     static inline int TAMPI_##name(TAMPI_UNPACK_ parameters, MPI_Request *request) {                                   \
+        TAMPI_CLEAR_(request);                                                                                         \
         const int code = MPI_##name(TAMPI_UNPACK_ arguments, request);                                                 \
         return thence_tampi_bind_(code, request, MPI_STATUS_IGNORE);                                                   \
     }
@@ -215,6 +222,7 @@ TAMPI_EXPORT_ int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI
  *  @note Threads: as TAMPI_Iwait(). */
 static inline int TAMPI_Irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                               MPI_Request *request, MPI_Status *status) {
+    TAMPI_CLEAR_(request);
     const int code = MPI_Irecv(buf, count, datatype, source, tag, comm, request);
     return thence_tampi_bind_(code, request, status);
 }
@@ -242,6 +250,7 @@ TAMPI_WRAPPERS_(TAMPI_WRAPPER_)
 #undef TAMPI_REDUCE_
 #undef TAMPI_WRAPPERS_
 #undef TAMPI_WRAPPER_
+#undef TAMPI_CLEAR_
 #undef TAMPI_UNPACK_
 
 #ifdef __cplusplus

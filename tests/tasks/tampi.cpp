@@ -229,6 +229,28 @@ TEST(tampi, every_wrapper_does_its_operation_in_tasks_and_outside) {
     MPI_Buffer_detach(&detached, &bytes);
 }
 
+// What the variable held before must not be taken for the request.
+TEST(tampi, a_wrapper_that_is_refused_leaves_a_null_request) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    MPI_Comm_dup(MPI_COMM_SELF, &comm);
+    MPI_Comm_set_errhandler(comm, thence_errors_return());
+    int received = 0;
+    MPI_Request other = MPI_REQUEST_NULL;
+    MPI_Irecv(&received, 1, MPI_INT, 0, 0, comm, &other);
+    MPI_Request request = other;
+    EXPECT_NE(TAMPI_Isend(&received, -1, MPI_INT, 0, 0, comm, &request), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    MPI_Status status{};
+    request = other;
+    EXPECT_NE(TAMPI_Irecv(&received, -1, MPI_INT, 0, 0, comm, &request, &status), MPI_SUCCESS);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    const int sent = 7;
+    MPI_Send(&sent, 1, MPI_INT, 0, 0, comm);
+    EXPECT_EQ(MPI_Wait(&other, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(received, 7);
+    MPI_Comm_free(&comm);
+}
+
 TEST(tampi, a_failed_operation_ends_no_process_and_holds_no_task) {
     if (size == 1) {
         GTEST_SKIP() << "Open MPI does not report truncation of messages to oneself";
