@@ -32,7 +32,7 @@ constexpr int many = 10000;
 class ult : public testing::Test {
 protected:
     static void SetUpTestSuite() {
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
         ults::start();
     }
     static void TearDownTestSuite() { ults::stop(); }
