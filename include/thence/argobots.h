@@ -43,7 +43,7 @@ static inline void thence_argobots_free_(void *task) {
     ABT_eventual_free(&eventual);
 }
 
-/* Made by the first ULT that needs it, once for the process: a key outlives ABT_finalize(). */
+/* Made by the first ULT that needs it, once for each source file: a key outlives ABT_finalize(). */
 static inline ABT_key thence_argobots_key_(void) {
     static ABT_key made; /* null until then */
     ABT_key key = __atomic_load_n(&made, __ATOMIC_ACQUIRE);
