@@ -18,12 +18,13 @@
  *  Source: C++26 [exec.spawn.future]; P3149. */
 
 // Invariants.
-//  - `first_` is null until one of two sides sets it: the operation sets `future_completed` when it completes; the
-//    future sets a waiter when it is started, or `future_abandoned` when it is destroyed. The other side then finds it
-//    set: it notifies the waiter, takes the result, or destroys the state. It does not change again after that.
+//  - `first_` is `none` until one of two sides sets it: the operation sets `completed` when it completes; the future sets
+//    the address of a waiter when it is started, or `abandoned` when it is destroyed. The other side then finds it set:
+//    it notifies the waiter, takes the result, or destroys the state. It does not change again after that.
+//  - The two sides may be compiled into different shared objects that hide their symbols. So the marks are numbers: the
+//    address of an inline variable would differ between the two.
 //  - Only the second side, or the waiter after it was notified, destroys the state.
-//  - The future requests stop before it sets `future_abandoned`, so the operation cannot destroy the state during the
-//    request.
+//  - The future requests stop before it sets `abandoned`, so the operation cannot destroy the state during the request.
 
 #include <thence/exec/detail/allocate.hpp>
 #include <thence/exec/detail/kept_outcome.hpp>
@@ -32,6 +33,8 @@
 #include <thence/exec/stop_when.hpp>
 #include <thence/exec/write_env.hpp>
 
+#include <cstdint>
+
 namespace thence::exec {
 
 namespace detail {
@@ -39,8 +42,6 @@ namespace detail {
 struct future_waiter {
     void (*notify)(future_waiter *) noexcept = nullptr;
 };
-inline constinit future_waiter future_completed{};
-inline constinit future_waiter future_abandoned{};
 
 /** The sender that is started: stop requests of the future's receiver reach it. */
 template <class S> using future_work_t = decltype(stop_when(std::declval<S>(), inplace_stop_token()));
@@ -77,14 +78,14 @@ public:
             complete<set_stopped_t>();
     }
     void wait(future_waiter *waiter) noexcept {
-        future_waiter *found = nullptr;
-        if (!first_.compare_exchange(found, waiter))
+        std::uintptr_t found = none;
+        if (!first_.compare_exchange(found, reinterpret_cast<std::uintptr_t>(waiter)))
             waiter->notify(waiter);
     }
     void abandon() noexcept {
         stop.request_stop();
-        future_waiter *found = nullptr;
-        if (!first_.compare_exchange(found, &future_abandoned))
+        std::uintptr_t found = none;
+        if (!first_.compare_exchange(found, abandoned))
             destroy();
     }
     void destroy() noexcept {
@@ -94,18 +95,23 @@ public:
     template <class Fn> void visit(Fn &&fn) noexcept { outcome_.visit(static_cast<Fn &&>(fn)); }
 
 private:
+    static constexpr std::uintptr_t none = 0, completed = 1, abandoned = 2;
+    static_assert(alignof(future_waiter) > abandoned, "no waiter has such an address");
+
     template <class Tag, class... As> void complete(As &&...as) noexcept {
         keep<Tag>(outcome_, static_cast<As &&>(as)...);
-        future_waiter *found = first_.exchange(&future_completed);
-        if (found == &future_abandoned)
+        const std::uintptr_t found = first_.exchange(completed);
+        if (found == abandoned) {
             destroy();
-        else if (found != nullptr)
-            found->notify(found);
+        } else if (found != none) {
+            auto *waiter = reinterpret_cast<future_waiter *>(found);
+            waiter->notify(waiter);
+        }
     }
 
     [[no_unique_address]] Allocator allocator_;
     Association association_;
-    atomic<future_waiter *> first_{nullptr};
+    atomic<std::uintptr_t> first_{none};
     kept_outcome_t<input, std::tuple<set_stopped_t>> outcome_;
     connect_result_t<future_work_t<S>, future_receiver> operation_;
 };

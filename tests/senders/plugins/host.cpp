@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A process has one heap of timers, one set of continuation requests, and one guard against waiting in completions,
-// whichever shared objects use senders.
+// whichever shared objects use senders. An operation of one shared object may be completed or dropped in another.
 #include "plugin.hpp"
 
 #include <gtest/gtest.h>
@@ -57,6 +57,25 @@ TEST_F(plugins, waiting_in_a_completion_of_another_plugin_is_refused) {
         }
         EXPECT_TRUE(refused);
         EXPECT_FALSE(waiting->is_refused()) << "the completion is over";
+    }
+}
+
+TEST_F(plugins, a_future_may_be_dropped_by_another_plugin) {
+    for (const auto &[one, other] : {std::pair(first, second), std::pair(second, first)}) {
+        void *const spawned = one->spawn();
+        other->drop_future(spawned);
+        one->complete(spawned);
+    }
+}
+
+TEST_F(plugins, a_future_may_be_started_by_another_plugin) {
+    for (const auto &[one, other] : {std::pair(first, second), std::pair(second, first)}) {
+        completions = 0;
+        void *const spawned = one->spawn();
+        other->start_future(spawned, [] { ++completions; });
+        EXPECT_EQ(completions, 0);
+        one->complete(spawned);
+        EXPECT_EQ(completions, 1);
     }
 }
 

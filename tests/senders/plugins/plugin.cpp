@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A plug-in that uses senders and deadlines. It is built twice, with hidden symbols. The two share only the state in
-// libthence-senders.
+// libthence-senders, and what the host passes from one to the other.
 #include "plugin.hpp"
 
+#include <thence/exec.hpp>
 #include <thence/mpi.hpp>
 #include <thence/timeout.hpp>
 
 #include <chrono>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 namespace ex = thence::ex;
 
@@ -56,7 +59,40 @@ bool is_refused() {
     return false;
 }
 
-constexpr plugin all{start_deadline, wait_for, start_receive, is_refused,
+struct operation {
+    thence::exec::run_loop loop;
+    thence::exec::counting_scope scope;
+};
+auto spawn_on(operation &on) {
+    return thence::exec::spawn_future(thence::exec::schedule(on.loop.get_scheduler()), on.scope.get_token());
+}
+struct spawned : operation {
+    std::optional<decltype(spawn_on(std::declval<operation &>()))> future{spawn_on(*this)};
+};
+
+void start_future(void *of, void (*completed)()) {
+    auto &future = static_cast<spawned *>(of)->future;
+    thence::exec::start_detached(*std::move(future) | thence::exec::then([completed]() noexcept { completed(); }) |
+                                 thence::exec::upon_stopped([]() noexcept {}));
+    future.reset();
+}
+
+void complete(void *of) {
+    auto *const self = static_cast<spawned *>(of);
+    self->loop.finish();
+    self->loop.run();
+    thence::exec::sync_wait(self->scope.join());
+    delete self;
+}
+
+constexpr plugin all{start_deadline,
+                     wait_for,
+                     start_receive,
+                     is_refused,
+                     []() -> void * { return new spawned; },
+                     [](void *of) { static_cast<spawned *>(of)->future.reset(); },
+                     start_future,
+                     complete,
                      [] { return thence::detail::shared_request(); }};
 
 } // namespace

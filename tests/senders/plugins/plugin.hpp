@@ -13,6 +13,11 @@ struct plugin {
     void (*start_receive)(int tag, void (*inside)());
     // @return whether thence::sync_wait() throws here.
     bool (*is_refused)();
+    // An operation and its future. Any plug-in may call each of these with what any other has made.
+    void *(*spawn)();
+    void (*drop_future)(void *spawned);
+    void (*start_future)(void *spawned, void (*completed)()); // `completed` is called with the operation
+    void (*complete)(void *spawned);                          // completes the operation, then ends everything
     // The continuation request of operations that cannot be stopped.
     MPI_Request (*shared_request)();
 };
