@@ -105,7 +105,8 @@ TAMPI_EXPORT_ int TAMPI_Nonblocking_enabled(int *flag);
 /** @brief Bind an operation to the calling task: what depends on the task starts after it is complete. Returns at once.
  *         Outside of a task it is MPI_Wait.
  *  @param[in,out] request an active request of any kind. `MPI_REQUEST_NULL` on return, but a persistent request stays the
- *                 user's: it may be started again after the task. `MPI_REQUEST_NULL`: the call does nothing.
+ *                 user's: it may be started again after the task. `MPI_REQUEST_NULL`: the call does nothing. Copies of the
+ *                 handle are no longer valid, as after MPI_Wait: do not bind or test them.
  *  @param[out] status set before what depends on the task starts, or `MPI_STATUS_IGNORE`. It must not lie on the stack of
  *                 the task, which does not read it: the tasks that depend on it do.
  *  @return `MPI_ERR_REQUEST` (a persistent request that MPI does not know); `MPI_ERR_NO_MEM`; if the operation was complete

@@ -105,6 +105,8 @@ static inline void thence_omp_complete_(void *event) {
  *               complete.
  *  @return `MPI_SUCCESS`, or `MPI_ERR_NO_MEM`: the caller must fulfil the event itself.
  *  @note Threads: a tied task. Cost: no allocation in steady state.
+ *  @note The body has no scheduling point (taskwait, taskyield, barrier, a task with `if(0)`) before thence_omp_task_end():
+ *        a plain task that the thread runs there would count as this one.
  *  @note Source: Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
 static inline int thence_omp_task_begin(omp_event_handle_t event) {
     return thence_detached_begin(thence_omp_complete_, (void *)(uintptr_t)event);
