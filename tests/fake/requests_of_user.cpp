@@ -181,7 +181,13 @@ void mpi::run_async() {
         constexpr int done = 1;
         if (thing.poll(thing.state) == done) {
             std::scoped_lock guard(mutex_);
-            std::erase_if(async_, [&](const async_thing &a) { return a.poll == thing.poll && a.state == thing.state; });
+            // Only this one: the same function may have been started again since it returned.
+            const auto ended = std::find_if(async_.begin(), async_.end(), [&](const async_thing &a) {
+                return a.poll == thing.poll && a.state == thing.state;
+            });
+            if (ended != async_.end()) {
+                async_.erase(ended);
+            }
         }
     }
     polling.clear(std::memory_order_release);

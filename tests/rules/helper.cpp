@@ -253,6 +253,29 @@ TEST_P(hook, is_registered_whenever_something_is_outstanding) {
     }
 }
 
+// In MPICH, the one that returns `done` ends, not one that was started with the same function meanwhile.
+TEST_P(hook, of_the_fake_may_be_started_again_before_it_has_ended) {
+    constexpr int done = 1;
+    static int calls;
+    struct again {
+        static int poll(void *) {
+            if (++calls == 1) {
+                world.add_async(&poll, nullptr);
+            }
+            return done;
+        }
+    };
+    calls = 0;
+    const std::size_t before = world.hooks();
+    world.add_async(&again::poll, nullptr);
+    world.progress();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(world.hooks(), before + 1) << "the second one";
+    world.progress();
+    EXPECT_EQ(calls, 2);
+    EXPECT_EQ(world.hooks(), before);
+}
+
 // The helper and the hook check this in every round.
 TEST_P(helper, checking_whether_anything_is_outstanding_costs_the_same_for_many_crs) {
     constexpr int many = 20000;
