@@ -29,6 +29,7 @@
  *  of TAMPI 3.0.1 and 4.1. */
 
 #include <mpi.h>
+#include <stddef.h>
 
 #if !defined(TAMPI_VERSION_MAJOR)
 #define TAMPI_VERSION_MAJOR 3
