@@ -11,6 +11,7 @@ from urllib.parse import unquote
 from .page import read
 
 SCHEME = re.compile(r"[a-z][a-z+.-]*:")
+ROW_AS_TEXT = re.compile(r"<p>(\|.*)")
 
 
 def markdown_files(root):
@@ -80,13 +81,14 @@ class Links(HTMLParser):
 
 
 def faults_of_site(folder):
-    """Yields links in the HTML below `folder` that lead nowhere, pages that no page leads to, and things that a page
-    would fetch from the network."""
+    """Yields links in the HTML below `folder` that lead nowhere, pages that no page leads to, things that a page would
+    fetch from the network, and rows of tables that have no head: they would be shown as text."""
     folder = Path(folder).resolve()
     pages = {path: Links.of(path) for path in sorted(folder.rglob("*.html"))}
     linked = {folder / "index.html"}
     for path, page in pages.items():
         name = path.relative_to(folder)
+        yield from (f"{name}: a row of a table without a head: {row}" for row in ROW_AS_TEXT.findall(path.read_text()))
         yield from (f"{name}: the anchor {anchor} stands there twice" for anchor in sorted(page.twice))
         for tag, destination in page.links:
             if SCHEME.match(destination):

@@ -73,6 +73,9 @@ class Checks(unittest.TestCase):
     def test_an_anchor_that_stands_twice(self):
         self.site(self.with_link('<h2 id="more">More</h2>'), "stands there twice")
 
+    def test_a_row_of_a_table_without_a_head(self):
+        self.site(self.with_link("<p>| name | text |\n| other | text |</p>"), "a row of a table without a head: | name |")
+
     def test_a_page_that_nothing_links_to(self):
         self.site({"alone.html": ""}, "alone.html: no page links to it")
 

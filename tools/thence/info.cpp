@@ -56,6 +56,9 @@ std::vector<thence_setting_info> all_settings() {
     for (int i = 0; thence_setting_query(i, &each, sizeof each) == MPI_SUCCESS && each.name != nullptr; ++i) {
         if (std::string_view(each.name) == "THENCE_POOLS_MODE") {
             each.complaint = complaint_of_mode(each.text);
+            if (each.complaint != nullptr) {
+                each.in_force = "none, the pools throw std::invalid_argument";
+            }
         }
         all.push_back(each);
     }

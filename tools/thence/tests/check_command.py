@@ -76,6 +76,7 @@ def info_names_settings_that_have_no_effect(program):
     stall = facts["settings"]["THENCE_STALL"]
     assert stall["value"] == "off" and stall["text"] == "soon" and "not a duration" in stall["complaint"], stall
     assert "neither a completion method" in facts["settings"]["THENCE_POOLS_MODE"]["complaint"], facts
+    assert facts["settings"]["THENCE_POOLS_MODE"]["value"].startswith("none"), facts
     assert facts["unknown_settings"]["THENCE_PROGRES"] == "no setting has this name", facts
     assert result.stderr.count("THENCE_STALL=soon: not a duration") == 1, result.stderr
     text = succeed(run(program, "info", **bad))
