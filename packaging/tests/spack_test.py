@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""usage: spack_test.py check | build WORK_DIR MPICC CMAKE_ARGUMENT...
+"""usage: spack_test.py check | configure WORK_DIR MPICC CMAKE_ARGUMENT... | build WORK_DIR MPICC CMAKE_ARGUMENT...
 
 Loads the Spack recipe with a stand-in for the parts of Spack that it uses. check: every variant steers one option that
-CMakeLists.txt or cmake/ declares, and every condition names a variant. build: configures, builds and installs the
-smallest variant; CMake must know every variable it is given, and what a variant leaves out must not be there.
+CMakeLists.txt or cmake/ declares, and every condition names a variant. configure: configures with each variant alone,
+with all and with none; what a variant brings must be there with it, and only then. build: configures, builds and installs
+the smallest variant; CMake must know every variable it is given, and what a variant leaves out must not be there.
 """
 
 import importlib.util
@@ -137,6 +138,42 @@ def run(*command):
     return done.stdout + done.stderr
 
 
+# What each variant brings: .pc files and targets of the build.
+BRINGS = {
+    "openmp": {"thence-omp.pc"},
+    "tbb": {"thence-tbb.pc", "thence-pools.pc", "thence-tasks.pc", "thence-alpi.pc"},
+    "fiber": {"thence-fiber.pc"},
+    "tools": {"thence_cli"},
+    "bench": {"bench_attach_vs_waitall"},
+    "tests": {"continuation_rules"},
+}
+NEEDS = {"bench": {"tools"}}  # the recipe's conflict
+
+
+def configure(work, mpicc, *more):
+    package, directives = load()
+    variants = set(directives.variants())
+    assert variants == {"shared", *BRINGS}, variants
+    choices = [{name} | NEEDS.get(name, set()) for name in sorted(variants)] + [variants, set()]
+    for chosen in choices:
+        name = "+".join(sorted(chosen)) or "none"
+        folder = Path(work) / "configured" / name
+        shutil.rmtree(folder, ignore_errors=True)
+        values = options(package, {variant: variant in chosen for variant in variants}, mpicc)
+        said = run("cmake", "-S", str(ROOT), "-B", str(folder), *more, *(f"-D{key}={value}" for key, value in values.items()))
+        assert "not used by the project" not in said, f"{name}: CMake does not know a variable of the recipe"
+        targets = set(re.findall(r"[\w.-]+", run("cmake", "--build", str(folder), "--target", "help")))
+        there = {path.name for path in (folder / "package").glob("*.pc")} | targets
+        for variant, brought in BRINGS.items():
+            wanted = brought if variant in chosen else set()
+            if "shared" not in chosen:
+                wanted = wanted - {"thence-alpi.pc"}  # users of ALPI find its functions in a shared library only
+            assert brought & there == wanted, f"{name}: of {variant} there is {sorted(brought & there)}"
+        libraries = re.search(r"^BUILD_SHARED_LIBS:\w+=(\w+)", (folder / "CMakeCache.txt").read_text(), re.MULTILINE)
+        assert (libraries.group(1) == "ON") == ("shared" in chosen), name
+    print(f"{len(choices)} choices of variants")
+
+
 def build(work, mpicc, *more):
     package, directives = load()
     chosen = {name: name == "shared" for name in directives.variants()}
@@ -158,6 +195,8 @@ def build(work, mpicc, *more):
 def main():
     if sys.argv[1:2] == ["check"]:
         check()
+    elif sys.argv[1:2] == ["configure"] and len(sys.argv) > 3:
+        configure(*sys.argv[2:])
     elif sys.argv[1:2] == ["build"] and len(sys.argv) > 3:
         build(*sys.argv[2:])
     else:
