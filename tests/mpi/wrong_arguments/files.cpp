@@ -50,12 +50,17 @@ void add_files(table &to, world &w) {
                      new_file = MPI_FILE_NULL;
                      return (pmpi ? &PMPI_File_close : &MPI_File_close)(&new_file);
                  }});
+    // Some MPIs crash with each wrong handle. This row is compared there.
+    to.add_call({"MPI_File_close", "nothing", true, true, [&w](bool pmpi) {
+                     new_file = w.file;
+                     return (pmpi ? &PMPI_File_close : &MPI_File_close)(&new_file);
+                 }});
     WRONG(File_set_size, file(w), count(MPI_Offset{0}));
     WRONG(File_preallocate, file(w), count(MPI_Offset{0}));
     WRONG(File_set_view, file(w), count(MPI_Offset{0}), type(), type(), pointer<const char>(format),
           fixed(MPI_Info{MPI_INFO_NULL}));
-    WRONG(File_set_atomicity, file(w), fixed(0));
-    WRONG(File_sync, file(w));
+    TRIED(File_set_atomicity, file(w), fixed(0));
+    TRIED(File_sync, file(w));
     // An MPI that gives the constants of the standard ABI other values takes MPI_SEEK_SET for another one, with which a
     // negative offset may be right: that depends on where the calls before have left the shared pointer.
     if (thence_errors_return() == MPI_ERRORS_RETURN) {
