@@ -27,6 +27,10 @@ bool pool_poller::poll() noexcept {
     return timers_ran || ran > 0;
 }
 
+bool pool_host::progress() noexcept {
+    return poller_.poll();
+}
+
 void pool_host::attach(work_queue &queue, watchdog *watch, const work_queue *other) noexcept {
     queue_ = &queue;
     watchdog_ = watch;

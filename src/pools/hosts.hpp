@@ -46,7 +46,7 @@ public:
     void attach(work_queue &queue, watchdog *watch, const work_queue *other) noexcept;
     pool_poller &poller() noexcept { return poller_; }
 
-    bool progress() noexcept final { return poller_.poll(); }
+    bool progress() noexcept final;
     bool polls_for_waiting() noexcept final { return other_queue_ != nullptr && other_queue_->operations() == 0; }
     void began() noexcept final;
 
