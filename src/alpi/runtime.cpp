@@ -55,26 +55,23 @@ private:
         std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(count_));
 };
 
-// The number of a thread, until the thread ends.
-class own_number {
-public:
-    own_number() noexcept = default;
-    ~own_number() {
-        if (number_ >= 0)
-            numbers::instance().give_back(number_);
-    }
-    own_number(const own_number &) = delete;
-    own_number &operator=(const own_number &) = delete;
-    int get() noexcept {
-        if (number_ < 0)
-            number_ = numbers::instance().take();
-        return number_;
-    }
+// The number of a thread that runs tasks, or -1. The thread gives it back when it stops to run tasks: threads that wait one
+// after another then need one number together, also if each goes on to live.
+constinit thread_local int number_of_thread = -1;
 
-private:
-    int number_ = -1;
-};
-thread_local own_number number_of_thread;
+void give_back_own() noexcept {
+    numbers::instance().give_back(number_of_thread);
+    number_of_thread = -1;
+}
+
+int own_number() noexcept {
+    if (number_of_thread < 0) {
+        number_of_thread = numbers::instance().take();
+        if (number_of_thread >= 0)
+            thence::libthence_tasks::when_thread_stops(give_back_own);
+    }
+    return number_of_thread;
+}
 
 int write(char *buffer, std::size_t max_length, int *length, const char *text) {
     const int whole = std::snprintf(buffer, max_length, "%s", text);
@@ -153,7 +150,7 @@ int alpi_cpu_logical_id(std::uint64_t *logical_id) {
         return ALPI_ERR_PARAMETER;
     if (thence_flow_current() == nullptr)
         return ALPI_ERR_OUTSIDE_TASK;
-    const int number = number_of_thread.get();
+    const int number = own_number();
     if (number < 0)
         return ALPI_ERR_UNKNOWN;
     *logical_id = static_cast<std::uint64_t>(number);

@@ -2,6 +2,7 @@
 #include "dataflow/crew.hpp"
 
 #include <thread>
+#include <utility>
 
 namespace thence::dataflow {
 
@@ -55,6 +56,14 @@ bool crew::gives_way() const noexcept {
     return recalled != nullptr && recalled->load(std::memory_order_relaxed);
 }
 
+// A thread stops to run tasks where it suspends one, and where it leaves run_as_worker(). There are no other places, since
+// tasks run in run_as_worker() alone.
+void crew::this_thread_stops() noexcept {
+    thread_state &here = this_thread();
+    if (here.at_end != nullptr) [[unlikely]]
+        std::exchange(here.at_end, nullptr)();
+}
+
 // @return whether there may be a task.
 bool crew::search_again() const noexcept {
     for (int i = 0; i < most_searches; ++i) {
@@ -97,6 +106,7 @@ void crew::run_as_worker() noexcept {
         if (gives_way())
             break;
     }
+    this_thread_stops();
     --inside_;
     call_and_unlock();
 }
@@ -151,6 +161,7 @@ void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
     else
         call_and_unlock();
     this_thread().running = nullptr;
+    this_thread_stops();
     suspend_stack(stack, resumed_by);
     static_cast<void>(stack.recalled.load(std::memory_order_acquire)); // pairs with resume()
     resuming_.fetch_sub(1, std::memory_order_relaxed);

@@ -21,6 +21,7 @@ struct thread_state {
     task *running = nullptr;
     bool in_onready = false;
     const std::atomic<bool> *recalled = nullptr; // its first stack, if that is suspended: whether it is to be resumed
+    void (*at_end)() noexcept = nullptr;         // called once, when the thread next stops to run tasks
 };
 // Not inlined, nor taken for a function that always returns the same: the compiler may keep the address of a thread's
 // variable across a change of threads.
@@ -78,6 +79,7 @@ private:
     static constexpr int most_searches = 200; // that find no task, before a worker leaves
 
     void suspend_here(suspended &stack, const arrangement &resumed_by);
+    static void this_thread_stops() noexcept;
     void suspend_for_other(suspended &stack, const arrangement &resumed_by);
     void run_as_worker() noexcept;
     bool search_again() const noexcept;

@@ -41,6 +41,10 @@ detail::dataflow_task *running_task() noexcept {
     return dataflow::handle_of(this_thread().running);
 }
 
+void when_thread_stops(void (*at_end)() noexcept) noexcept {
+    this_thread().at_end = at_end;
+}
+
 bool raise(detail::dataflow_task *handle, std::uint64_t count) noexcept {
     task *const raised = dataflow::of(handle);
     if (raised == nullptr || raised != this_thread().running)

@@ -2,9 +2,13 @@
 // Tasks: spawned, blocked, with events; and the numbers of the threads that run them.
 #include "support.hpp"
 
+#include <thence/dataflow.h>
+#include <thence/dataflow/detail/library.hpp>
+
 #include <list>
 #include <mutex>
 #include <set>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -152,6 +156,54 @@ TEST(alpi_tasks, no_two_threads_have_one_number_at_a_time) {
             std::uint64_t processor = 0;
             EXPECT_EQ(alpi_cpu_system_id(&processor), ALPI_SUCCESS);
         });
+}
+
+// The workers are kept busy, so the thread that waits runs the task that asks.
+TEST(alpi_tasks, threads_that_wait_one_after_another_each_have_a_number) {
+    std::uint64_t count = 0;
+    ASSERT_EQ(alpi_cpu_count(&count), ALPI_SUCCESS);
+    const int workers = thence::libthence_tasks::workers_of(thence::libthence_tasks::default_flow());
+    std::list<std::thread> threads;
+    std::atomic<bool> over{false};
+    for (std::uint64_t i = 0; i < count + 2; ++i) {
+        struct {
+            std::atomic<int> busy{0};
+            std::atomic<bool> asked{false};
+            std::atomic<bool> waited{false};
+            std::thread::id asked_on;
+            int result = -1;
+        } seen;
+        threads.emplace_back([&seen, &over, workers] {
+            for (int each = 0; each < workers; ++each) {
+                const auto stays = [](void *data) {
+                    auto &to = *static_cast<decltype(&seen)>(data);
+                    std::uint64_t number = 0;
+                    EXPECT_EQ(alpi_cpu_logical_id(&number), ALPI_SUCCESS);
+                    ++to.busy;
+                    wait_until([&to] { return to.asked.load(); });
+                };
+                EXPECT_EQ(thence_flow_submit(0, nullptr, stays, &seen, nullptr), 0);
+            }
+            wait_until([&seen, workers] { return seen.busy == workers; });
+            const auto asks = [](void *data) {
+                auto &to = *static_cast<decltype(&seen)>(data);
+                std::uint64_t number = 0;
+                to.result = alpi_cpu_logical_id(&number);
+                to.asked_on = std::this_thread::get_id();
+                to.asked = true;
+            };
+            EXPECT_EQ(thence_flow_submit(0, nullptr, asks, &seen, nullptr), 0);
+            EXPECT_EQ(thence_flow_taskwait(), 0);
+            seen.waited = true;
+            wait_until([&over] { return over.load(); });
+        });
+        wait_until([&seen] { return seen.waited.load(); });
+        EXPECT_EQ(seen.asked_on, threads.back().get_id());
+        EXPECT_EQ(seen.result, ALPI_SUCCESS) << "thread " << i;
+    }
+    over = true;
+    for (std::thread &each : threads)
+        each.join();
 }
 
 } // namespace
