@@ -55,7 +55,8 @@ typedef struct thence_task_runtime {
     int (*workers)(void);
 
     /** For reports: calls `tell` with each task that waits, and sets `*active` to the number of tasks that run, are
-     *  ready, or sleep for a time. If none is active, only something outside of the tasks can end the wait of the others.
+     *  ready, or sleep for a time. Null if the runtime cannot count these: reports then name only tasks that wait in a call
+     *  of MPI or of Thence. If none is active, only something outside of the tasks can end the wait of the others.
      *  Called on a thread of Thence's own, now and then, and only while stalls are reported (`THENCE_STALL`). */
     int (*waiting)(void (*tell)(const thence_waiting_task *task, void *data), void *data, uint64_t *active);
 } thence_task_runtime;

@@ -109,7 +109,7 @@ void tear_down() noexcept {
     if (!is_set_up) {
         return;
     }
-    if (continuation_request::any_registered() && report_outstanding != nullptr) {
+    if (report_outstanding != nullptr) {
         report_outstanding("MPI_Finalize");
     }
     if (observer_tear_down != nullptr) {

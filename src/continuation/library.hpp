@@ -29,7 +29,7 @@ THENCE_INTERNAL void finalizing() noexcept;
 // True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().
 extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
 
-// src/diagnose sets these. Called at MPI_Finalize if continuations are outstanding.
+// src/diagnose sets these. Called at MPI_Finalize: if anything is outstanding, it reports that.
 extern void (*report_outstanding)(const char *when);
 // Called at the end of set_up(), and in tear_down() before the operations are abandoned.
 extern void (*observer_set_up)();

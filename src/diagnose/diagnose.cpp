@@ -11,6 +11,7 @@
 #include "diagnose/slow_callbacks.hpp"
 #include "diagnose/stall_detector.hpp"
 #include "diagnose/trace.hpp"
+#include "diagnose/waiting_tasks.hpp"
 
 #include <cstdlib>
 
@@ -53,7 +54,15 @@ void tear_down() {
 }
 
 void report_outstanding(const char *when) {
+    if (const polling_tasks polling = describe_polling_tasks(); polling.calls != 0) {
+        print_to_stderr(std::string(when) + ": " + std::to_string(polling.calls) +
+                        (polling.calls == 1 ? " task is in an MPI call that" : " tasks are in MPI calls that") +
+                        " will not return\n" + polling.text);
+    }
     const long outstanding = continuation::continuation_request::registered_in_all();
+    if (outstanding == 0) {
+        return;
+    }
     print_to_stderr(std::string(when) + ": " + std::to_string(outstanding) +
                     (outstanding == 1 ? " continuation is" : " continuations are") + " outstanding and will not run\n" +
                     describe_outstanding());

@@ -8,6 +8,7 @@
 #include "diagnose/thread_log.hpp"
 #include "engine/engine.hpp"
 #include "progress/progress.hpp"
+#include "task/blocked_task.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -39,8 +40,10 @@ struct group {
     std::uint64_t newest = 0;
     long operations = 0; // of the continuations that are not ready
     long complete = 0, pushed = 0, polled = 0, persistent = 0, crs = 0;
-    std::uint32_t awaited_cr = 0; // one of the CRs that it waits for
-    long awaited_registered = 0;  // continuations registered with that CR
+    long tasks = 0;                // of task runtimes, which are blocked until their continuation runs
+    const char *runtime = nullptr; // that of one of them
+    std::uint32_t awaited_cr = 0;  // one of the CRs that it waits for
+    long awaited_registered = 0;   // continuations registered with that CR
 
     bool has(unsigned flag) const noexcept { return (flags & flag) != 0; }
 };
@@ -103,6 +106,10 @@ void add(snapshot &all, continuation_object &c, control_word kind) {
     g.oldest = g.continuations == 0 ? attached : std::min(g.oldest, attached);
     g.newest = std::max(g.newest, attached);
     ++g.continuations;
+    if (const char *runtime = task::blocked_task::runtime_of(c, kind)) {
+        ++g.tasks;
+        g.runtime = runtime;
+    }
     if (is_ready(c, kind)) {
         ++g.ready;
         return;
@@ -169,6 +176,9 @@ std::string condition_to_run(const group &g) {
 std::string describe(const group &g, const code_location &where, std::uint64_t now) {
     std::string text = "  " + number(g.continuations, "continuation") + age(g, now) + ", attached at " + where.text() +
                        ", registered with CR " + std::to_string(g.cr) + options(g) + "\n";
+    if (g.tasks != 0) {
+        text += "    blocks " + number(g.tasks, "task") + " of " + g.runtime + "\n";
+    }
     if (g.ready != g.continuations) {
         std::string kinds;
         join(kinds, g.pushed, "pushed by MPI");

@@ -31,6 +31,10 @@ std::string seconds(clock::duration time) {
     return text;
 }
 
+std::string and_of(long polling) {
+    return polling == 0 ? "" : ", " + std::to_string(polling) + (polling == 1 ? " task polls" : " tasks poll");
+}
+
 // Decides when a report is due. The detector passes it the counts at regular intervals.
 class stall_timer {
 public:
@@ -102,16 +106,18 @@ private:
         // ready.
         std::uint64_t completed = 0;
         for_each_thread_log([&](const thread_log &log) { completed += log.ended.load(std::memory_order_relaxed); });
-        switch (stall.update(completed, outstanding, clock::now())) {
+        // A task that polls waits for an operation, too.
+        const polling_tasks polling = count_polling_tasks();
+        switch (stall.update(completed + polling.ended, outstanding + polling.calls, clock::now())) {
         case stall_timer::verdict::none:
             break;
         case stall_timer::verdict::stalled:
             print_to_stderr("stall: no continuation has completed for " + seconds(stall.stalled_for()) + ", " +
-                            std::to_string(outstanding) + " outstanding\n" + describe_outstanding() +
-                            describe(find_waiting_tasks()));
+                            std::to_string(outstanding) + " outstanding" + and_of(polling.calls) + "\n" +
+                            describe_outstanding() + describe_polling_tasks().text + describe(find_waiting_tasks()));
             break;
         case stall_timer::verdict::resumed:
-            print_to_stderr("stall over: continuations complete again after " + seconds(stall.stalled_for()) + "\n");
+            print_to_stderr("stall over: operations complete again after " + seconds(stall.stalled_for()) + "\n");
             break;
         }
     }
@@ -119,7 +125,8 @@ private:
     // All tasks wait, and no operation is outstanding that could end it.
     void check_tasks(stall_timer &stall) {
         waiting_tasks now = find_waiting_tasks();
-        const bool stuck = now.all_wait() && continuation::continuation_request::registered_in_all() == 0;
+        const bool stuck = now.all_wait() && continuation::continuation_request::registered_in_all() == 0 &&
+                           count_polling_tasks().calls == 0;
         if (now != waiting_) {
             ++changes_;
             waiting_ = std::move(now);

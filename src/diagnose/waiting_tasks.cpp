@@ -1,14 +1,54 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "diagnose/waiting_tasks.hpp"
 
+#include "base/clock.hpp"
 #include "diagnose/symbolize.hpp"
+#include "task/polling_call.hpp"
 #include "task/runtime.hpp"
 
 #include <algorithm>
+#include <cstdio>
 
 namespace thence::diagnose {
 
 namespace {
+
+constexpr std::size_t most_shown = 20;
+
+// Calls of one function at one place, by tasks of one runtime.
+struct polling_place {
+    const char *name;
+    const void *where;
+    const char *runtime;
+    std::uint32_t oldest; // how long the first has waited, in milliseconds
+    long calls = 0;
+};
+
+std::vector<polling_place> find_polling_places() {
+    std::vector<polling_place> places;
+    task::for_each_polling_call(
+        [](const task::polling_call &call, void *data) {
+            auto &all = *static_cast<std::vector<polling_place> *>(data);
+            auto found = std::find_if(all.begin(), all.end(), [&](const polling_place &each) {
+                return each.where == call.where && each.runtime == call.task.runtime->name;
+            });
+            if (found == all.end()) {
+                found = all.insert(
+                    found, {call.name, call.where, call.task.runtime->name, base::coarse_milliseconds() - call.since});
+            }
+            ++found->calls;
+        },
+        &places);
+    return places;
+}
+
+std::string describe(const polling_place &place, const code_location &where) {
+    char time[32];
+    std::snprintf(time, sizeof time, "%.1f s", place.oldest * 1e-3);
+    return "  " + std::to_string(place.calls) + (place.calls == 1 ? " task of " : " tasks of ") + place.runtime +
+           " in " + (place.name != nullptr ? place.name : "a call that waits for a request") + " for " + time +
+           ", called at " + where.text() + "\n";
+}
 
 struct visit {
     waiting_tasks *found;
@@ -45,8 +85,37 @@ waiting_tasks find_waiting_tasks() {
     return found;
 }
 
+polling_tasks count_polling_tasks() noexcept {
+    const task::polling_counts counts = task::count_polling_calls();
+    return {counts.ended, counts.listed, {}};
+}
+
+polling_tasks describe_polling_tasks() {
+    polling_tasks all = count_polling_tasks();
+    if (all.calls == 0) {
+        return all;
+    }
+    std::vector<polling_place> places = find_polling_places();
+    long left_out = 0;
+    for (std::size_t i = most_shown; i < places.size(); ++i) {
+        left_out += places[i].calls;
+    }
+    places.resize(std::min(places.size(), most_shown));
+    std::vector<code_address> addresses;
+    for (const polling_place &each : places) {
+        addresses.push_back({each.where, true});
+    }
+    const std::vector<code_location> locations = symbolize(addresses);
+    for (std::size_t i = 0; i < places.size(); ++i) {
+        all.text += describe(places[i], locations[i]);
+    }
+    if (left_out != 0) {
+        all.text += "  and " + std::to_string(left_out) + " other tasks in MPI calls\n";
+    }
+    return all;
+}
+
 std::string describe(const waiting_tasks &tasks) {
-    constexpr std::size_t most_shown = 20;
     const std::size_t shown = std::min(tasks.lines.size(), most_shown);
     std::vector<code_address> addresses;
     for (std::size_t i = 0; i < shown; ++i) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The tasks that wait, of all task runtimes that tell (`waiting` of thence/task_runtime.h).
+// The tasks that wait: of all task runtimes that tell (`waiting` of thence/task_runtime.h), and those in MPI calls that
+// wait by tests. A task that waits for a continuation is in the report of those.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +22,15 @@ struct waiting_tasks {
     bool all_wait() const noexcept { return !lines.empty() && active == 0; }
     bool operator==(const waiting_tasks &) const = default;
 };
+
+// The MPI calls of tasks that wait by tests.
+struct polling_tasks {
+    std::uint64_t ended = 0; // calls of before
+    long calls = 0;
+    std::string text; // a line of the report for each place, the longest wait first
+};
+polling_tasks count_polling_tasks() noexcept; // without the text
+polling_tasks describe_polling_tasks();
 
 waiting_tasks find_waiting_tasks();
 // A line of the report for each, the first ones if there are many.

@@ -13,6 +13,7 @@
 #include "mpi/calls.hpp"
 #include "mpi/persistent.hpp"
 #include "task/blocked_task.hpp"
+#include "task/polling_call.hpp"
 #include "task/runtime.hpp"
 
 #include <algorithm>
@@ -38,26 +39,35 @@ bool applies() noexcept {
 
 // After the first turns, in which other tasks may run, the pauses become longer: a request that is complete soon is found
 // soon, and one that is not costs a test each 100 us.
-void pause(unsigned turns) noexcept {
+void pause(polling_call &call) noexcept {
     constexpr unsigned short_turns = 16;
     constexpr std::uint64_t longest = 100'000; // nanoseconds
-    const thence_task task = task::current();
-    if (task.runtime == nullptr || task.runtime->sleep_for == nullptr) {
-        testing.pause(turns);
-        return;
+    const unsigned turns = ++call.turns;
+    if (!call.is_listed()) {
+        const thence_task self = task::current();
+        if (self.runtime == nullptr) { // it was removed meanwhile
+            take_turn(turns);
+            return;
+        }
+        call.list(self);
     }
-    testing.pause(0);
-    const unsigned doubled = std::min(turns - std::min(turns, short_turns), 7U);
-    task.runtime->sleep_for(turns < short_turns ? 0 : std::min(std::uint64_t{1000} << doubled, longest), nullptr);
+    const thence_task_runtime &runtime = *call.task.runtime;
+    take_turn(runtime.sleep_for == nullptr ? turns : 0);
+    polling_call::go_out();
+    if (runtime.sleep_for != nullptr) {
+        const unsigned doubled = std::min(turns - std::min(turns, short_turns), 7U);
+        runtime.sleep_for(turns < short_turns ? 0 : std::min(std::uint64_t{1000} << doubled, longest), nullptr);
+    }
+    call.come_in();
 }
 
 bool is_persistent(MPI_Request request) noexcept {
     return mpi::noted_persistent(request) || engine::is_persistent(request);
 }
 
-int complete_by_pausing(MPI_Request *request, MPI_Status *status) noexcept {
-    for (unsigned turns = 1;; ++turns) {
-        pause(turns);
+int complete_by_pausing(MPI_Request *request, MPI_Status *status, const void *where) noexcept {
+    for (polling_call call(nullptr, where);;) {
+        pause(call);
         int flag = untouched;
         const int code = mpi::table.Test(request, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
@@ -96,7 +106,7 @@ int complete(MPI_Request *request, MPI_Status *status, const void *where) noexce
         return code;
     }
     if (is_persistent(*request) || !block_until_complete(1, request, status, where, code)) {
-        return complete_by_pausing(request, status);
+        return complete_by_pausing(request, status, where);
     }
     return code;
 }
@@ -110,7 +120,7 @@ bool complete_all(int count, MPI_Request requests[], MPI_Status statuses[], cons
     if (count <= 0 || requests == nullptr || std::any_of(requests, requests + count, &needs_tests)) {
         return false;
     }
-    testing.pause(0);
+    take_turn(0);
     if (!block_until_complete(count, requests, statuses, where, code)) {
         return false;
     }
@@ -124,6 +134,7 @@ const wait_strategy blocking_tasks{"block the task", &applies, &complete, &pause
 
 bool start_blocking_tasks(MPI_Request cr) noexcept {
     registered_with.store(cr, std::memory_order_relaxed);
+    task::open_polling_calls();
     if (!collectives_by_nonblocking.load(std::memory_order_relaxed) && !add_strategy(blocking_tasks)) {
         return false;
     }

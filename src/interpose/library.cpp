@@ -4,6 +4,7 @@
 #include "continuation/library.hpp"
 #include "continuation/thread_state.hpp"
 #include "progress/interposed.hpp"
+#include "task/polling_call.hpp"
 
 namespace thence::interpose {
 
@@ -13,6 +14,7 @@ bool say_interposed() noexcept {
 }
 
 void finalizing() noexcept {
+    task::close_polling_calls();
     continuation::finalizing();
 }
 

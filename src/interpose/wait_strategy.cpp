@@ -42,20 +42,6 @@ bool must_test() noexcept {
     return continuation::others_may_attach.load(std::memory_order_relaxed) || progress::any_outstanding();
 }
 
-// Lets MPI make progress if the call's own test does not, and runs a bounded number of callbacks.
-void take_turn(unsigned turns) noexcept {
-    constexpr long most_in_turn = 64;
-    constexpr unsigned spins = 1000;
-    if (engine::current != nullptr) {
-        // If MPI has a hook, the call's own test has just made all the progress that a poll could make.
-        progress::poll_sources(progress::has_hook() ? progress::from::after_progress : progress::from::outside);
-        progress::run_sources(most_in_turn);
-    }
-    if (turns > spins) {
-        sched_yield();
-    }
-}
-
 int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     int flag = untouched;
     for (unsigned turns = 0;;) {
@@ -70,11 +56,28 @@ int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) 
     }
 }
 
+void pause(polling_call &call) noexcept {
+    take_turn(++call.turns);
+}
+
 const wait_strategy *strategies[most_strategies] = {&testing};
 
 } // namespace
 
-const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &take_turn, nullptr, true};
+const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
+
+void take_turn(unsigned turns) noexcept {
+    constexpr long most_in_turn = 64;
+    constexpr unsigned spins = 1000;
+    if (engine::current != nullptr) {
+        // If MPI has a hook, the call's own test has just made all the progress that a poll could make.
+        progress::poll_sources(progress::has_hook() ? progress::from::after_progress : progress::from::outside);
+        progress::run_sources(most_in_turn);
+    }
+    if (turns > spins) {
+        sched_yield();
+    }
+}
 
 bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {

@@ -4,10 +4,13 @@
 
 #include "base/visibility.hpp"
 #include "progress/interposed.hpp"
+#include "task/polling_call.hpp"
 
 #include <mpi.h>
 
 namespace thence::interpose {
+
+using task::polling_call;
 
 // A way to wait other than blocking inside MPI. The call is replaced by its nonblocking form, or by a loop of tests.
 struct wait_strategy {
@@ -18,8 +21,8 @@ struct wait_strategy {
     // address of the user's call, for reports.
     int (*complete)(MPI_Request *request, MPI_Status *status, const void *where) noexcept;
     // Called between two tests of a call that waits for several requests, for a continuation request, for a persistent
-    // request that has continuations, or for a message (a probe). `turns`: the number of tests so far.
-    void (*pause)(unsigned turns) noexcept;
+    // request that has continuations, or for a message (a probe). Counts the turn of the call.
+    void (*pause)(polling_call &call) noexcept;
     // Blocks until all of these requests, of any kind, are complete. As MPI_Waitall, with the result in `code`. Returns
     // false, and has changed nothing, if it cannot; null: it never can. The call then tests and pauses.
     bool (*complete_all)(int count, MPI_Request requests[], MPI_Status statuses[], const void *where,
@@ -49,6 +52,10 @@ inline const wait_strategy *strategy(const char *call) noexcept {
 
 // Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
 extern THENCE_INTERNAL const wait_strategy testing;
+
+// Lets MPI make progress, where the test of the call that waits does not, and runs a bounded number of callbacks. `turns`:
+// the number of tests so far.
+void take_turn(unsigned turns) noexcept;
 
 // Called after a call that did not block, or that blocked inside MPI. If no hook runs callbacks, it runs what is ready.
 // Otherwise a program whose calls never block would never run callbacks on such an MPI.

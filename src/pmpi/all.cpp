@@ -156,7 +156,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         how->complete_all(count, requests, statuses, __builtin_return_address(0), code)) {
         return code;
     }
-    turn next(how);
+    turn next(how, "MPI_Waitall", __builtin_return_address(0));
     return wait_for_all(next, count, requests, statuses);
 }
 

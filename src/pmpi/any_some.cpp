@@ -161,7 +161,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
                    : PMPI_Waitany(count, requests, index, status);
     }
-    turn next(strategy("MPI_Waitany"));
+    turn next(strategy("MPI_Waitany"), "MPI_Waitany", __builtin_return_address(0));
     for (;;) {
         int flag = untouched;
         const int code = test_any("MPI_Waitany", count, requests, index, &flag, status);
@@ -194,7 +194,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                                                       {"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitsome(count, requests, found, indices, statuses);
     }
-    turn next(strategy("MPI_Waitsome"));
+    turn next(strategy("MPI_Waitsome"), "MPI_Waitsome", __builtin_return_address(0));
     for (;;) {
         int some = untouched;
         const int code = test_some("MPI_Waitsome", count, requests, &some, indices, statuses);

@@ -187,7 +187,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (how == nullptr) [[likely]] {
         return PMPI_Probe(source, tag, comm, status);
     }
-    for (unsigned turns = 0;; how->pause(++turns)) {
+    for (polling_call call("MPI_Probe", __builtin_return_address(0));; how->pause(call)) {
         int flag = untouched;
         const int code = PMPI_Iprobe(source, tag, comm, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
@@ -210,7 +210,7 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     if (how == nullptr) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
-    for (unsigned turns = 0;; how->pause(++turns)) {
+    for (polling_call call("MPI_Mprobe", __builtin_return_address(0));; how->pause(call)) {
         int flag = untouched;
         const int code = PMPI_Improbe(source, tag, comm, &flag, message, status);
         if (flag != 0 || code != MPI_SUCCESS) {

@@ -33,19 +33,21 @@ inline int test_entry(const char *call, MPI_Request requests[], int i, int *flag
 // without a hook, a program whose calls never block would otherwise run no callbacks.
 class turn {
 public:
-    explicit turn(const interpose::wait_strategy *how) : how_(how != nullptr ? *how : interpose::testing) {}
+    // `call`: the name of the blocking call, `where`: the address to which it returns.
+    turn(const interpose::wait_strategy *how, const char *call, const void *where)
+        : how_(how != nullptr ? *how : interpose::testing), call_(call, where) {}
     ~turn() {
-        if (turns_ == 0) {
+        if (call_.turns == 0) {
             interpose::catch_up();
         }
     }
     turn(const turn &) = delete;
     turn &operator=(const turn &) = delete;
-    void operator()() { how_.pause(++turns_); }
+    void operator()() { how_.pause(call_); }
 
 private:
     const interpose::wait_strategy &how_; // never null, since MPI itself cannot wait for these requests
-    unsigned turns_ = 0;
+    interpose::polling_call call_;
 };
 
 // The same after a call that only tests. But a test of a continuation request has already run callbacks, and its

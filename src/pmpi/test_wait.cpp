@@ -30,8 +30,8 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     return code;
 }
 
-int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *status) {
-    turn next(how);
+int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *status, const void *where) {
+    turn next(how, "MPI_Wait", where);
     for (;;) {
         int flag = untouched;
         const int code = test_one("MPI_Wait", request, &flag, status);
@@ -48,15 +48,15 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
     const wait_strategy *how = strategy("MPI_Wait");
+    const void *where = __builtin_return_address(0); // MPI_Wait jumps here
     if (is_cr_handle(*request)) {
         return how == nullptr || how->thence_wait_does ? thence::c_api::mpi_wait(request, status)
-                                                       : wait_by_testing(how, request, status);
+                                                       : wait_by_testing(how, request, status, where);
     }
     if (!is_special(*request)) {
-        return how == nullptr ? PMPI_Wait(request, status)
-                              : how->complete(request, status, __builtin_return_address(0)); // MPI_Wait jumps here
+        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status, where);
     }
-    return wait_by_testing(how, request, status);
+    return wait_by_testing(how, request, status, where);
 }
 
 } // namespace

@@ -2,7 +2,9 @@
 #include "task/blocked_task.hpp"
 
 #include "continuation/run.hpp"
+#include "task/polling_call.hpp"
 
+#include <chrono>
 #include <thread>
 
 namespace thence::task {
@@ -19,6 +21,13 @@ int blocked_task::unblock(int error, MPI_Status *, void *data) noexcept {
     return MPI_SUCCESS;
 }
 
+const char *blocked_task::runtime_of(const continuation::continuation &c, continuation::control_word kind) noexcept {
+    return kind.form() == continuation::signature::own &&
+                   c.callback == reinterpret_cast<continuation::any_function>(&unblock)
+               ? static_cast<const blocked_task *>(c.data)->task_.runtime->name
+               : nullptr;
+}
+
 // The task calls block() also if it is done already: it must not end before the runtime's unblock(), which may be under
 // way on another thread, has done with its handle. An unblock() by others may let the task go on too early.
 int blocked_task::block() noexcept {
@@ -30,13 +39,18 @@ int blocked_task::block() noexcept {
     return error_;
 }
 
-// The runtime refuses to block the task, so the worker makes progress instead.
+// The runtime refuses to block the task, so the worker makes progress instead, until MPI_Finalize begins.
 void blocked_task::poll() noexcept {
     state expected = state::waits;
     state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
     while (state_.load(std::memory_order_acquire) != state::done) {
-        continuation::make_progress();
-        std::this_thread::yield();
+        if (try_to_come_in()) {
+            continuation::make_progress();
+            polling_call::go_out();
+            std::this_thread::yield();
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
     }
 }
 

@@ -26,6 +26,8 @@ public:
     continuation::user_callback callback() noexcept {
         return {reinterpret_cast<continuation::any_function>(&unblock), this};
     }
+    // For reports, of an attached continuation while it is visited: the runtime of the task that it lets go on, or null.
+    static const char *runtime_of(const continuation::continuation &c, continuation::control_word kind) noexcept;
     // Blocks the current task, which is this one, until the callback has run. Returns the error that it was given. The
     // task may be on another thread then, so a caller must not keep the address of anything that is thread-local.
     int block() noexcept;

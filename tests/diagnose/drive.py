@@ -114,7 +114,7 @@ def stall_reports_become_rarer_and_end():
     times = [float(t) for t in expect(text, r"stall: no continuation has completed for ([\d.]+) s")]
     assert all(at >= 0.3 * 2**i for i, at in enumerate(times)), times  # at 0.3 s, 0.6 s, 1.2 s, ...
     assert times[-1] <= stalled(output) + 0.1, times
-    expect(text, r"stall over: continuations complete again after [\d.]+ s", times=1)
+    expect(text, r"stall over: operations complete again after [\d.]+ s", times=1)
     assert text.rindex("stall over") > text.rindex("attached at"), "a report after the stall"
     expect(text, "MPI_Finalize", times=0)
 

@@ -3,7 +3,11 @@
 #include "library.hpp"
 #include "scripted_tasks.hpp"
 
+#include "interpose/library.hpp"
+
 #include <array>
+#include <cstdio>
+#include <cstdlib>
 
 namespace {
 
@@ -210,6 +214,40 @@ TEST_P(blocking_tasks, need_a_continuation_request_that_runs_without_a_test) {
     reported();
 }
 
+// MPI_Finalize while a task polls: it is reported, and stays blocked. It makes no call of MPI any more.
+[[noreturn]] void finalize_beside_a_poll(const variant &v) {
+    library l(v);
+    cr c;
+    refuses_to_block = 0;
+    thence_task_runtime_add(&scripted);
+    thence_task_blocking_calls(c);
+    static scripted_task task;
+    static std::array<MPI_Request, 2> all{world.start(), world.start()};
+    std::thread([] {
+        const in_task scope(task);
+        int index = -1;
+        MPI_Waitany(2, all.data(), &index, MPI_STATUS_IGNORE);
+    }).detach();
+    const bool polls = eventually([] { return task.sleeps >= 3; });
+    thence::interpose::finalizing(); // as MPI_Finalize of libthence
+    world.finalize();
+    const bool stays_blocked = eventually([] { return task.blocks == 1; });
+    scripted.unblock(&task);
+    const bool still = eventually([] { return task.blocks == 2; });
+    std::fprintf(stderr, "polls %d, blocked %d, after a stray unblock() %d\n", polls, stays_blocked, still);
+    std::_Exit(0);
+}
+
+class polling_tasks : public ::testing::TestWithParam<variant> {};
+
+TEST_P(polling_tasks, are_reported_at_finalize_and_stay_blocked) {
+    EXPECT_EXIT(finalize_beside_a_poll(GetParam()), ::testing::ExitedWithCode(0),
+                "MPI_Finalize: 1 task is in an MPI call that will not return\n"
+                "[^\n]*1 task of a test's in MPI_Waitany for [^\n]*, called at [^\n]*\n"
+                ".*polls 1, blocked 1, after a stray unblock\\(\\) 1");
+}
+
 THENCE_RULES(blocking_tasks);
+THENCE_RULES(polling_tasks);
 
 } // namespace

@@ -33,7 +33,7 @@ int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {
     int flag = 0;
     return thence::mpi::table.Test(request, &flag, status);
 }
-void pause(unsigned) noexcept {
+void pause(thence::interpose::polling_call &) noexcept {
     ++added.pauses;
     complete_next();
 }

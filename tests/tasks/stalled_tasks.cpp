@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks that all wait, while no operation of MPI is outstanding, are reported with the call that submitted each
 // (THENCE_STALL, which ctest sets).
+#include "standard_error.hpp"
+
 #include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
 #include <thence/task_runtime.h>
@@ -12,43 +14,6 @@
 #include <unistd.h>
 
 namespace {
-
-// Reads what this process prints on standard error.
-class standard_error {
-public:
-    standard_error() {
-        EXPECT_EQ(pipe(ends_), 0);
-        EXPECT_GE(kept_ = dup(STDERR_FILENO), 0);
-        EXPECT_GE(dup2(ends_[1], STDERR_FILENO), 0);
-    }
-    ~standard_error() {
-        dup2(kept_, STDERR_FILENO);
-        for (const int end : {ends_[0], ends_[1], kept_}) {
-            close(end);
-        }
-    }
-    standard_error(const standard_error &) = delete;
-    standard_error &operator=(const standard_error &) = delete;
-
-    // Waits until `words` have been printed. Returns all that was printed.
-    std::string read_until(const std::string &words) {
-        char more[4096];
-        while (text_.find(words) == std::string::npos) {
-            const ssize_t n = read(ends_[0], more, sizeof more);
-            if (n <= 0) {
-                ADD_FAILURE() << "standard error has ended without: " << words;
-                break;
-            }
-            text_.append(more, static_cast<std::size_t>(n));
-        }
-        return text_;
-    }
-
-private:
-    int ends_[2] = {-1, -1};
-    int kept_ = -1;
-    std::string text_;
-};
 
 class stalled_tasks : public testing::Test {
 protected:

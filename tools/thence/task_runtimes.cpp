@@ -15,7 +15,8 @@ std::string parts_of(const thence_task_runtime &table) {
                  {table.block != nullptr, "blocks tasks"},
                  {table.spawn != nullptr, "starts tasks"},
                  {table.sleep_for != nullptr, "lets tasks sleep"},
-                 {table.workers != nullptr, "tells its workers"}};
+                 {table.workers != nullptr, "tells its workers"},
+                 {table.waiting != nullptr, "tells which tasks wait"}};
     std::string can;
     std::string cannot;
     for (const auto &[there, part] : parts) {

@@ -35,6 +35,7 @@ def info_tells_what_task_runtimes_can_do(program):
     runtimes = json.loads(succeed(run(program, "info", "--json")))["task_runtimes"]
     assert runtimes["OpenMP, detached tasks"].startswith("delays the end of tasks; not: blocks tasks"), runtimes
     assert runtimes["plain threads"].startswith("blocks tasks, lets tasks sleep; not: delays"), runtimes
+    assert runtimes["plain threads"].endswith(", tells which tasks wait"), runtimes
     assert runtimes["ALPI"], runtimes
     assert re.search(r"^  ALPI +\S", succeed(run(program, "info")), re.MULTILINE)
 
