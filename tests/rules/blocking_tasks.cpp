@@ -247,6 +247,35 @@ TEST_P(polling_tasks, are_reported_at_finalize_and_stay_blocked) {
                 ".*polls 1, blocked 1, after a stray unblock\\(\\) 1");
 }
 
+// The same for a task that the runtime refuses to block: its worker makes progress for it, and no more then.
+[[noreturn]] void finalize_beside_a_refusal(const variant &v) {
+    library l(v);
+    static cr c;
+    refuses_to_block = 1000000000;
+    thence_task_runtime_add(&scripted);
+    static MPI_Request request = world.start();
+    std::thread([] {
+        static scripted_task task;
+        const in_task scope(task);
+        thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, c);
+    }).detach();
+    const bool refused = eventually([] { return refuses_to_block < 1000000000; });
+    const auto before = world.progress_calls.load();
+    const bool polls = refused && eventually([&] { return world.progress_calls > before + 3; });
+    thence::interpose::finalizing();
+    const auto after = world.progress_calls.load();
+    for (int i = 0; i < 10000; ++i) {
+        std::this_thread::yield();
+    }
+    std::fprintf(stderr, "polls %d, and %llu calls later\n", polls, world.progress_calls - after);
+    std::_Exit(0);
+}
+
+TEST_P(polling_tasks, that_the_runtime_refuses_to_block_stop_at_finalize) {
+    EXPECT_EXIT(finalize_beside_a_refusal(GetParam()), ::testing::ExitedWithCode(0),
+                "    blocks 1 task of a test's\n.*polls 1, and 0 calls later");
+}
+
 THENCE_RULES(blocking_tasks);
 THENCE_RULES(polling_tasks);
 

@@ -19,7 +19,7 @@ struct scripted_task {
 };
 inline thread_local scripted_task *running = nullptr;
 inline bool refuses_to_raise = false;
-inline int refuses_to_block = 0; // so many times
+inline std::atomic<int> refuses_to_block{0}; // so many times
 
 inline void *running_task() {
     return running;
