@@ -37,7 +37,6 @@ void raw(measure::work &work) {
 
 #else
 
-using measure::in_flight;
 using measure::wave_data;
 
 void receive(wave_data &data, int k) {

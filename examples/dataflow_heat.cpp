@@ -35,7 +35,7 @@ void set_edge(plate &m, int column) {
 }
 
 plate by_loops() {
-    plate m(size * size);
+    plate m(std::size_t{size} * size);
     for (int column = 0; column < blocks; ++column)
         set_edge(m, column);
     for (int sweep = 0; sweep < sweeps; ++sweep) {
@@ -50,7 +50,7 @@ plate by_loops() {
 plate by_tasks() {
     using thence::in;
     using thence::inout;
-    plate m(size * size);
+    plate m(std::size_t{size} * size);
     char of_block[blocks + 2][blocks + 2]; // its address stands for the block; those around are the edges
     thence::flow flow;
     for (int column = 0; column < blocks; ++column) {

@@ -87,9 +87,10 @@ int main(int argc, char **argv) {
 #pragma omp taskwait
     }
 
+    const int ranks_added = rank * (rank + 1) / 2;
     for (int b = 0; b < blocks; ++b)
         for (int i = 0; i < block_size; ++i)
-            wrong += out[b][i] != rank * (rank + 1) / 2 + (rank + 1.0) * (b + i);
+            wrong += out[b][i] != ranks_added + (rank + 1.0) * (b + i);
     check(thence_free(&cr));
     check(thence_task_runtime_remove(thence_task_runtime_detached()));
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

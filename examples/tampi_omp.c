@@ -56,13 +56,14 @@ int main(int argc, char **argv) {
 #pragma omp taskwait
     }
 
+    const int ranks_added = rank * (rank + 1) / 2;
     for (int b = 0; b < blocks; ++b) {
         int count = block_size;
         if (rank > 0)
             MPI_Get_count(&statuses[b], MPI_DOUBLE, &count);
         wrong += count != block_size;
         for (int i = 0; i < block_size; ++i)
-            wrong += out[b][i] != rank * (rank + 1) / 2 + (rank + 1.0) * (b + i);
+            wrong += out[b][i] != ranks_added + (rank + 1.0) * (b + i);
     }
     MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)

@@ -55,11 +55,12 @@ private:
             to.push(added);
         used_ |= std::uint64_t{1} << added.depth;
     }
+    // best() is 0, so a list of these is not empty: used_ is not 0.
     task *pop_usual() noexcept {
         const int depth = task::deepest - std::countl_zero(used_);
         task *const taken = usual_[depth].pop();
         if (usual_[depth].empty()) {
-            used_ &= ~(std::uint64_t{1} << depth);
+            used_ &= ~(std::uint64_t{1} << depth); // NOLINT(clang-analyzer-core.BitwiseShift): depth is not negative
             if (used_ == 0)
                 find_best();
         }

@@ -102,6 +102,7 @@ polling_tasks describe_polling_tasks() {
     }
     places.resize(std::min(places.size(), most_shown));
     std::vector<code_address> addresses;
+    addresses.reserve(places.size());
     for (const polling_place &each : places) {
         addresses.push_back({each.where, true});
     }
@@ -118,6 +119,7 @@ polling_tasks describe_polling_tasks() {
 std::string describe(const waiting_tasks &tasks) {
     const std::size_t shown = std::min(tasks.lines.size(), most_shown);
     std::vector<code_address> addresses;
+    addresses.reserve(shown);
     for (std::size_t i = 0; i < shown; ++i) {
         addresses.push_back({tasks.lines[i].submitted_at, true});
     }

@@ -31,7 +31,6 @@ namespace thence::engine {
 namespace {
 
 using mpi::table;
-using openmpi::completed;
 using openmpi::pending;
 using openmpi::request_view;
 

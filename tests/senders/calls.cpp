@@ -5,8 +5,6 @@
 
 #include <cstdio>
 
-using thence::fake::world;
-
 extern "C" {
 
 int MPI_Test_cancelled(const MPI_Status *status, int *flag) {

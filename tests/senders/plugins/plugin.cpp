@@ -71,10 +71,9 @@ struct spawned : operation {
 };
 
 void start_future(void *of, void (*completed)()) {
-    auto &future = static_cast<spawned *>(of)->future;
-    thence::exec::start_detached(*std::move(future) | thence::exec::then([completed]() noexcept { completed(); }) |
+    auto future = *std::exchange(static_cast<spawned *>(of)->future, std::nullopt);
+    thence::exec::start_detached(std::move(future) | thence::exec::then([completed]() noexcept { completed(); }) |
                                  thence::exec::upon_stopped([]() noexcept {}));
-    future.reset();
 }
 
 void complete(void *of) {
