@@ -153,6 +153,8 @@ def classify(code):
         return "type", match.group(1)
     if flat.startswith("typedef"):
         return "type", flat.split()[-1]
+    if match := re.match(r"[\w ]+?\**\s*\(\*(\w+)\)\s*\(", flat):
+        return "other", match.group(1)  # a member that points to a function
     if match := re.search(r"(operator \w+|\w+|operator\W+)\s*\(", re.sub(r"__attribute__\s*\(\(.*?\)\)", "", flat)):
         return "function", match.group(1)
     return "other", flat[:60]

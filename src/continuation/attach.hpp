@@ -56,6 +56,7 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     if (cr.pushes()) {
         return engine::can_push(request);
     }
+    // The engine polls, and no persistent request exists for which this one might be taken.
     return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
 }
 

@@ -86,6 +86,8 @@ long run_queue(base::ready_queue<continuation> &queue, long limit) noexcept {
     return ran;
 }
 
+// Asks the engine which operations are complete. Nothing is asked while the engine is quiet(): no operation waits to be
+// polled, and none was completed without a call of our callback.
 void find_completions() noexcept {
     if (!engine::current->quiet()) {
         const busy_scope polling;
@@ -95,7 +97,8 @@ void find_completions() noexcept {
 
 // MPI calls this in its own progress, hundreds of times for each message. It does nothing if this thread is in a scope
 // of ours, where run_ready() would run nothing. A scope in which we let MPI make progress finds completions once, after
-// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll.
+// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll. One that is enlisted and in
+// no scope is free_to_run().
 bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.busy != 0 && !this_thread.free_to_run()) {
         return false;
@@ -106,7 +109,8 @@ bool poll_in_hook(bool may_poll) noexcept {
     return any_ready();
 }
 
-// Lets MPI make progress and finds completions. Callbacks may run in MPI's completion path meanwhile, unless this thread is busy or is the helper thread.
+// Lets MPI make progress and finds completions. Callbacks may run in MPI's completion path meanwhile, unless this thread
+// is busy or is the helper thread.
 bool progress_and_poll() noexcept {
     if (this_thread.in_completion()) [[unlikely]] {
         return false; // the callback may have interrupted MPI's progress at any point
@@ -173,13 +177,14 @@ bool something_to_do() noexcept {
     return any_ready() || !engine::current->quiet();
 }
 
-// Other sources are polled after ours has let MPI make progress: once is enough.
+// Other sources are polled after ours has let MPI make progress: once is enough. What is ready of ours runs first.
 long make_progress() noexcept {
     const unsigned long long before = this_thread.counts.completed.get();
     poll(progress::from::outside);
     progress::poll_sources(progress::from::after_progress, &as_source);
     const auto in_progress = static_cast<long>(this_thread.counts.completed.get() - before);
-    return in_progress + progress::run_sources(LONG_MAX);
+    const long ran = run_ready(LONG_MAX);
+    return in_progress + ran + progress::run_sources(LONG_MAX, &as_source);
 }
 
 bool run_last_of(MPI_Request cr) noexcept {

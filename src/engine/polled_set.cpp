@@ -190,6 +190,8 @@ void polled_set::test_next() noexcept {
     }
 }
 
+// `turn.left` is the number of entries after the last poll. If there are more now, the newest `window` entries are
+// polled first: an operation that completes at once is found by the next poll, however many others are pending.
 template <class Poll> void polled_set::poll_in_turn(rotation &turn, int count, Poll poll_range) noexcept {
     const int most = how_.read_complete != nullptr ? read_per_poll : tested_per_poll;
     if (count <= most) {

@@ -162,7 +162,8 @@ private:
                                   as_task(how_.mpi_pool ? &hand_over_task : &deliver_task), urgent());
         }
     }
-    /** If this thread is in a task of a worker, delivers inside that task and returns true. Else returns false. */
+    /** If this thread is in a task of a worker, and not in a callback (`completing`), delivers inside that task and
+     *  returns true. Else returns false. */
     bool deliver_nested() noexcept {
         if (completing || !libthence_pools::begin_nested(*state_, pool_queue::workers))
             return false;
