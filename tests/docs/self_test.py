@@ -211,6 +211,12 @@ template <class T> concept good = requires(T t) { t; };
         self.assertEqual(items[1].prototype(), "explicit owner(int a)")
         self.assertEqual(items[1].comment.notes, ["Throws an error."])
 
+    def test_a_member_that_points_to_a_function_is_no_function(self):
+        text = "typedef struct table {\n    /** Blocks. */\n    int (*block)(void *task);\n} table;\n/** F. */\nint f(void);\n"
+        with tree({"a.h": text}) as folder:
+            header = parse_header(Path(folder) / "a.h", Path(folder))
+        self.assertEqual([(i.kind, i.name) for i in header.items], [("other", "block"), ("function", "f")])
+
 
 if __name__ == "__main__":
     unittest.main()
