@@ -107,22 +107,24 @@ TAMPI_EXPORT_ int TAMPI_Nonblocking_enabled(int *flag);
  *         Outside of a task it is MPI_Wait.
  *  @param[in,out] request an active request of any kind. `MPI_REQUEST_NULL` on return, but a persistent request stays the
  *                 user's: it may be started again after the task. `MPI_REQUEST_NULL`: the call does nothing. Copies of the
- *                 handle are no longer valid, as after MPI_Wait: do not bind or test them.
+ *                 handle are no longer valid, as after MPI_Wait: do not bind or test them. On Open MPI a copy is refused
+ *                 while the operation is pending; elsewhere nobody notices.
  *  @param[out] status set before what depends on the task starts, or `MPI_STATUS_IGNORE`. It must not lie on the stack of
  *                 the task, which does not read it: the tasks that depend on it do.
- *  @return `MPI_ERR_REQUEST` (a persistent request that MPI does not know); `MPI_ERR_NO_MEM`; if the operation was complete
+ *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (a persistent request that MPI does not know, a copy); `MPI_ERR_NO_MEM`; if the operation was complete
  *          already, its error; outside of a task as MPI_Wait.
  *  @note Threads: in the body of a task, any number of times, and in its `onready` action. */
 TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
 
 /** @brief As TAMPI_Iwait() for several operations. Outside of a task it is MPI_Waitall.
  *  @param count            number of requests, at least 0.
- *  @param[in,out] requests array of `count` requests of wrappers. Entries that are `MPI_REQUEST_NULL` are ignored.
+ *  @param[in,out] requests array of `count` active requests, each once. Entries that are `MPI_REQUEST_NULL` are ignored.
  *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not touched: they
  *                          may belong to an earlier call.
- *  @return `MPI_ERR_ARG` (negative count, null `requests`); `MPI_ERR_NO_MEM`; if operations were complete already and some
+ *  @return `MPI_ERR_ARG` (negative count, null `requests`); `MPI_ERR_REQUEST` (in a task: a pending request stands
+ *          twice in the array, also a persistent one); `MPI_ERR_NO_MEM`; if operations were complete already and some
  *          failed, `MPI_ERR_IN_STATUS`, or the error if it was the only operation. All requests are bound in any case, but
- *          for `MPI_ERR_ARG` and `MPI_ERR_NO_MEM`.
+ *          for `MPI_ERR_ARG`, `MPI_ERR_REQUEST` and `MPI_ERR_NO_MEM`.
  *  @note Threads: as TAMPI_Iwait(). */
 TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status *statuses);
 

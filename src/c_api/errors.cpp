@@ -45,6 +45,7 @@ constexpr std::array<error_row, count> rows = {{
     {reason::unknown_flags, MPI_ERR_ARG, "flags has bits that are no option of a continuation"},
     {reason::cr_among_requests, MPI_ERR_REQUEST, "{cr} is in {requests}, and would wait for itself"},
     {reason::freed_cr_among_requests, MPI_ERR_REQUEST, "{requests} has a continuation request that was freed"},
+    {reason::attached_already, MPI_ERR_REQUEST, "{requests} has a copy of a request that is attached already"},
     {reason::null_flag, MPI_ERR_ARG, "flag is null"},
     {reason::null_request, MPI_ERR_ARG, "request is null"},
     {reason::waits_for_itself, MPI_ERR_PENDING,

@@ -53,6 +53,7 @@ enum class reason {
     unknown_flags,
     cr_among_requests,
     freed_cr_among_requests,
+    attached_already,
     null_flag,
     null_request,
     waits_for_itself,

@@ -81,18 +81,19 @@ __attribute__((noinline)) int bind(int count, MPI_Request requests[], unsigned f
     if (slot < 0) {
         return fail(call, reason::runtime_not_added);
     }
-    if (task->runtime->raise_events == nullptr) {
-        return fail(call, task->runtime->name, reason::runtime_without_events);
+    const thence_task owner = *task; // an error handler may call thence_task_with_events(), which overwrites its result
+    if (owner.runtime->raise_events == nullptr) {
+        return fail(call, owner.runtime->name, reason::runtime_without_events);
     }
-    if (task->runtime->raise_events(task->handle, 1) != 0) {
-        return fail(call, task->runtime->name, reason::events_refused);
+    if (owner.runtime->raise_events(owner.handle, 1) != 0) {
+        return fail(call, owner.runtime->name, reason::events_refused);
     }
     int complete = 0;
     const int code = attach(call, count, requests, flags, statuses,
-                            own(task::lowering[static_cast<std::size_t>(slot)], task->handle), cr,
+                            own(task::lowering[static_cast<std::size_t>(slot)], owner.handle), cr,
                             __builtin_return_address(0), complete);
     if (complete != 0 || code != MPI_SUCCESS) {
-        task->runtime->lower_events(task->handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
+        owner.runtime->lower_events(owner.handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
     }
     return code;
 }

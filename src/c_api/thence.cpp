@@ -10,6 +10,7 @@
 #include "continuation/run.hpp"
 #include "continuation/thread_state.hpp"
 #include "engine/engine.hpp"
+#include "engine/push.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
 #include "progress/progress.hpp"
@@ -86,6 +87,8 @@ std::optional<reason> wrong(int count, const MPI_Request requests[], continuatio
             if (operation == nullptr || operation == &cr) {
                 return operation == nullptr ? reason::freed_cr_among_requests : reason::cr_among_requests;
             }
+        } else if (engine::is_pushed(requests[i])) [[unlikely]] {
+            return reason::attached_already;
         }
     }
     return std::nullopt;

@@ -55,6 +55,12 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
     return (request.complete_bits() | request.callback_bits()) == 0 && !request.persistent();
 }
 
+// True if `handle`, a request of MPI's own, has been pushed and is pending: another handle of the user's was attached. A
+// pushed request that is complete looks like any other complete one.
+inline bool is_pushed(MPI_Request handle) noexcept {
+    return push_enabled && openmpi::request_view(handle).complete().load(std::memory_order_relaxed) == &lost_sync;
+}
+
 // Makes MPI call `callback` with `data` when `handle` completes. can_push() was true for it. Returns false if the
 // request has completed meanwhile; then `callback` is not called. MPI may report the completion before this returns. If
 // the request were released then, the swap would change another request in the same memory. So a continuation runs only
@@ -147,6 +153,9 @@ constexpr bool any_lost() noexcept {
     return false;
 }
 constexpr bool can_push(MPI_Request) noexcept {
+    return false;
+}
+constexpr bool is_pushed(MPI_Request) noexcept {
     return false;
 }
 inline bool push(MPI_Request, push_callback, void *) noexcept {

@@ -2,11 +2,14 @@
 // The errors of libthence-tampi. The text of a code names the call and the reason.
 #include "tampi/library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <new>
+#include <string>
 #include <utility>
 
 namespace thence::tampi {
@@ -22,6 +25,12 @@ error_row row(reason why) noexcept {
     switch (why) {
     case reason::null_pointer:
         return {MPI_ERR_ARG, "the pointer to the result is null"};
+    case reason::null_request:
+        return {MPI_ERR_ARG, "request is null"};
+    case reason::null_requests:
+        return {MPI_ERR_ARG, "requests is null and count is not 0"};
+    case reason::negative_count:
+        return {MPI_ERR_ARG, "count is negative"};
     case reason::no_property:
         return {MPI_ERR_ARG, "there is no such property"};
     case reason::read_only:
@@ -64,28 +73,39 @@ int make_code(int error_class, const char *text) noexcept {
     return code;
 }
 
-} // namespace
-
-int fail(const char *call, reason why) noexcept {
+// `text`: without the name of the call.
+int fail(const char *call, int error_class, const char *text) noexcept {
     static std::mutex mutex;
-    static std::map<std::pair<const char *, reason>, int> codes;
-    const error_row what = row(why);
+    static std::map<std::string, int> codes;
     if (!mpi_is_active()) {
-        return what.error_class;
+        return error_class;
     }
-    int code = what.error_class;
-    {
+    int code = error_class;
+    try {
         const std::scoped_lock guard(mutex);
-        const auto [at, added] = codes.try_emplace({call, why}, code);
+        std::string whole = std::string(call) + ": " + text;
+        whole.resize(std::min<std::size_t>(whole.size(), MPI_MAX_ERROR_STRING - 1));
+        const auto [at, added] = codes.try_emplace(std::move(whole), error_class);
         if (added) {
-            std::array<char, MPI_MAX_ERROR_STRING> text{};
-            std::snprintf(text.data(), text.size(), "%s: %s", call, what.text);
-            at->second = make_code(code, text.data());
+            at->second = make_code(error_class, at->first.c_str());
         }
         code = at->second;
+    } catch (const std::bad_alloc &) { // the class is the code then
     }
     MPI_Comm_call_errhandler(MPI_COMM_WORLD, code);
     return code;
+}
+
+} // namespace
+
+int fail(const char *call, reason why) noexcept {
+    return fail(call, row(why).error_class, row(why).text);
+}
+
+int fail_with_copies(const char *call, int first, int second) noexcept {
+    std::array<char, 80> text{};
+    std::snprintf(text.data(), text.size(), "requests[%d] and requests[%d] are the same request", first, second);
+    return fail(call, MPI_ERR_REQUEST, text.data());
 }
 
 } // namespace thence::tampi

@@ -9,6 +9,10 @@
 #include <thence/task_runtime.h>
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 using namespace thence::tampi;
 
@@ -55,6 +59,44 @@ bool is_one_run(int count, const MPI_Request requests[], const MPI_Status status
            std::find(requests, requests + count, MPI_REQUEST_NULL) == requests + count;
 }
 
+struct copies {
+    int first;
+    int second;
+};
+
+// MPI gives operations that are complete at once, such as a send to MPI_PROC_NULL, one request that they share. Only a
+// request that is pending cannot stand twice in an array by right.
+bool is_pending(MPI_Request request) noexcept {
+    int complete = 1;
+    return MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0;
+}
+
+// The places of a pending request that stands twice in the array. To bind it twice would release it twice.
+std::optional<copies> find_copies(int count, const MPI_Request requests[]) {
+    constexpr int few = 16;
+    if (count <= few) {
+        for (int i = 1; i < count; ++i) {
+            const MPI_Request *const found = std::find(requests, requests + i, requests[i]);
+            if (found != requests + i && requests[i] != MPI_REQUEST_NULL && is_pending(requests[i])) {
+                return copies{static_cast<int>(found - requests), i};
+            }
+        }
+        return std::nullopt;
+    }
+    std::vector<int> order(static_cast<std::size_t>(count));
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](int a, int b) {
+        return std::less<>()(requests[a], requests[b]) || (requests[a] == requests[b] && a < b);
+    });
+    for (std::size_t i = 1; i < order.size(); ++i) {
+        const MPI_Request each = requests[order[i]];
+        if (each == requests[order[i - 1]] && each != MPI_REQUEST_NULL && is_pending(each)) {
+            return copies{order[i - 1], order[i]};
+        }
+    }
+    return std::nullopt;
+}
+
 int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (is_one_run(count, requests, statuses)) {
         return MPI_Waitall(count, requests, statuses);
@@ -67,7 +109,10 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
 extern "C" {
 
 int TAMPI_Iwait(MPI_Request *request, MPI_Status *status) {
-    if (request != nullptr && *request == MPI_REQUEST_NULL) {
+    if (request == nullptr) {
+        return fail("TAMPI_Iwait", reason::null_request);
+    }
+    if (*request == MPI_REQUEST_NULL) {
         return MPI_SUCCESS;
     }
     const thence_task *self = task_with_events();
@@ -78,15 +123,25 @@ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status) {
 }
 
 int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
+    if (count < 0) {
+        return fail("TAMPI_Iwaitall", reason::negative_count);
+    }
+    if (requests == nullptr && count != 0) {
+        return fail("TAMPI_Iwaitall", reason::null_requests);
+    }
     const thence_task *self = task_with_events();
     if (self == nullptr) {
         return wait_for_all(count, requests, statuses);
     }
+    if (const std::optional<copies> same = find_copies(count, requests)) {
+        return fail_with_copies("TAMPI_Iwaitall", same->first, same->second);
+    }
     if (is_one_run(count, requests, statuses)) {
         return thence_task_attach(count, requests, 0, statuses, self, requests_of_tasks);
     }
+    const thence_task owner = *self; // an error handler between two runs may overwrite it
     return for_each_run(count, requests, [&](int i, int n) {
-        return thence_task_attach(n, requests + i, 0, from(statuses, i), self, requests_of_tasks);
+        return thence_task_attach(n, requests + i, 0, from(statuses, i), &owner, requests_of_tasks);
     });
 }
 

@@ -20,6 +20,9 @@ void stop() noexcept;
 
 enum class reason {
     null_pointer,
+    null_request,
+    null_requests,
+    negative_count,
     no_property,
     read_only,
     no_flag,
@@ -33,5 +36,7 @@ enum class reason {
 };
 // Reports the error through the error handler of MPI_COMM_WORLD and returns its code. `call`: the public function.
 int fail(const char *call, reason why) noexcept;
+// The same for a pending request that stands twice in an array, at `first` and at `second`.
+int fail_with_copies(const char *call, int first, int second) noexcept;
 
 } // namespace thence::tampi

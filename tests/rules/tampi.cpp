@@ -219,6 +219,40 @@ TEST_P(tampi, a_request_that_is_bound_already_is_null_or_bound_twice) {
     MPI_Request_free(&r);
 }
 
+TEST_P(tampi, a_request_that_stands_twice_in_an_array_is_refused) {
+    const in_task scope(task_);
+    std::vector<MPI_Request> all(40, MPI_REQUEST_NULL);
+    for (const std::size_t count : {std::size_t{4}, all.size()}) {
+        all[1] = world.start();
+        all[count - 1] = all[1];
+        const MPI_Request before = all[1];
+        const ticket t = world.ticket_of(before);
+        EXPECT_EQ(class_of(TAMPI_Iwaitall(static_cast<int>(count), all.data(), MPI_STATUSES_IGNORE)), MPI_ERR_REQUEST);
+        EXPECT_EQ(reported().size(), 1U);
+        EXPECT_EQ(task_.events, 1);
+        EXPECT_EQ(all[1], before);
+        all[count - 1] = MPI_REQUEST_NULL;
+        EXPECT_EQ(TAMPI_Iwaitall(static_cast<int>(count), all.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        world.complete(t);
+        EXPECT_TRUE(lowered_to(1));
+    }
+}
+
+TEST_P(tampi, bad_arguments_are_refused_in_tasks_and_outside) {
+    const auto expect_all_refused = [&] {
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(class_of(TAMPI_Iwait(nullptr, MPI_STATUS_IGNORE)), MPI_ERR_ARG);
+        EXPECT_EQ(class_of(TAMPI_Iwaitall(-1, &r, MPI_STATUSES_IGNORE)), MPI_ERR_ARG);
+        EXPECT_EQ(class_of(TAMPI_Iwaitall(1, nullptr, MPI_STATUSES_IGNORE)), MPI_ERR_ARG);
+        EXPECT_EQ(reported().size(), 3U);
+        EXPECT_EQ(TAMPI_Iwaitall(0, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    };
+    expect_all_refused();
+    const in_task scope(task_);
+    expect_all_refused();
+    EXPECT_EQ(task_.events, 1);
+}
+
 TEST_P(tampi, outside_of_a_task_iwait_is_wait) {
     MPI_Request r = world.start();
     world.complete_in_progress(r, {.tag = 8});
@@ -334,6 +368,30 @@ TEST_P(tampi, properties_are_as_tampi_has_them) {
 }
 
 THENCE_RULES(tampi);
+
+class tampi_where_mpi_pushes : public tampi {};
+
+// On Open MPI a copy of a handle that is bound is seen: the request has our wait-sync.
+TEST_P(tampi_where_mpi_pushes, a_copy_of_a_bound_request_is_refused) {
+    const in_task scope(task_);
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    MPI_Request copy = r;
+    std::array<MPI_Request, 2> with_copy{world.start(), copy};
+    const ticket other = world.ticket_of(with_copy[0]);
+    EXPECT_EQ(TAMPI_Iwait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(class_of(TAMPI_Iwait(&copy, MPI_STATUS_IGNORE)), MPI_ERR_REQUEST);
+    EXPECT_EQ(class_of(TAMPI_Iwaitall(2, with_copy.data(), MPI_STATUSES_IGNORE)), MPI_ERR_REQUEST);
+    EXPECT_EQ(reported().size(), 2U);
+    EXPECT_EQ(task_.events, 2);
+    EXPECT_NE(with_copy[0], MPI_REQUEST_NULL);
+    EXPECT_EQ(TAMPI_Iwait(&with_copy[0], MPI_STATUS_IGNORE), MPI_SUCCESS);
+    world.complete(t);
+    world.complete(other);
+    EXPECT_TRUE(lowered_to(1));
+}
+
+THENCE_RULES_WHERE(tampi_where_mpi_pushes, [](const variant &v) { return v.engine == std::string("openmpi"); });
 
 class tampi_modes : public on_fake {};
 

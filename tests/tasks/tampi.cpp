@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAMPI on the real MPI. Each runtime makes a program of this file, tampi_main.cpp and its own find_runtime(). Many tests start
+// TAMPI on the real MPI. Each runtime makes a program of this file, tampi_kinds.cpp, tampi_main.cpp and its own find_runtime(). Many tests start
 // more tasks that wait than there are workers, before those that they wait for: they end only because no call keeps a worker.
 #include "tampi_tasks.hpp"
 #include "tampi_wrappers.h"
