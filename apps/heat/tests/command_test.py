@@ -137,6 +137,28 @@ class Command(unittest.TestCase):
                     self.assertEqual(counts["attached"] + counts["immediate"], 2 * len(ends[1]))
                 self.assertAlmostEqual(sum(summary["share_of_thread_time"].values()), 1, places=2)
 
+    def test_a_worker_goes_on_while_a_receive_is_outstanding(self):
+        for variant in ("tampi-blocking", "tampi-iwait", "dataflow"):
+            if variant not in variants():
+                continue
+            with self.subTest(variant=variant):
+                timeline = self.file("timeline.json")
+                result = run(SOURCES, *SMALL, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
+                self.assertEqual(result.returncode, 0, result.stderr)
+                with open(timeline, encoding="utf-8") as text:
+                    data = json.load(text)
+                sweeps = [s for s in data["spans"] if s[2] == 0]
+                receives = [m for m in data["messages"] if not m[2]]
+                during = [m for m in receives
+                          if any(s[:2] == m[:2] and m[8] <= s[3] and s[4] <= m[9] for s in sweeps)]
+                self.assertNotEqual(during, [], "no block was swept by the thread of a receive that was outstanding")
+
+    def test_the_variants_of_tampi_know_nothing_of_thence_but_their_tasks(self):
+        with open(os.path.join(APP, "solve_tampi.cpp"), encoding="utf-8") as text:
+            source = text.read()
+        self.assertIn("<TAMPI.h>", source)
+        self.assertNotIn("thence", source)
+
     def test_the_table_refuses_runs_that_were_not_compared(self):
         plot = [sys.executable, os.path.join(APP, "plot.py"), "table", "--check"]
         report = self.file("run.json")

@@ -1,44 +1,37 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks with data dependences (thence/dataflow.hpp): one per block and iteration. Three ways to exchange messages:
-//  - tampi-blocking: a task per message calls MPI_Send or MPI_Recv, which block the task. Its thread runs other tasks.
-//  - tampi-iwait: a task per message starts it and ends. TAMPI_Iwait lets it count as complete when the message is.
-//  - dataflow: a block that needs a message starts the receive in its onready function, and is swept when it is there.
-// The first two know nothing of Thence but TAMPI.h: a user of TAMPI would write them so.
+// The heat equation by tasks with data dependences (thence/dataflow.hpp): one task per block and iteration. How a task
+// exchanges messages is a parameter: solve_tampi.cpp and solve_dataflow.cpp give it.
+#pragma once
+
 #include "halo.hpp"
 
-#include <TAMPI.h>
 #include <semaphore>
 #include <thence/dataflow.hpp>
-#include <thence/task_runtime.h>
-#include <thence/thence.h>
 
 namespace heat {
-namespace {
 
-enum class Way { tampi_blocking, tampi_iwait, dataflow };
+// With the default error handler MPI ends the program first.
+inline void check(int error) {
+    if (error != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+// Where the call that starts a receive stands.
+enum class Receiving { in_own_task, in_onready };
 
 // The operations of one column of blocks, one for each direction. The dependences allow one at a time in each.
 struct Column {
     Flight received[2], sent[2];
 };
 
-template <Way way> class FlowSolver {
+// `Messages` is how a task waits for its message: `blocking` if it calls MPI_Send and MPI_Recv, `receiving`, and bind(),
+// which binds a started operation to the calling task.
+template <class Messages> class FlowSolver {
 public:
     explicit FlowSolver(Run &r)
         : run(r), halo(r), rows(r.block_rows()), cols(r.block_cols()),
           keys(static_cast<std::size_t>(rows + 2) * static_cast<std::size_t>(cols + 2)),
-          columns(static_cast<std::size_t>(cols)), flow({.workers = r.threads}) {
-        if constexpr (way == Way::dataflow)
-            check(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &cr));
-    }
-    ~FlowSolver() {
-        if constexpr (way == Way::dataflow) {
-            check(thence_wait(&cr, MPI_STATUS_IGNORE));
-            check(thence_free(&cr));
-        }
-    }
-    FlowSolver(const FlowSolver &) = delete;
-    FlowSolver &operator=(const FlowSolver &) = delete;
+          columns(static_cast<std::size_t>(cols)), flow({.workers = r.threads}) {}
 
     // A task creates all others, so that only the workers run tasks: this thread sleeps.
     void solve() {
@@ -46,7 +39,7 @@ public:
             for (int t = 0; t < run.iterations; ++t)
                 create(t);
             flow.taskwait();
-            for (int k = 0; k < cols && halo.sends(Direction::down) && way != Way::tampi_blocking; ++k)
+            for (int k = 0; k < cols && halo.sends(Direction::down) && !Messages::blocking; ++k)
                 halo.complete(column(k).sent[at(Direction::down)]); // no block of this rank comes after it
             over.release();
         });
@@ -64,7 +57,7 @@ private:
     static std::size_t at(Direction d) { return d == Direction::down ? 0 : 1; }
 
     void create(int t) {
-        for (int k = 0; k < cols && way != Way::dataflow; ++k) {
+        for (int k = 0; k < cols && Messages::receiving == Receiving::in_own_task; ++k) {
             if (t > 0 && halo.receives(Direction::up))
                 flow.submit({thence::out(key(rows, k))}, {.label = "receive"},
                             [this, t, k] { receive(Direction::up, t - 1, k); });
@@ -89,7 +82,7 @@ private:
             arrived(t, i, k);
             run.compute(t, i, k);
         };
-        if constexpr (way == Way::dataflow)
+        if constexpr (Messages::receiving == Receiving::in_onready)
             flow.submit(accesses, {.label = "block"}, thence::onready([this, t, i, k] {
                             if (needs(Direction::down, t, i))
                                 receive(Direction::down, t, k);
@@ -108,7 +101,7 @@ private:
 
     // For the recorder: the messages that this block uses, and those that the block of the iteration before has sent.
     void arrived(int t, int i, int k) {
-        if (way == Way::tampi_blocking)
+        if (Messages::blocking)
             return; // the task of the message has recorded it
         for (const Direction d : {Direction::down, Direction::up}) {
             if (needs(d, t, i))
@@ -119,13 +112,13 @@ private:
     }
 
     void receive(Direction d, int t, int k) {
-        if constexpr (way == Way::tampi_blocking) {
+        if constexpr (Messages::blocking) {
             Flight flight = halo.receive_blocking(d, t, k, run.col0(k), run.col1(k));
             halo.complete(flight);
         } else {
             Flight &flight = column(k).received[at(d)];
             flight = halo.receive(d, t, k, run.col0(k), run.col1(k));
-            bind(flight);
+            bind(flight.request);
         }
     }
 
@@ -133,31 +126,22 @@ private:
         if (!halo.sends(d))
             return;
         flow.submit({thence::in(edge)}, {.label = "send"}, [this, d, t, k] {
-            if constexpr (way == Way::tampi_blocking) {
+            if constexpr (Messages::blocking) {
                 Flight flight = halo.send_blocking(d, t, k, run.col0(k), run.col1(k));
                 halo.complete(flight);
             } else {
                 Flight &flight = column(k).sent[at(d)];
                 flight = halo.send(d, t, k, run.col0(k), run.col1(k));
-                bind(flight);
+                bind(flight.request);
             }
         });
     }
 
     // The task is complete, or ready if this is its onready function, when the operation is. The request is a copy,
     // since the flight may be used again before this call returns.
-    void bind(const Flight &flight) {
-        MPI_Request request = flight.request;
-        if constexpr (way == Way::tampi_iwait)
-            check(TAMPI_Iwait(&request, MPI_STATUS_IGNORE));
-        else
-            check(thence_task_attach(1, &request, 0, MPI_STATUSES_IGNORE, thence_task_with_events(), cr));
-    }
-
-    // With the default error handler MPI ends the program first.
-    static void check(int error) {
-        if (error != MPI_SUCCESS)
-            MPI_Abort(MPI_COMM_WORLD, 1);
+    void bind(MPI_Request request) {
+        if constexpr (!Messages::blocking)
+            messages.bind(request);
     }
 
     Run &run;
@@ -165,21 +149,9 @@ private:
     const int rows, cols;
     std::vector<char> keys;
     std::vector<Column> columns;
-    MPI_Request cr = MPI_REQUEST_NULL;
+    Messages messages;
     std::binary_semaphore over{0};
     thence::flow flow;
 };
-
-} // namespace
-
-void solve_tampi_blocking(Run &run) {
-    FlowSolver<Way::tampi_blocking>(run).solve();
-}
-void solve_tampi_iwait(Run &run) {
-    FlowSolver<Way::tampi_iwait>(run).solve();
-}
-void solve_dataflow(Run &run) {
-    FlowSolver<Way::dataflow>(run).solve();
-}
 
 } // namespace heat
