@@ -391,6 +391,7 @@ TEST_P(tampi_where_mpi_pushes, a_copy_of_a_bound_request_is_refused) {
     EXPECT_TRUE(lowered_to(1));
 }
 
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(tampi_where_mpi_pushes); // no such variant with the header of MPICH
 THENCE_RULES_WHERE(tampi_where_mpi_pushes, [](const variant &v) { return v.engine == std::string("openmpi"); });
 
 class tampi_modes : public on_fake {};
