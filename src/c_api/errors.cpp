@@ -84,6 +84,8 @@ constexpr std::array<error_row, count> rows = {{
      "libthence is not linked (libthence-core alone interposes no call of MPI)"},
     {reason::too_many_strategies, MPI_ERR_NO_MEM, "4 ways to wait are added already"},
     {reason::no_memory, MPI_ERR_NO_MEM, "memory is exhausted; nothing has changed"},
+    {reason::unknown_gpu_type, MPI_ERR_ARG, "gpu_type is no kind of device memory"},
+    {reason::null_is_supported, MPI_ERR_ARG, "is_supported is null"},
 }};
 
 constexpr bool in_order() {

@@ -86,6 +86,8 @@ enum class reason {
     not_interposed,
     too_many_strategies,
     no_memory,
+    unknown_gpu_type,
+    null_is_supported,
     count_, // how many there are
 };
 

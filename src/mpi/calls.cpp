@@ -50,6 +50,12 @@ void load_extensions() noexcept {
     find(library, table.async_start, "PMPIX_Async_start");
     find(library, table.stream_progress, "PMPIX_Stream_progress");
 #endif
+    find(library, table.query_gpu_support[0], "MPIX_Query_cuda_support");
+    find(library, table.query_gpu_support[1], "MPIX_Query_ze_support");
+    find(library, table.query_gpu_support[2], "MPIX_Query_hip_support"); // MPICH
+    if (table.query_gpu_support[2] == nullptr) {
+        find(library, table.query_gpu_support[2], "MPIX_Query_rocm_support"); // Open MPI
+    }
     if (library != nullptr) {
         dlclose(library);
     }

@@ -42,6 +42,8 @@ struct calls {
     // The request that Open MPI returns for every operation that is complete when its call returns, such as a short
     // send. It is never released.
     const void *ompi_request_empty = nullptr;
+    // Open MPI and MPICH: 1 if MPI takes buffers in the memory of CUDA, Level Zero and HIP.
+    int (*query_gpu_support[3])() = {};
     // MPICH 4.3 and later, native handles only; MPIX_Stream has the size of an int there.
     int (*request_is_complete)(MPI_Request) = nullptr;
     int (*async_start)(int (*poll)(void *thing), void *state, int stream) = nullptr;

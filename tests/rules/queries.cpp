@@ -5,6 +5,8 @@
 #include "base/settings.hpp"
 #include "c_api/sized.hpp"
 
+#include <thence/extensions.h>
+
 #include <cstdlib>
 #include <cstring>
 
@@ -65,6 +67,9 @@ TEST_P(queries, write_no_byte_beyond_the_size_that_the_program_passes) {
     holds_for<thence_setting_info>(
         "thence_setting_query", [](thence_setting_info *to, std::size_t n) { return thence_setting_query(0, to, n); });
     holds_for<thence_stats_info>("thence_stats_query", &thence_stats_query);
+    holds_for<thence_extension_info>("thence_extension_query", [](thence_extension_info *to, std::size_t n) {
+        return thence_extension_query(0, to, n);
+    });
 }
 
 TEST_P(queries, of_settings_go_through_all_of_them_and_then_those_that_are_none) {
@@ -94,6 +99,41 @@ TEST_P(queries, of_settings_go_through_all_of_them_and_then_those_that_are_none)
     EXPECT_EQ(thence_setting_query(-1, &info, sizeof info), MPI_ERR_ARG);
     EXPECT_EQ(reported(), codes{MPI_ERR_ARG});
     unsetenv("THENCE_NO_SUCH_SETTING");
+}
+
+TEST_P(queries, of_extensions_go_through_all_of_them_and_say_whose_each_is) {
+    thence_extension_info info{};
+    int known = 0;
+    for (; thence_extension_query(known, &info, sizeof info) == MPI_SUCCESS && info.name != nullptr; ++known) {
+        EXPECT_TRUE(std::string(info.state) == "native" || std::string(info.state) == "ours" ||
+                    std::string(info.state) == "not possible")
+            << info.name;
+        EXPECT_GT(std::strlen(info.why), 0U) << info.name;
+    }
+    EXPECT_GT(known, 0);
+    EXPECT_EQ(info.state, nullptr) << "there is none";
+    EXPECT_EQ(thence_extension_query(-1, &info, sizeof info), MPI_ERR_ARG);
+    EXPECT_EQ(reported(), codes{MPI_ERR_ARG});
+}
+
+TEST_P(queries, of_device_memory_give_what_mpi_says_and_0_where_it_says_nothing) {
+    thence::mpi::table.query_gpu_support[THENCE_GPU_CUDA] = [] { return 1; };
+    thence::mpi::table.query_gpu_support[THENCE_GPU_ZE] = [] { return 0; };
+    thence::mpi::table.query_gpu_support[THENCE_GPU_HIP] = nullptr;
+    EXPECT_EQ(thence_query_cuda_support(), 1);
+    EXPECT_EQ(thence_query_ze_support(), 0);
+    EXPECT_EQ(thence_query_hip_support(), 0);
+    for (int kind = 0; kind < 3; ++kind) {
+        int is_supported = -1;
+        EXPECT_EQ(thence_gpu_query_support(kind, &is_supported), MPI_SUCCESS);
+        EXPECT_EQ(is_supported, kind == THENCE_GPU_CUDA ? 1 : 0);
+    }
+    int unchanged = -1;
+    EXPECT_EQ(thence_gpu_query_support(3, &unchanged), MPI_ERR_ARG) << "MPICH takes it";
+    EXPECT_EQ(thence_gpu_query_support(-1, &unchanged), MPI_ERR_ARG);
+    EXPECT_EQ(thence_gpu_query_support(0, nullptr), MPI_ERR_ARG);
+    EXPECT_EQ(unchanged, -1);
+    EXPECT_EQ(reported(), (codes{MPI_ERR_ARG, MPI_ERR_ARG, MPI_ERR_ARG}));
 }
 
 THENCE_RULES(queries);

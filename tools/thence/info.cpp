@@ -9,6 +9,7 @@
 #include <memory>
 #include <stdexcept>
 #include <string_view>
+#include <thence/extensions.h>
 #include <thence/pools/completion_mode.hpp>
 #include <thence/thence.h>
 #include <vector>
@@ -65,11 +66,21 @@ std::vector<thence_setting_info> all_settings() {
     return all;
 }
 
+std::vector<thence_extension_info> all_extensions() {
+    std::vector<thence_extension_info> all;
+    thence_extension_info each{};
+    for (int i = 0; thence_extension_query(i, &each, sizeof each) == MPI_SUCCESS && each.name != nullptr; ++i) {
+        all.push_back(each);
+    }
+    return all;
+}
+
 struct facts {
     std::string mpi_version;  // all that MPI says of itself
     std::string mpi_standard; // of the MPI standard
     const char *level_asked;
     thence_info library;
+    std::vector<thence_extension_info> extensions;
 };
 
 facts gather(int asked) {
@@ -79,8 +90,9 @@ facts gather(int asked) {
     int major = 0;
     int minor = 0;
     MPI_Get_version(&major, &minor);
-    facts all{text, std::to_string(major) + "." + std::to_string(minor), name_of(asked), {}};
+    facts all{text, std::to_string(major) + "." + std::to_string(minor), name_of(asked), {}, {}};
     thence_query(&all.library, sizeof all.library);
+    all.extensions = all_extensions();
     return all;
 }
 
@@ -107,6 +119,14 @@ void print_json(const facts &all) {
     json.open("task_runtimes");
     for (const task_runtime_facts &each : known_task_runtimes()) {
         json.member(each.name, each.can);
+    }
+    json.close();
+    json.open("extensions");
+    for (const thence_extension_info &each : all.extensions) {
+        json.open(each.name);
+        json.member("state", each.state);
+        json.member("why", each.why);
+        json.close();
     }
     json.close();
     json.open("settings");
@@ -163,6 +183,10 @@ void print_text(const facts &all) {
     std::cout << "task runtimes\n";
     for (const task_runtime_facts &each : known_task_runtimes()) {
         print_row("  " + each.name, each.can);
+    }
+    std::cout << "extensions of MPICH\n";
+    for (const thence_extension_info &each : all.extensions) {
+        print_row(std::string("  ") + each.name, std::string(each.state) + ": " + each.why);
     }
     std::cout << "settings\n";
     for (const thence_setting_info &each : all_settings()) {

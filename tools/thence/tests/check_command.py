@@ -40,6 +40,15 @@ def info_tells_what_task_runtimes_can_do(program):
     assert re.search(r"^  ALPI +\S", succeed(run(program, "info")), re.MULTILINE)
 
 
+def info_tells_whose_each_extension_is(program):
+    extensions = json.loads(succeed(run(program, "info", "--json")))["extensions"]
+    assert "GPU queries" in extensions
+    for name, its in extensions.items():
+        assert its["state"] in ("native", "ours", "not possible") and its["why"], (name, its)
+    text = succeed(run(program, "info"))
+    assert re.search(r"^  GPU queries +(native|ours): \S", text, re.MULTILINE), text
+
+
 def info_follows_the_settings(program):
     facts = json.loads(succeed(run(program, "info", "--json", "--level", "single", THENCE_ENGINE="testsome")))
     assert facts["engine"] == "testsome", facts
