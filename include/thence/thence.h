@@ -108,9 +108,9 @@ typedef int(thence_each_callback)(int index, int error, MPI_Status *status, void
  *  @return `MPI_ERR_ARG` for a null `cr`, unknown flags or `max_poll < -1`; `MPI_ERR_INFO_VALUE` for a bad value, or
  *          for `max_poll` 0 together with poll-only (nothing could ever run); `MPI_ERR_NO_MEM` when 65,536 CRs exist;
  *          `MPI_ERR_UNSUPPORTED_OPERATION` for the flag `THENCE_CR_ANY_THREAD` where the library's own thread cannot
- *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and
- *          the program is linked with libthence-core alone; the text of the code says which; `MPI_ERR_OTHER` before
- *          `MPI_Init` and after `MPI_Finalize`.
+ *          run: MPI was initialized below `MPI_THREAD_MULTIPLE`; or the MPI is MPICH or derived from it (Intel MPI) and
+ *          the program is linked with libthence-core alone; or the system refuses one more thread. The text of the code
+ *          says which. `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. The first call selects the engine; `thence info` and thence_query() say which. */
 THENCE_EXPORT int thence_cr_create(unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr);
 
@@ -279,7 +279,8 @@ typedef struct thence_info {
     const char *engine;     /**< `openmpi`, `mpich` or `testsome` */
     const char *engine_why; /**< one sentence: why this engine */
     const char *hook;       /**< `opal_progress_register`, `MPIX_Async_start` (only with libthence) or `none` */
-    const char *helper;     /**< helper thread: `running`, `not started`, or `not possible: ` and why */
+    const char *helper;     /**< helper thread: `running`, `not started`, or `not possible: ` and why; `not started: `
+                                 and why if the system has refused one more thread */
     const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
                                  other values than the header that Thence was built with, and what to do */
     int thread_level;       /**< of MPI, as `MPI_Query_thread` gives it */

@@ -15,7 +15,7 @@ SLEEPS = ((1e-6, "1 us"), (1e-5, "10 us"), (5e-5, "50 us"))
 
 def constants(root):
     text = (Path(root) / "src/progress/helper.cpp").read_text()
-    names = ("shortest", "longest", "eager", "patient", "target_percent")
+    names = ("shortest", "longest", "shortest_until", "adjusted_until", "target_percent")
     return {name: int(re.search(rf"nanoseconds {name} = (\d+);", text).group(1)) for name in names}
 
 
@@ -30,7 +30,8 @@ def y_of(seconds):
 def draw(root):
     """The SVG."""
     value = constants(root)
-    shortest, longest, eager, patient = (value[name] * 1e-9 for name in ("shortest", "longest", "eager", "patient"))
+    shortest, longest, shortest_until, adjusted_until = (
+        value[name] * 1e-9 for name in ("shortest", "longest", "shortest_until", "adjusted_until"))
     begin = 5e-5  # the polls without a sleep take about so long
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
              'font-family="sans-serif" font-size="12">',
@@ -59,9 +60,9 @@ def draw(root):
     box(FIRST, begin, LEAST, MOST, "#fbe3c0")
     text(x_of(math.sqrt(FIRST * begin)), y_of(2e-6), "polls,")
     text(x_of(math.sqrt(FIRST * begin)), y_of(2e-6) + 15, "no sleep")
-    box(eager, patient, shortest, longest, "#cfe3f5")
-    text(x_of(math.sqrt(eager * patient)), y_of(7e-6), f"as long as {value['target_percent']} % of a processor allow")
-    text(x_of(math.sqrt(eager * patient)), y_of(7e-6) + 15, "(the cost of a sleep is measured)")
-    line(begin, shortest, eager, shortest, "#2b6cb0", 3)
-    line(patient, longest, LAST, longest, "#2b6cb0", 3)
+    box(shortest_until, adjusted_until, shortest, longest, "#cfe3f5")
+    text(x_of(math.sqrt(shortest_until * adjusted_until)), y_of(7e-6), f"as long as {value['target_percent']} % of a processor allow")
+    text(x_of(math.sqrt(shortest_until * adjusted_until)), y_of(7e-6) + 15, "(the cost of a sleep is measured)")
+    line(begin, shortest, shortest_until, shortest, "#2b6cb0", 3)
+    line(adjusted_until, longest, LAST, longest, "#2b6cb0", 3)
     return "\n".join([*lines, "</svg>"]) + "\n"

@@ -30,6 +30,7 @@ std::thread &thread_ = *new std::thread;
 std::atomic<bool> running_{false};
 std::atomic<bool> stop_{false};
 std::atomic<const char *> obstacle_{nullptr}; // the reason why there can be no helper
+std::atomic<bool> refused_{false};            // the last attempt to start the thread has failed
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
 
@@ -102,15 +103,17 @@ public:
             return;
         }
         const nanoseconds slept = read_clock(CLOCK_MONOTONIC) - slept_since_;
-        const timespec pause{0, slept < eager ? pace::shortest : slept < patient ? pace_.next() : pace::longest};
+        const timespec pause{0, slept < shortest_until   ? pace::shortest
+                                : slept < adjusted_until ? pace_.next()
+                                                         : pace::longest};
         nanosleep(&pause, nullptr);
     }
 
 private:
     static constexpr unsigned spins = 200;
     static constexpr unsigned yields = 50;
-    static constexpr nanoseconds eager = 25000000;      // 25 ms
-    static constexpr nanoseconds patient = 10000000000; // 10 s
+    static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
+    static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 
     unsigned misses_ = 0;
     nanoseconds slept_since_ = 0;
@@ -161,6 +164,7 @@ void run() noexcept {
 
 void helper_set_up(bool interposed) {
     std::scoped_lock guard(mutex_);
+    refused_ = false;
     obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
                 : !interposed && mpi::finalize_forbids_other_threads()
                     ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
@@ -181,16 +185,21 @@ bool require_helper() {
     running_.store(true, std::memory_order_seq_cst);
     try {
         thread_ = std::thread(&run);
+        refused_ = false;
     } catch (const std::system_error &) {
         running_.store(false, std::memory_order_release);
-        return false; // the state stays "not started": at the next CR a thread may be available again
+        refused_ = true; // at the next CR a thread may be available again
+        return false;
     }
     return true;
 }
 
 const char *helper_state() noexcept {
     const char *obstacle = obstacle_.load();
-    return running_.load() ? "running" : obstacle != nullptr ? obstacle : "not started";
+    return running_.load()       ? "running"
+           : obstacle != nullptr ? obstacle
+           : refused_.load()     ? "not started: the system has refused one more thread"
+                                 : "not started";
 }
 
 bool helper_possible() noexcept {

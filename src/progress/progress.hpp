@@ -27,7 +27,8 @@ void tear_down() noexcept;
 
 // Starts the helper thread if it is not running. False if it cannot run: helper_state() says why.
 bool require_helper();
-// Returns `running`, `not started`, or `not possible: ` followed by the reason.
+// Returns `running`, `not started` (with the reason if the system has refused the thread), or `not possible: ` and the
+// reason.
 const char *helper_state() noexcept;
 bool helper_possible() noexcept;
 bool helper_running() noexcept;

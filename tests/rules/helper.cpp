@@ -181,6 +181,47 @@ TEST_P(helper, runs_only_if_required) {
 #endif
 }
 
+// The system refuses threads whose stack is larger than its memory.
+class no_more_threads {
+public:
+    no_more_threads() {
+        pthread_attr_t huge;
+        pthread_attr_init(&huge);
+        pthread_getattr_default_np(&before_);
+        EXPECT_EQ(pthread_attr_setstacksize(&huge, std::size_t{1} << 46), 0);
+        EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+        pthread_attr_destroy(&huge);
+    }
+    no_more_threads(const no_more_threads &) = delete;
+    no_more_threads &operator=(const no_more_threads &) = delete;
+    ~no_more_threads() {
+        pthread_setattr_default_np(&before_);
+        pthread_attr_destroy(&before_);
+    }
+
+private:
+    pthread_attr_t before_{};
+};
+
+TEST_P(helper, says_so_if_the_system_refuses_the_thread_and_starts_later) {
+    const auto state = [] {
+        thence_info info{};
+        EXPECT_EQ(thence_query(&info, sizeof info), MPI_SUCCESS);
+        return std::string(info.helper);
+    };
+    EXPECT_EQ(state(), "not started");
+    MPI_Request c = MPI_REQUEST_NULL;
+    {
+        const no_more_threads while_it_lasts;
+        EXPECT_EQ(thence_cr_create(THENCE_CR_ANY_THREAD, -1, MPI_INFO_NULL, &c), MPI_ERR_UNSUPPORTED_OPERATION);
+    }
+    EXPECT_EQ(reported(), codes{MPI_ERR_UNSUPPORTED_OPERATION});
+    EXPECT_EQ(c, MPI_REQUEST_NULL);
+    EXPECT_EQ(state(), "not started: the system has refused one more thread");
+    const cr later(THENCE_CR_ANY_THREAD);
+    EXPECT_EQ(state(), "running");
+}
+
 class hook : public helper {};
 
 TEST_P(hook, unregisters_itself_when_nothing_is_outstanding) {
