@@ -23,7 +23,7 @@
  *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class. A bad
  *  argument is reported through the error handler of `MPI_COMM_WORLD`, and changes nothing. The failure of an operation
  *  meets the error handler of its own object. If it fails after the call has returned, the runtime gets the error with the
- *  event (ALPI has no place for it), and the field `MPI_ERROR` of the status has it.
+ *  event (ALPI passes no error), and the field `MPI_ERROR` of the status has it.
  *
  *  Source: Sala et al. 2021, "Combining one-sided communications with task-based programming models", section 2; README
  *  of TAMPI 3.0.1 and 4.1. */

@@ -6,7 +6,7 @@
  *  @brief The tasks of `thence/dataflow.hpp` in C: tasks with data dependences on oneTBB. Link `thence::tasks`.
  *
  *  Inside a task these calls mean the flow of that task; outside of tasks, the flow of the process, which is made by the
- *  first call. What a call means is said in `thence/dataflow.hpp`. Tasks are `void *`, valid until they are complete.
+ *  first call. `thence/dataflow.hpp` describes what each call means. Tasks are `void *`, valid until they are complete.
  *
  *  Calls return 0, or a value of `errno.h`; then nothing has changed. `EINVAL`: a bad argument. `EPERM`: not allowed
  *  here, such as blocking outside of a task. `EALREADY`: unblocked twice. `ENOMEM`: no memory or threads. Calls may be made

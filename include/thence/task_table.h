@@ -16,7 +16,7 @@ extern "C" {
 /* NOLINTBEGIN(modernize-redundant-void-arg): C needs them */
 /** @brief A task that waits, for reports. */
 typedef struct thence_waiting_task {
-    const char *label;        /**< Null: none. Valid during the call that tells of it, as the others. */
+    const char *label;        /**< Null: none. Valid during the call that reports the task, as the others. */
     const void *submitted_at; /**< An address in the code that submitted it, or null. */
     const char *state;        /**< What it waits for, in words: "is blocked". */
 } thence_waiting_task;

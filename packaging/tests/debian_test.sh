@@ -11,8 +11,8 @@ for tool in dpkg-buildpackage dh dpkg-deb; do
     command -v $tool >/dev/null || { echo "skipped: no $tool; make deps FOR=packages installs it"; exit 77; }
 done
 
-said=$(dpkg-parsechangelog -l "$root/packaging/debian/changelog" -S Version)
-[ "$said" = "$version" ] || fault "packaging/debian/changelog has version $said; this is Thence $version"
+in_changelog=$(dpkg-parsechangelog -l "$root/packaging/debian/changelog" -S Version)
+[ "$in_changelog" = "$version" ] || fault "packaging/debian/changelog has version $in_changelog; this is Thence $version"
 rm -rf "$work"
 mkdir -p "$work/debs" "$work/root"
 "$root/packaging/debian-build.sh" "$work/debs" >"$work/build.log" 2>&1 || { tail -n 60 "$work/build.log"; fault "no packages"; }

@@ -38,7 +38,7 @@ class Spec(dict):
 
 
 class CMakePackage:
-    """As in Spack, with what the directives of the class body said."""
+    """As in Spack, with what the directives of the class body declare."""
 
     def __init__(self, spec):
         self.spec = spec
@@ -160,8 +160,8 @@ def configure(work, mpicc, *more):
         folder = Path(work) / "configured" / name
         shutil.rmtree(folder, ignore_errors=True)
         values = options(package, {variant: variant in chosen for variant in variants}, mpicc)
-        said = run("cmake", "-S", str(ROOT), "-B", str(folder), *more, *(f"-D{key}={value}" for key, value in values.items()))
-        assert "not used by the project" not in said, f"{name}: CMake does not know a variable of the recipe"
+        output = run("cmake", "-S", str(ROOT), "-B", str(folder), *more, *(f"-D{key}={value}" for key, value in values.items()))
+        assert "not used by the project" not in output, f"{name}: CMake does not know a variable of the recipe"
         targets = set(re.findall(r"[\w.-]+", run("cmake", "--build", str(folder), "--target", "help")))
         there = {path.name for path in (folder / "package").glob("*.pc")} | targets
         for variant, brought in BRINGS.items():
@@ -179,8 +179,8 @@ def build(work, mpicc, *more):
     chosen = {name: name == "shared" for name in directives.variants()}
     arguments = [f"-D{name}={value}" for name, value in options(package, chosen, mpicc).items()]
     shutil.rmtree(Path(work) / "prefix", ignore_errors=True)
-    said = run("cmake", "-S", str(ROOT), "-B", f"{work}/build", *more, *arguments)
-    assert "not used by the project" not in said, "CMake does not know a variable of the recipe"
+    output = run("cmake", "-S", str(ROOT), "-B", f"{work}/build", *more, *arguments)
+    assert "not used by the project" not in output, "CMake does not know a variable of the recipe"
     run("cmake", "--build", f"{work}/build", "--parallel", str(os.cpu_count()))
     run("cmake", "--install", f"{work}/build", "--prefix", f"{work}/prefix")
     files = [str(path.relative_to(f"{work}/prefix")) for path in Path(f"{work}/prefix").rglob("*") if path.is_file()]

@@ -34,7 +34,7 @@ constexpr std::array<error_row, count> rows = {{
     {reason::no_helper, MPI_ERR_UNSUPPORTED_OPERATION,
      "THENCE_CR_ANY_THREAD needs the helper thread, which cannot run"},
     {reason::mpi_inactive, MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"},
-    {reason::too_many_sources, MPI_ERR_OTHER, "others have registered all sources of progress that there can be"},
+    {reason::too_many_sources, MPI_ERR_OTHER, "8 sources of progress are registered already"},
     {reason::negative_count, MPI_ERR_ARG, "count is negative"},
     {reason::null_requests, MPI_ERR_ARG, "{requests} is null"},
     {reason::null_callback, MPI_ERR_ARG, "{callback} is null"},

@@ -44,10 +44,10 @@ void visit_operations(engine::operation_visitor visit, void *context) {
 // Runs the continuations whose operations are complete, before MPI ends. Their CR may be freed, so no test would run
 // them. One poll looks at some operations only, so several polls are needed to see that none is complete.
 void run_the_rest() noexcept {
-    long vain = 0;
+    long unsuccessful = 0; // polls in a row
     while (is_set_up.load(std::memory_order_acquire) && continuation_request::any_registered() && free_to_run() &&
-           vain <= engine::engine::polls_to_see_all(continuation_request::registered_in_all())) {
-        vain = make_progress() != 0 ? 0 : vain + 1;
+           unsuccessful <= engine::engine::polls_to_see_all(continuation_request::registered_in_all())) {
+        unsuccessful = make_progress() != 0 ? 0 : unsuccessful + 1;
     }
 }
 

@@ -56,7 +56,7 @@ bool crew::gives_way() const noexcept {
     return recalled != nullptr && recalled->load(std::memory_order_relaxed);
 }
 
-// A thread stops to run tasks where it suspends one, and where it leaves run_as_worker(). There are no other places, since
+// A thread stops to run tasks where it suspends one, and where it leaves run_as_worker(). It stops nowhere else, since
 // tasks run in run_as_worker() alone.
 void crew::this_thread_stops() noexcept {
     thread_state &here = this_thread();

@@ -17,7 +17,7 @@ using dataflow::this_thread;
 
 namespace {
 
-// `blocked_at` of a task that was unblocked before it blocks. Never a place on a stack.
+// `blocked_at` of a task that was unblocked before it blocks. Never an address on a stack.
 suspended ahead;
 // `blocked_at` of a task that is blocked after its body.
 suspended no_stack;

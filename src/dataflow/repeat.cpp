@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks whose body runs again: a task that polls needs no stack while it waits for its next turn. The task keeps its place
+// Tasks whose body runs again: a task that polls needs no stack while it waits for its next turn. The task stays where it is
 // in the graph. Whoever takes it from repeat_later() on owns it: the queue, the timer, unblock(), or the last event.
 #include "dataflow/flow.hpp"
 #include "dataflow/timer.hpp"

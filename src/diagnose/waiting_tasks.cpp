@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::size_t most_shown = 20;
 
-// Calls of one function at one place, by tasks of one runtime.
-struct polling_place {
+// Calls from one line of the program, by tasks of one runtime.
+struct call_site {
     const char *name;
     const void *where;
     const char *runtime;
@@ -24,12 +24,12 @@ struct polling_place {
     long calls = 0;
 };
 
-std::vector<polling_place> find_polling_places() {
-    std::vector<polling_place> places;
+std::vector<call_site> find_call_sites() {
+    std::vector<call_site> sites;
     task::for_each_polling_call(
         [](const task::polling_call &call, void *data) {
-            auto &all = *static_cast<std::vector<polling_place> *>(data);
-            auto found = std::find_if(all.begin(), all.end(), [&](const polling_place &each) {
+            auto &all = *static_cast<std::vector<call_site> *>(data);
+            auto found = std::find_if(all.begin(), all.end(), [&](const call_site &each) {
                 return each.where == call.where && each.runtime == call.task.runtime->name;
             });
             if (found == all.end()) {
@@ -38,16 +38,16 @@ std::vector<polling_place> find_polling_places() {
             }
             ++found->calls;
         },
-        &places);
-    return places;
+        &sites);
+    return sites;
 }
 
-std::string describe(const polling_place &place, const code_location &where) {
+std::string describe(const call_site &site, const code_location &where) {
     char time[32];
-    std::snprintf(time, sizeof time, "%.1f s", place.oldest * 1e-3);
-    return "  " + std::to_string(place.calls) + (place.calls == 1 ? " task of " : " tasks of ") + place.runtime +
-           " in " + (place.name != nullptr ? place.name : "a call that waits for a request") + " for " + time +
-           ", called at " + where.text() + "\n";
+    std::snprintf(time, sizeof time, "%.1f s", site.oldest * 1e-3);
+    return "  " + std::to_string(site.calls) + (site.calls == 1 ? " task of " : " tasks of ") + site.runtime + " in " +
+           (site.name != nullptr ? site.name : "a call that waits for a request") + " for " + time + ", called at " +
+           where.text() + "\n";
 }
 
 struct visit {
@@ -95,20 +95,20 @@ polling_tasks describe_polling_tasks() {
     if (all.calls == 0) {
         return all;
     }
-    std::vector<polling_place> places = find_polling_places();
+    std::vector<call_site> sites = find_call_sites();
     long left_out = 0;
-    for (std::size_t i = most_shown; i < places.size(); ++i) {
-        left_out += places[i].calls;
+    for (std::size_t i = most_shown; i < sites.size(); ++i) {
+        left_out += sites[i].calls;
     }
-    places.resize(std::min(places.size(), most_shown));
+    sites.resize(std::min(sites.size(), most_shown));
     std::vector<code_address> addresses;
-    addresses.reserve(places.size());
-    for (const polling_place &each : places) {
+    addresses.reserve(sites.size());
+    for (const call_site &each : sites) {
         addresses.push_back({each.where, true});
     }
     const std::vector<code_location> locations = symbolize(addresses);
-    for (std::size_t i = 0; i < places.size(); ++i) {
-        all.text += describe(places[i], locations[i]);
+    for (std::size_t i = 0; i < sites.size(); ++i) {
+        all.text += describe(sites[i], locations[i]);
     }
     if (left_out != 0) {
         all.text += "  and " + std::to_string(left_out) + " other tasks in MPI calls\n";

@@ -27,7 +27,7 @@ struct waiting_tasks {
 struct polling_tasks {
     std::uint64_t ended = 0; // calls of before
     long calls = 0;
-    std::string text; // a line of the report for each place, the longest wait first
+    std::string text; // a line for each line of the program that calls, the longest wait first
 };
 polling_tasks count_polling_tasks() noexcept; // without the text
 polling_tasks describe_polling_tasks();

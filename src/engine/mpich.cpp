@@ -21,7 +21,7 @@ public:
     }
     const char *name() const noexcept override { return "mpich"; }
     const char *why() const noexcept override {
-        return "MPIX_Request_is_complete is there and told a pending from a complete request";
+        return "MPIX_Request_is_complete is there and distinguished a pending request from a complete one";
     }
 
     outcome watch(operation &op, bool persistent) noexcept override {

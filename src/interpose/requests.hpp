@@ -33,7 +33,8 @@ inline constexpr int untouched = INT_MIN;
 
 using continuation::is_cr_handle;
 
-// True if a call without requests only has to call MPI's own function.
+// True if a call without requests only has to call MPI's own function. In this function and the next two the plain load
+// saves one instruction of each interposed call.
 inline bool is_plain() noexcept {
     return base::load_plain(progress::slow_path_reasons) == 0;
 }

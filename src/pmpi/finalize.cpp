@@ -9,7 +9,7 @@
 
 namespace {
 
-[[maybe_unused]] const bool said = thence::interpose::say_interposed();
+[[maybe_unused]] const bool interposed = thence::interpose::say_interposed();
 
 } // namespace
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Binding operations to the calling task.
 //
-// A call with one run of requests ends in a tail call of thence_task_attach(): the place that reports name, which is its
-// return address, is then the user's.
+// A call with one run of requests ends in a tail call of thence_task_attach(). Reports name the line to which that returns,
+// which is then a line of the user's.
 #include "tampi/library.hpp"
 
 #include <TAMPI.h>
@@ -71,7 +71,7 @@ bool is_pending(MPI_Request request) noexcept {
     return MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0;
 }
 
-// The places of a pending request that stands twice in the array. To bind it twice would release it twice.
+// The indices of a pending request that stands twice in the array. To bind it twice would release it twice.
 std::optional<copies> find_copies(int count, const MPI_Request requests[]) {
     constexpr int few = 16;
     if (count <= few) {

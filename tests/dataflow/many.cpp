@@ -204,8 +204,8 @@ TEST(limits, several_threads_submit_more_than_the_limit) {
     EXPECT_EQ(done, 6000);
 }
 
-// The arena has 8 places for threads that wait. A worker suspends for each further one.
-TEST(limits, submit_goes_on_while_more_threads_wait_than_there_are_places) {
+// In the arena 8 threads may wait. A worker suspends for each further one.
+TEST(limits, submit_goes_on_while_more_threads_wait_than_the_arena_takes) {
     thence::flow flow({.workers = 1});
     std::atomic<int> waiting{0};
     test::held gate;

@@ -71,7 +71,7 @@ TEST(handle_filter, eight_handles_at_once_are_each_looked_at) {
     }
 }
 
-// What the table is to know, as plainly as it can be said.
+// What the table has to know, kept in the simplest way.
 struct model {
     struct known {
         MPI_Request request;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The ctest commands of a documentation page select tests of this build. One with a dot in its -R, or with GTEST_FILTER,
-is said to run one rule, and selects no second one."""
+is documented to run one rule, and selects no second one."""
 
 import json
 import os

@@ -187,11 +187,11 @@ void inside_bsend(job &mine) {
     mine.got = 42;
 }
 void both_alltoallw(job &mine) {
-    const int counts[] = {1, 1}, places[] = {0, sizeof(int)};
+    const int counts[] = {1, 1}, displs[] = {0, sizeof(int)};
     const MPI_Datatype types[] = {MPI_INT, MPI_INT};
     const int out[] = {42, 42};
     int in[] = {0, 0};
-    MPI_Alltoallw(out, counts, places, types, in, counts, places, types, mine.comm);
+    MPI_Alltoallw(out, counts, displs, types, in, counts, displs, types, mine.comm);
     mine.got = in[1];
 }
 void both_neighborhood(job &mine) {

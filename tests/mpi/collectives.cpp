@@ -11,16 +11,16 @@ namespace {
 class collective : public mpi_test {
 protected:
     std::vector<int> send, recv;
-    std::vector<int> counts, places;
+    std::vector<int> counts, displs;
 
     void SetUp() override {
         mpi_test::SetUp();
         send.assign(static_cast<std::size_t>(4 * size), rank + 1);
         recv.assign(static_cast<std::size_t>(4 * size), 0);
         counts.assign(static_cast<std::size_t>(size), 4);
-        places.resize(static_cast<std::size_t>(size));
+        displs.resize(static_cast<std::size_t>(size));
         for (int i = 0; i < size; ++i) {
-            places[static_cast<std::size_t>(i)] = 4 * i;
+            displs[static_cast<std::size_t>(i)] = 4 * i;
         }
     }
     void complete(const std::function<int(MPI_Request *)> &start) {
@@ -98,7 +98,7 @@ TEST_F(collective, gather) {
 }
 TEST_F(collective, gatherv) {
     complete([&](MPI_Request *r) {
-        return MPI_Igatherv(send.data(), 4, MPI_INT, recv.data(), counts.data(), places.data(), MPI_INT, 0, comm, r);
+        return MPI_Igatherv(send.data(), 4, MPI_INT, recv.data(), counts.data(), displs.data(), MPI_INT, 0, comm, r);
     });
     if (rank == 0) {
         expect_from_all();
@@ -113,7 +113,7 @@ TEST_F(collective, scatter) {
 TEST_F(collective, scatterv) {
     std::iota(send.begin(), send.end(), 0);
     complete([&](MPI_Request *r) {
-        return MPI_Iscatterv(send.data(), counts.data(), places.data(), MPI_INT, recv.data(), 4, MPI_INT, 0, comm, r);
+        return MPI_Iscatterv(send.data(), counts.data(), displs.data(), MPI_INT, recv.data(), 4, MPI_INT, 0, comm, r);
     });
     EXPECT_EQ(4 * rank + 3, recv[3]);
 }
@@ -123,7 +123,7 @@ TEST_F(collective, allgather) {
 }
 TEST_F(collective, allgatherv) {
     complete([&](MPI_Request *r) {
-        return MPI_Iallgatherv(send.data(), 4, MPI_INT, recv.data(), counts.data(), places.data(), MPI_INT, comm, r);
+        return MPI_Iallgatherv(send.data(), 4, MPI_INT, recv.data(), counts.data(), displs.data(), MPI_INT, comm, r);
     });
     expect_from_all();
 }
@@ -133,15 +133,15 @@ TEST_F(collective, alltoall) {
 }
 TEST_F(collective, alltoallv) {
     complete([&](MPI_Request *r) {
-        return MPI_Ialltoallv(send.data(), counts.data(), places.data(), MPI_INT, recv.data(), counts.data(),
-                              places.data(), MPI_INT, comm, r);
+        return MPI_Ialltoallv(send.data(), counts.data(), displs.data(), MPI_INT, recv.data(), counts.data(),
+                              displs.data(), MPI_INT, comm, r);
     });
     expect_from_all();
 }
 TEST_F(collective, alltoallw) {
-    std::vector<int> bytes(places);
-    for (int &place : bytes) {
-        place *= static_cast<int>(sizeof(int));
+    std::vector<int> bytes(displs);
+    for (int &displ : bytes) {
+        displ *= static_cast<int>(sizeof(int));
     }
     const std::vector<MPI_Datatype> types(static_cast<std::size_t>(size), MPI_INT);
     complete([&](MPI_Request *r) {

@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     check(report.find("MPI_Finalize") != std::string::npos, "report_says_when");
     check(report.find("4 continuations") != std::string::npos, "report_counts_them");
     const char *helper = !helper_possible() ? "not possible: " : helper_wanted ? "running" : "not started";
-    check(std::strncmp(info.helper, helper, std::strlen(helper)) == 0, "query_tells_of_the_helper");
+    check(std::strncmp(info.helper, helper, std::strlen(helper)) == 0, "query_says_whether_the_helper_runs");
     if (failed != 0) {
         std::fprintf(stderr, "the report was:\n%s\n", report.c_str());
     }

@@ -12,7 +12,7 @@ class persistent_kinds : public mpi_test {
 protected:
     std::vector<int> in = std::vector<int>(64), out = std::vector<int>(64);
     // One element per rank or neighbor. The same array gives displacements in elements.
-    std::vector<int> counts = std::vector<int>(8, 1), places{0, 1, 2, 3, 4, 5, 6, 7},
+    std::vector<int> counts = std::vector<int>(8, 1), displs{0, 1, 2, 3, 4, 5, 6, 7},
                      bytes{0, 4, 8, 12, 16, 20, 24, 28};
     std::vector<MPI_Aint> addresses{0, 4, 8, 12, 16, 20, 24, 28}, far_places{0, 1, 2, 3, 4, 5, 6, 7};
     std::vector<MPI_Count> far_counts = std::vector<MPI_Count>(8, 1);
@@ -83,23 +83,23 @@ TEST_F(persistent_kinds, sends_and_receives_with_large_counts) {
 #endif
 
 #if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)
-#define ALL_TO_ALL(name, suffix, counts, places, places_w, comm)                                                       \
+#define ALL_TO_ALL(name, suffix, counts, displs, displs_w, comm)                                                       \
     CREATED_BY(name##gather_init##suffix, in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL);         \
-    CREATED_BY(name##gatherv_init##suffix, in.data(), 1, MPI_INT, out.data(), counts.data(), places.data(), MPI_INT,   \
+    CREATED_BY(name##gatherv_init##suffix, in.data(), 1, MPI_INT, out.data(), counts.data(), displs.data(), MPI_INT,   \
                comm, MPI_INFO_NULL);                                                                                   \
     CREATED_BY(name##toall_init##suffix, in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, comm, MPI_INFO_NULL);          \
-    CREATED_BY(name##toallv_init##suffix, in.data(), counts.data(), places.data(), MPI_INT, out.data(), counts.data(), \
-               places.data(), MPI_INT, comm, MPI_INFO_NULL);                                                           \
-    CREATED_BY(name##toallw_init##suffix, in.data(), counts.data(), places_w.data(), types.data(), out.data(),         \
-               counts.data(), places_w.data(), types.data(), comm, MPI_INFO_NULL);
+    CREATED_BY(name##toallv_init##suffix, in.data(), counts.data(), displs.data(), MPI_INT, out.data(), counts.data(), \
+               displs.data(), MPI_INT, comm, MPI_INFO_NULL);                                                           \
+    CREATED_BY(name##toallw_init##suffix, in.data(), counts.data(), displs_w.data(), types.data(), out.data(),         \
+               counts.data(), displs_w.data(), types.data(), comm, MPI_INFO_NULL);
 
-#define WITH_ROOT(suffix, counts, places)                                                                              \
+#define WITH_ROOT(suffix, counts, displs)                                                                              \
     CREATED_BY(Bcast_init##suffix, in.data(), 4, MPI_INT, 0, comm, MPI_INFO_NULL);                                     \
     CREATED_BY(Gather_init##suffix, in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 0, comm, MPI_INFO_NULL);            \
-    CREATED_BY(Gatherv_init##suffix, in.data(), 1, MPI_INT, out.data(), counts.data(), places.data(), MPI_INT, 0,      \
+    CREATED_BY(Gatherv_init##suffix, in.data(), 1, MPI_INT, out.data(), counts.data(), displs.data(), MPI_INT, 0,      \
                comm, MPI_INFO_NULL);                                                                                   \
     CREATED_BY(Scatter_init##suffix, in.data(), 1, MPI_INT, out.data(), 1, MPI_INT, 0, comm, MPI_INFO_NULL);           \
-    CREATED_BY(Scatterv_init##suffix, in.data(), counts.data(), places.data(), MPI_INT, out.data(), 1, MPI_INT, 0,     \
+    CREATED_BY(Scatterv_init##suffix, in.data(), counts.data(), displs.data(), MPI_INT, out.data(), 1, MPI_INT, 0,     \
                comm, MPI_INFO_NULL);                                                                                   \
     CREATED_BY(Reduce_init##suffix, in.data(), out.data(), 1, MPI_INT, MPI_SUM, 0, comm, MPI_INFO_NULL);
 
@@ -113,12 +113,12 @@ TEST_F(persistent_kinds, sends_and_receives_with_large_counts) {
 
 TEST_F(persistent_kinds, collectives) {
     stays_usable("Barrier_init", [&](MPI_Request *r) { MPI_Barrier_init(comm, MPI_INFO_NULL, r); });
-    WITH_ROOT(, counts, places)
+    WITH_ROOT(, counts, displs)
     REDUCTIONS(, counts)
-    ALL_TO_ALL(All, , counts, places, bytes, comm)
+    ALL_TO_ALL(All, , counts, displs, bytes, comm)
 }
 
-TEST_F(persistent_kinds, neighborhood_collectives){ALL_TO_ALL(Neighbor_all, , counts, places, addresses, ring)}
+TEST_F(persistent_kinds, neighborhood_collectives){ALL_TO_ALL(Neighbor_all, , counts, displs, addresses, ring)}
 #endif
 
 #if defined(THENCE_MPI_LARGE_COUNTS)

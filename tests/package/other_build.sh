@@ -49,8 +49,8 @@ static)
     THENCE_TRACE=$work/trace timeout 60 "$MPIEXEC" -n 1 "$work/use/cmake/core_only"
     [ -s "$work/trace.0.json" ] || fault "a program with static libraries writes no timeline"
     status=0
-    said=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
-    [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$said" || fault "thence bench without benchmarks: $status, $said"
+    output=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
+    [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$output" || fault "thence bench without benchmarks: $status, $output"
     ;;
 side_by_side)
     [ -n "$OTHER_MPI" ] || { echo "skipped: no other MPI of cmake/mpis.txt is installed"; exit 77; }

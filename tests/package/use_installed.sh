@@ -28,8 +28,8 @@ fi
 for page in man1/thence.1 man3/thence_attach.3 man3/MPIX_Continue.3 man7/thence.7; do
     [ -s "$prefix/share/man/$page" ] || fault "share/man/$page is missing"
     if command -v groff >/dev/null; then
-        said=$(groff -man -Tutf8 -ww -z "$prefix/share/man/$page" 2>&1) || true
-        [ -z "$said" ] || fault "$page: $said"
+        output=$(groff -man -Tutf8 -ww -z "$prefix/share/man/$page" 2>&1) || true
+        [ -z "$output" ] || fault "$page: $output"
     fi
 done
 grep -q 'Thence [0-9][0-9.]*"' "$prefix/share/man/man1/thence.1" || fault "man1/thence.1 names no version"

@@ -182,10 +182,10 @@ TEST_P(in_completion_limits, a_blocking_call_in_a_callback_is_reported) {
             world.complete(complete); // so that the call returns
             testing::internal::CaptureStderr();
             call(complete);
-            const std::string said = testing::internal::GetCapturedStderr();
+            const std::string text = testing::internal::GetCapturedStderr();
             EXPECT_EQ(reported(), codes{MPI_ERR_PENDING}) << what;
-            EXPECT_NE(said.find("has called MPI_" + std::string(what) + ", which blocks"), std::string::npos) << said;
-            EXPECT_NE(said.find("THENCE_CR_IN_COMPLETION"), std::string::npos) << what << ": " << said;
+            EXPECT_NE(text.find("has called MPI_" + std::string(what) + ", which blocks"), std::string::npos) << text;
+            EXPECT_NE(text.find("THENCE_CR_IN_COMPLETION"), std::string::npos) << what << ": " << text;
         };
         int i = 0;
         expect_report("Wait", [](MPI_Request &r) { MPI_Wait(&r, MPI_STATUS_IGNORE); });

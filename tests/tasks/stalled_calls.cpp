@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks in MPI calls that never return, because nobody sends: the stall report (THENCE_STALL, which ctest sets) tells the
-// call and the place of each, and so does MPI_Finalize, after which none of them calls MPI. The argument names the runtime.
+// Tasks in MPI calls that never return, because nobody sends: the stall report (THENCE_STALL, which ctest sets) names
+// the function and the line of each, and so does MPI_Finalize, after which none of them calls MPI. The argument names the runtime.
 #include "standard_error.hpp"
 
 #include <thence/task_runtime.h>
@@ -138,14 +138,14 @@ void wait_until(const std::function<bool()> &holds) {
 }
 
 // The lines of the calls that never return.
-void check_places(const std::string &text) {
+void check_lines(const std::string &text) {
     const std::string who = std::string("1 task of ") + table.name + " in ";
     expect(text, who + "MPI_Probe for ");
     expect(text, who + "MPI_Mprobe for ");
     expect(text, who + "a call that waits for a request for ");
     expect(text, who + "MPI_Waitany for ");
-    for (const char *place : {"in_probe", "in_matched_probe", "in_persistent_wait", "in_wait_for_any"}) {
-        expect(text, place);
+    for (const char *caller : {"in_probe", "in_matched_probe", "in_persistent_wait", "in_wait_for_any"}) {
+        expect(text, caller);
     }
     expect(text, "in_receive");
     expect(text, std::string("    blocks 1 task of ") + table.name);
@@ -181,7 +181,7 @@ int main(int argc, char **argv) {
         stalled = printed.read_until("stall over: operations complete again");
         wait_until([] { return ended == 1; });
     }
-    check_places(stalled);
+    check_lines(stalled);
     if (stalled.find("all tasks wait") != std::string::npos) {
         std::printf("a receive is outstanding, but: all tasks wait\n");
         ++faults;
@@ -194,7 +194,7 @@ int main(int argc, char **argv) {
     }
     expect(finalized, "MPI_Finalize: 4 tasks are in MPI calls that will not return");
     expect(finalized, "MPI_Finalize: 1 continuation is outstanding and will not run");
-    check_places(finalized);
+    check_lines(finalized);
     wait_until([&] { return blocked == before + 4; }); // so none of them polls any more
     std::printf("%s%s%d faults\n", stalled.c_str(), finalized.c_str(), faults);
     std::fflush(nullptr);

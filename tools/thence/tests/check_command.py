@@ -24,8 +24,8 @@ def info_says_what_is_in_force(program):
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_STALL", "THENCE_TRACE",
                                       "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_POOLS_MODE"}, facts
     text = succeed(run(program, "info"))
-    said = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
-    for fact in (*said, facts["mpi"]["library"], *facts["settings"]):
+    values = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
+    for fact in (*values, facts["mpi"]["library"], *facts["settings"]):
         assert fact in text, f"`thence info` does not say {fact!r}:\n{text}"
     for name in facts["settings"]:
         assert re.search(rf"^  {name} +\S", text, re.MULTILINE), f"no space after {name}:\n{text}"
