@@ -23,8 +23,9 @@ using c_api::reason;
 namespace {
 
 // Attaches a callback that also runs if an operation fails. `call`: the public function, for errors.
-int attach(const public_call &call, int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
-           continuation::user_callback callback, MPI_Request cr, const void *where, int &complete) noexcept {
+[[gnu::always_inline]] inline int attach(const public_call &call, int count, MPI_Request requests[], unsigned flags,
+                                         MPI_Status *statuses, continuation::user_callback callback, MPI_Request cr,
+                                         const void *where, int &complete) noexcept {
     if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
         return fail(call, reason::only_persistent);
     }
@@ -72,10 +73,9 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
     return std::nullopt;
 }
 
-// Binds operations that may be pending to a task. thence_task_attach() and bind_complete() end in a call of it, and so its
-// return address is the user's.
-__attribute__((noinline)) int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
-                                   const thence_task *task, MPI_Request cr) noexcept {
+// Binds operations that may be pending to a task.
+[[gnu::always_inline]] inline int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                       const thence_task *task, MPI_Request cr, const void *where) noexcept {
     static constexpr public_call call{"thence_task_attach"};
     const int slot = task::slot_of(*task);
     if (slot < 0) {
@@ -90,21 +90,31 @@ __attribute__((noinline)) int bind(int count, MPI_Request requests[], unsigned f
     }
     int complete = 0;
     const int code = attach(call, count, requests, flags, statuses,
-                            own(task::lowering[static_cast<std::size_t>(slot)], owner.handle), cr,
-                            __builtin_return_address(0), complete);
+                            own(task::lowering[static_cast<std::size_t>(slot)], owner.handle), cr, where, complete);
     if (complete != 0 || code != MPI_SUCCESS) {
         owner.runtime->lower_events(owner.handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
     }
     return code;
 }
 
-// The same for one operation that is complete: it needs no event.
-__attribute__((noinline)) int bind_complete(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
-                                            const thence_task *task, MPI_Request cr) noexcept {
-    if (continuation::take_complete(*requests, statuses, cr)) {
+// The three forms of thence_task_attach(), which ends in a call of one of them. So their return address is the user's. All
+// have its parameters in its order, and noclone keeps them so: it jumps to a form without moving an argument.
+[[gnu::noinline, gnu::noclone]] int bind_any(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                             const thence_task *task, MPI_Request cr) noexcept {
+    return bind(count, requests, flags, statuses, task, cr, __builtin_return_address(0));
+}
+// One operation without flags.
+[[gnu::noinline, gnu::noclone]] int bind_one(int, MPI_Request *request, unsigned, MPI_Status *status,
+                                             const thence_task *task, MPI_Request cr) noexcept {
+    return bind(1, request, 0, status, task, cr, __builtin_return_address(0));
+}
+// The same, and it is complete: it needs no event.
+[[gnu::noinline, gnu::noclone]] int bind_complete(int, MPI_Request *request, unsigned, MPI_Status *status,
+                                                  const thence_task *task, MPI_Request cr) noexcept {
+    if (continuation::take_complete(*request, status, cr)) {
         return MPI_SUCCESS;
     }
-    return bind(count, requests, flags, statuses, task, cr);
+    return bind_one(1, request, 0, status, task, cr);
 }
 
 } // namespace
@@ -228,10 +238,11 @@ int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_St
     if (task == nullptr || task->runtime == nullptr || task->handle == nullptr) {
         return fail("thence_task_attach", reason::null_task);
     }
-    if (count == 1 && flags == 0 && continuation::is_complete(requests)) {
-        return bind_complete(count, requests, flags, statuses, task, cr);
+    if (count != 1 || flags != 0) {
+        return bind_any(count, requests, flags, statuses, task, cr);
     }
-    return bind(count, requests, flags, statuses, task, cr);
+    return continuation::is_complete(requests) ? bind_complete(count, requests, flags, statuses, task, cr)
+                                               : bind_one(count, requests, flags, statuses, task, cr);
 }
 
 int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {

@@ -164,9 +164,9 @@ int thence_flow_unblock(void *task) {
 }
 
 int thence_flow_raise(void *task, uint64_t n) {
-    if (task == nullptr)
-        return EINVAL;
-    return library::raise(static_cast<thence::detail::dataflow_task *>(task), n) ? 0 : EPERM;
+    if (library::raise(static_cast<thence::detail::dataflow_task *>(task), n)) [[likely]]
+        return 0;
+    return task == nullptr ? EINVAL : EPERM;
 }
 
 int thence_flow_lower(void *task, uint64_t n) {

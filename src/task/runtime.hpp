@@ -51,7 +51,10 @@ struct bound_task {
 extern thread_local constinit bound_task THENCE_HIDDEN bound;
 // The slot of the runtime of a task, or -1. Needs no search for what with_events() returned.
 inline int slot_of(const thence_task &task) noexcept {
-    return &task == &bound.task && in_slot(bound.slot) == task.runtime ? bound.slot : slot_of(task.runtime);
+    if (const int slot = bound.slot; &task == &bound.task && in_slot(slot) == task.runtime) {
+        return slot;
+    }
+    return slot_of(task.runtime);
 }
 
 // For each slot, the callback that lowers one event of a task, whose handle is the data.
