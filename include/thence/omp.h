@@ -105,8 +105,9 @@ static inline void thence_omp_complete_(void *event) {
  *               complete.
  *  @return `MPI_SUCCESS`, or `MPI_ERR_NO_MEM`: the caller must fulfil the event itself.
  *  @note Threads: a tied task. Cost: no allocation in steady state.
- *  @note The body has no scheduling point (taskwait, taskyield, barrier, a task with `if(0)`) before thence_omp_task_end():
- *        a plain task that the thread runs there would count as this one.
+ *  @note A plain task that the thread runs inside of the body would count as this one. So put each scheduling point of
+ *        the body (taskwait, taskyield, the creation of a task, which OpenMP may run at once) between
+ *        thence_omp_task_pause() and thence_omp_task_resume(). thence_omp_taskwait() does so itself.
  *  @note Source: Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
 static inline int thence_omp_task_begin(omp_event_handle_t event) {
     return thence_detached_begin(thence_omp_complete_, (void *)(uintptr_t)event);
@@ -115,6 +116,36 @@ static inline int thence_omp_task_begin(omp_event_handle_t event) {
 /** @brief The body of the task ends. @return `MPI_ERR_ARG` outside of such a body. */
 static inline int thence_omp_task_end(void) {
     return thence_detached_end();
+}
+
+/** @brief The body comes to a scheduling point, where the thread may run other tasks: until thence_omp_task_resume() the
+ *         detached task is not the current one.
+ *
+ *      thence_omp_task_pause(&paused);
+ *      #pragma omp task
+ *      work_of_a_child();
+ *      #pragma omp taskwait
+ *      thence_omp_task_resume(paused);
+ *  @param[out] paused what thence_omp_task_resume() needs; null outside of such a body.
+ *  @return `MPI_ERR_ARG` (null `paused`).
+ *  @note Threads: a tied task. */
+static inline int thence_omp_task_pause(void **paused) {
+    return thence_detached_pause(paused);
+}
+
+/** @brief The body goes on: its task is the current one again.
+ *  @param paused what thence_omp_task_pause() gave to this body.
+ *  @return `MPI_ERR_ARG` (a detached body that has begun on this thread meanwhile has not ended). */
+static inline int thence_omp_task_resume(void *paused) {
+    return thence_detached_resume(paused);
+}
+
+/* The thread may run other tasks, which are not the caller. */
+static inline void thence_omp_wait_for_children_(void) {
+    void *paused;
+    thence_omp_task_pause(&paused);
+#pragma omp taskwait
+    thence_omp_task_resume(paused);
 }
 
 /* The thread that tests a continuation request while thence_omp_taskwait() waits. `mutex` guards all fields but
@@ -193,7 +224,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     if (level < MPI_THREAD_MULTIPLE)
         return MPI_ERR_OTHER;
     if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
-#pragma omp taskwait
+        thence_omp_wait_for_children_();
         return thence_wait(&cr, MPI_STATUS_IGNORE); /* a task may end before its callback has returned */
     }
     tester.cr = cr;
@@ -203,7 +234,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     pthread_cond_init(&tester.stopped, NULL);
     rc = pthread_create(&thread, NULL, thence_omp_test_until_stopped_, &tester) ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     if (rc == MPI_SUCCESS) {
-#pragma omp taskwait
+        thence_omp_wait_for_children_();
         pthread_mutex_lock(&tester.mutex);
         tester.stop = 1;
         pthread_cond_signal(&tester.stopped);

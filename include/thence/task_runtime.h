@@ -77,6 +77,20 @@ THENCE_EXPORT int thence_detached_begin(void (*complete)(void *event), void *eve
  *  @note Threads: that of the body. */
 THENCE_EXPORT int thence_detached_end(void);
 
+/** @brief The body of a detached task comes to a place where its thread may run other tasks, such as a taskwait of OpenMP.
+ *         Until thence_detached_resume() none is the current task, so a plain task that the thread runs there is not taken for
+ *         the detached one.
+ *  @param[out] paused what thence_detached_resume() needs; null if no body of such a task runs on this thread.
+ *  @return `MPI_ERR_ARG` (null `paused`).
+ *  @note Threads: that of the body. For OpenMP, omp.h has both. */
+THENCE_EXPORT int thence_detached_pause(void **paused);
+
+/** @brief The body goes on: its task is the current one again.
+ *  @param paused what thence_detached_pause() gave to this body.
+ *  @return `MPI_ERR_ARG` (a body that has begun on this thread meanwhile has not ended): nothing has changed.
+ *  @note Threads: that of the body. */
+THENCE_EXPORT int thence_detached_resume(void *paused);
+
 /** @brief The table of the runtime that exports ALPI 1.0 or later in this process (nOS-V, Nanos6, `libthence-alpi`).
  *         Its functions are looked up by name, so nothing is linked.
  *  @param[out] runtime the table, the same each time; null: there is none. It is not added yet.

@@ -83,6 +83,8 @@ enum class reason {
     blocks_in_callback,
     cr_not_run,
     no_body,
+    null_paused,
+    body_not_ended,
     not_interposed,
     too_many_strategies,
     no_memory,

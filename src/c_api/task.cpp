@@ -209,6 +209,18 @@ int thence_detached_end(void) {
     return task::detached_end() ? MPI_SUCCESS : fail("thence_detached_end", reason::no_body);
 }
 
+int thence_detached_pause(void **paused) {
+    if (paused == nullptr) {
+        return fail("thence_detached_pause", reason::null_paused);
+    }
+    *paused = task::detached_pause();
+    return MPI_SUCCESS;
+}
+
+int thence_detached_resume(void *paused) {
+    return task::detached_resume(paused) ? MPI_SUCCESS : fail("thence_detached_resume", reason::body_not_ended);
+}
+
 int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {
     if (runtime == nullptr) {
         return fail("thence_task_runtime_alpi", reason::null_runtime);

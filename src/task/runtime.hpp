@@ -66,9 +66,11 @@ const thence_task_runtime *alpi(const char *&why) noexcept;
 extern const thence_task_runtime threads;
 
 // The table of detached tasks, and the begin and the end of the body of one. Begin is false without memory, end outside
-// of any.
+// of any. From pause to resume there is no current one; resume is false if a body that has begun meanwhile has not ended.
 extern const thence_task_runtime detached_tasks;
 bool detached_begin(void (*complete)(void *event), void *event) noexcept;
 bool detached_end() noexcept;
+void *detached_pause() noexcept;
+bool detached_resume(void *paused) noexcept;
 
 } // namespace thence::task

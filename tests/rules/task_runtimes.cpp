@@ -83,6 +83,35 @@ TEST_P(task_runtimes, detached_that_are_begun_here_may_be_completed_elsewhere) {
     EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
 }
 
+TEST_P(task_runtimes, detached_are_not_current_while_their_body_pauses) {
+    EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_detached()), MPI_SUCCESS);
+    std::atomic<int> completed{0};
+    const auto complete = [](void *event) { ++*static_cast<std::atomic<int> *>(event); };
+    void *paused = &completed;
+    EXPECT_EQ(thence_detached_pause(&paused), MPI_SUCCESS) << "outside of a body";
+    EXPECT_EQ(paused, nullptr);
+    EXPECT_EQ(thence_detached_resume(paused), MPI_SUCCESS);
+    EXPECT_EQ(class_of(thence_detached_pause(nullptr)), MPI_ERR_ARG);
+
+    EXPECT_EQ(thence_detached_begin(complete, &completed), MPI_SUCCESS);
+    const void *const outer = current().handle;
+    EXPECT_EQ(thence_detached_pause(&paused), MPI_SUCCESS);
+    EXPECT_EQ(current().handle, nullptr) << "a plain task that the thread runs";
+    EXPECT_EQ(class_of(thence_detached_end()), MPI_ERR_ARG);
+    EXPECT_EQ(thence_detached_begin(complete, &completed), MPI_SUCCESS); // another detached task
+    EXPECT_NE(current().handle, nullptr);
+    EXPECT_EQ(class_of(thence_detached_resume(paused)), MPI_ERR_ARG);
+    EXPECT_NE(current().handle, outer) << "nothing has changed";
+    EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+    EXPECT_EQ(completed, 1);
+    EXPECT_EQ(current().handle, nullptr);
+    EXPECT_EQ(thence_detached_resume(paused), MPI_SUCCESS);
+    EXPECT_EQ(current().handle, outer);
+    EXPECT_EQ(thence_detached_end(), MPI_SUCCESS);
+    EXPECT_EQ(completed, 2);
+    EXPECT_EQ(thence_task_runtime_remove(thence_task_runtime_detached()), MPI_SUCCESS);
+}
+
 TEST_P(task_runtimes, with_events_are_told_on_threads_that_are_aware) {
     EXPECT_EQ(thence_task_with_events(), nullptr) << "no task";
     EXPECT_EQ(thence_task_runtime_add(thence_task_runtime_threads()), MPI_SUCCESS);
