@@ -48,7 +48,7 @@ build|has_command make|make|runs the targets of the Makefile
 build|has_cmake|cmake|build system, 3.25 or newer
 build|has_command mpicc|libopenmpi-dev openmpi-bin|an MPI: Open MPI 4.1, unless an mpicc is in PATH already
 build|has_header CLI/CLI.hpp|libcli11-dev|command line of the programs
-build|has_header nlohmann/json.hpp|nlohmann-json3-dev|figures of the benchmarks as JSON
+build|has_header nlohmann/json.hpp|nlohmann-json3-dev|JSON of benchmarks and applications
 build|has_header tbb/version.h|?libtbb-dev|oneTBB adapter, pools of senders, tasks
 build|has_header boost/fiber/all.hpp|?libboost-fiber-dev ?libboost-context-dev|fiber adapter
 demo|has_python numpy|python3-numpy|checks and plots of the demo

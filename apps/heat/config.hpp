@@ -3,8 +3,9 @@
 // returns is complete and in range. On any error it throws a ConfigError that names file, line and remedy.
 #pragma once
 
+#include "common/input_error.hpp"
+
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +31,10 @@ struct Config {
     double white = 100;  // temperature of a white one
 };
 
-class ConfigError : public std::runtime_error {
+// All ranks throw it alike, since they parse the same bytes.
+class ConfigError : public apps::InputError {
 public:
-    using std::runtime_error::runtime_error;
+    using InputError::InputError;
 };
 
 // Reads `text`; `name` is the file name that errors show. Throws ConfigError.

@@ -28,7 +28,8 @@ Flight Halo::start(bool sent, Direction d, int iteration, int k, int col0, int c
         MPI_Irecv(piece, col1 - col0, MPI_DOUBLE, peer, tag, run.comm, &f.request);
     if (!blocking) // a blocked task is no activity of its thread, which may run others meanwhile
         run.recorder.add(Activity::start, begin, now(), iteration, -1, k);
-    f.message = {begin, 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, d, sent};
+    f.message = {begin, 0, iteration, k, peer, col1 - col0, run.recorder.lane().index, static_cast<std::uint8_t>(d),
+                 sent};
     return f;
 }
 

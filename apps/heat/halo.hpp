@@ -7,10 +7,13 @@
 
 namespace heat {
 
+enum class Direction : std::uint8_t { up, down }; // from a rank to the one above it, or below it
+
 // A started operation and its record for the recorder. `request` is null if there is no neighbour.
 struct Flight {
     MPI_Request request = MPI_REQUEST_NULL;
     Message message{};
+    Direction direction() const { return static_cast<Direction>(message.direction); }
 };
 
 class Halo {

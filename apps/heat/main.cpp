@@ -4,16 +4,16 @@
 #include "halo.hpp"
 #include "outcome.hpp"
 
+#include "common/program.hpp"
+#include "common/timeline.hpp"
+
 #ifdef HEAT_HAVE_TBB
 #include <TAMPI.h>
 #include <thence/dataflow.h>
 #include <thence/task_runtime.h>
 #endif
-#include <cstdio>
 #include <fstream>
 #include <sstream>
-#include <thread>
-#include <unistd.h>
 
 namespace heat {
 namespace {
@@ -60,30 +60,6 @@ std::optional<Picture> load_picture(const Config &config, const std::string &con
     return parse_pgm(broadcast_file(name, " (the picture of " + config_file + ")", rank, comm), name);
 }
 
-// The number of threads of this rank. Prints a note if the node has fewer cores than all ranks have threads.
-int choose_threads(const Options &options, int rank, MPI_Comm comm) {
-    if (!options.variant->threaded)
-        return 1;
-    MPI_Comm node;
-    int ranks = 1;
-    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
-    MPI_Comm_size(node, &ranks);
-    MPI_Comm_free(&node);
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    if (options.threads == 0)
-        return std::max(1, cores / ranks);
-    if (rank == 0 && options.threads > 1 && options.threads * ranks > cores)
-        std::fprintf(
-            stderr,
-            "heat: note: %d threads share %d cores, so times are not meaningful; OMP_WAIT_POLICY=passive helps\n",
-            options.threads * ranks, cores);
-    return options.threads;
-}
-
-bool draws_bar(When when, int rank) {
-    return rank == 0 && (when == When::always || (when == When::automatic && isatty(STDERR_FILENO)));
-}
-
 // The field of a serial run of the same plate in this process.
 Field serial_field(const Config &config, const std::optional<Picture> &picture, double &time) {
     const Partition whole(config, 1);
@@ -97,52 +73,67 @@ Field serial_field(const Config &config, const std::optional<Picture> &picture, 
     return gather_field(run);
 }
 
+void check_imbalance(const Options &options, int ranks) {
+    if (!options.imbalance || options.imbalance->part != apps::Imbalance::rank)
+        return;
+    for (const int r : options.imbalance->members)
+        if (r >= ranks)
+            throw ConfigError("--imbalance '" + options.imbalance->text + "': there is no rank " + std::to_string(r) +
+                              ", only 0 to " + std::to_string(ranks - 1));
+}
+
 int run_variant(const Options &options, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     const Config config = load_config(options, rank, comm);
     const auto picture = load_picture(config, options.config, rank, comm);
-    const Variant &variant = *options.variant;
+    const Variant &variant = *options.chosen;
     if (variant.solve == solve_serial && ranks > 1)
         throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) +
                           " ranks use --variant mpi");
     const Partition partition(config, ranks);
     check_tags(comm, partition.block_cols());
-    const int threads = choose_threads(options, rank, comm);
+    const int threads = apps::choose_threads("heat", variant, options.threads, rank, comm);
+    check_imbalance(options, ranks);
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
     recorder.lane(); // this thread gets the first lane
-    ProgressBar bar(draws_bar(options.progress, rank), variant.name, config.iterations);
-    Run run{partition, band, comm, rank, ranks, threads, config.iterations, recorder, bar};
+    ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, config.iterations);
+    Run run{partition,
+            band,
+            comm,
+            rank,
+            ranks,
+            threads,
+            config.iterations,
+            recorder,
+            bar,
+            options.imbalance ? &*options.imbalance : nullptr};
     if (!options.start.empty()) {
         const Field field = gather_field(run);
         if (rank == 0)
-            write_field(field, options.start);
+            apps::write_npy(field, options.start);
     }
-    const Nanoseconds offset = clock_offset(comm);
+    const Nanoseconds offset = apps::clock_offset(comm);
 
     MPI_Barrier(comm);
     const Nanoseconds begin = now();
     variant.solve(run);
     const double mine = static_cast<double>(now() - begin) * 1e-9;
-    Outcome outcome{};
-    MPI_Reduce(&mine, &outcome.time, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
     bar.clear();
-
-    outcome.ranks = gather_times(run);
-    if (variant.continuations)
-        outcome.continuations = gather_continuations(run);
+    Outcome outcome{apps::gather(recorder, comm, threads, mine, variant.continuations), {}};
     if (!options.timeline.empty())
-        write_timeline(run, options, offset);
+        apps::write_timeline(options.timeline, recorder, comm, offset,
+                             {variant.name, threads, config.iterations, "down"});
     const bool wants_field = options.verify || !options.field.empty() || !options.reference.empty();
     int differs = 0;
     if (wants_field) {
         const Field field = gather_field(run);
         if (rank == 0) {
             if (!options.field.empty())
-                write_field(field, options.field);
+                apps::write_npy(field, options.field);
             if (options.verify) {
                 double time = -1;
                 const Field reference = serial_field(config, picture, time);
@@ -151,7 +142,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
             }
             if (!options.reference.empty() && outcome.comparison.verdict != Comparison::differs) {
                 const double time = outcome.comparison.serial_time;
-                outcome.comparison = compare(field, read_field(options.reference), options.reference);
+                outcome.comparison = compare(field, apps::read_npy(options.reference), options.reference);
                 outcome.comparison.serial_time = time;
             }
             differs = outcome.comparison.verdict == Comparison::differs;
@@ -163,54 +154,24 @@ int run_variant(const Options &options, MPI_Comm comm) {
             write_json(run, options, config, outcome);
     }
     MPI_Bcast(&differs, 1, MPI_INT, 0, comm);
-    return differs ? field_differs : success;
+    return differs ? apps::wrong_result : apps::success;
 }
 
 int run_program(const Options &options) {
-    int granted = MPI_THREAD_SINGLE, rank = 0;
 #ifdef HEAT_HAVE_TBB
     // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
     thence_task_runtime_add(thence_flow_task_runtime());
-    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.variant->tampi ? 1 : 0);
+    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
 #endif
-    MPI_Init_thread(nullptr, nullptr, options.variant->thread_level, &granted);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    int status = success;
-    if (granted < options.variant->thread_level) {
-        if (rank == 0)
-            std::fprintf(stderr,
-                         "heat: the variant %s calls MPI from %s, but this MPI does not grant %s;\n"
-                         "use --variant mpi, or an MPI built with thread support\n",
-                         options.variant->name,
-                         options.variant->thread_level >= MPI_THREAD_MULTIPLE ? "many threads" : "a threaded program",
-                         options.variant->thread_level >= MPI_THREAD_MULTIPLE ? "MPI_THREAD_MULTIPLE"
-                                                                              : "MPI_THREAD_FUNNELED");
-        status = failure;
-    } else {
-        try {
-            status = run_variant(options, MPI_COMM_WORLD);
-        } catch (const ConfigError &e) { // thrown on all ranks
-            if (rank == 0)
-                std::fprintf(stderr, "heat: %s\n", e.what());
-            status = usage;
-        } catch (const PictureError &e) {
-            if (rank == 0)
-                std::fprintf(stderr, "heat: %s\n", e.what());
-            status = usage;
-        } catch (const std::exception &e) { // perhaps on this rank only, so the others would wait for it
-            std::fprintf(stderr, "heat: %s\n", e.what());
-            MPI_Abort(MPI_COMM_WORLD, failure);
-        }
-    }
-    MPI_Finalize();
-    return status;
+    return apps::run_with_mpi("heat", *options.chosen, "mpi",
+                              [&](MPI_Comm comm) { return run_variant(options, comm); });
 }
 
 } // namespace
 } // namespace heat
 
 int main(int argc, char **argv) {
-    int status = heat::success;
+    int status = apps::success;
     const auto options = heat::parse_options(argc, argv, status);
     if (!options)
         return status;

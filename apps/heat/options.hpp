@@ -1,37 +1,31 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The command line of heat.
+// The command line of heat: the options of all applications and its own.
 #pragma once
 
 #include "run.hpp"
+
+#include "common/options.hpp"
 
 #include <optional>
 #include <string>
 
 namespace heat {
 
-enum class When { automatic, always, never };
-
-struct Options {
+struct Options : apps::CommonOptions {
     std::string config;
-    const Variant *variant = nullptr;
-    int threads = 0; // 0: the cores of the node divided by its ranks
+    const Variant *chosen = nullptr;
     std::optional<Size> size;
     std::optional<int> iterations, block;
     bool verify = false;
-    std::string reference, json, start, field, timeline;
-    int timeline_capacity = 1 << 17;
-    When progress = When::automatic;
+    std::string reference, start, field;
 };
-
-// Exit status of the program.
-enum Exit { success = 0, failure = 1, usage = 2, field_differs = 3 };
 
 // Parses the command line. Prints help or errors on rank 0 only. If it returns nothing, the program must exit with
 // `status`.
 std::optional<Options> parse_options(int argc, char **argv, int &status);
 
-// Called before MPI_Init. OpenMP reads some settings only when it is loaded, so if the variant needs one that is not
-// set, this function sets the environment variable and executes this program again. Otherwise it returns at once.
+// Called before MPI_Init. If the variant needs an OpenMP setting that is not set, this sets the environment variable
+// and executes this program again. Otherwise it returns at once.
 void restart_with_openmp_settings(char **argv, const Options &options);
 
 } // namespace heat

@@ -2,8 +2,9 @@
 // Grey-scale pictures in the PGM format, plain (P2) and binary (P5, 8 and 16 bits).
 #pragma once
 
+#include "common/input_error.hpp"
+
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,9 @@ struct Picture {
     double at(double x, double y) const;
 };
 
-class PictureError : public std::runtime_error {
+class PictureError : public apps::InputError {
 public:
-    using std::runtime_error::runtime_error;
+    using InputError::InputError;
 };
 
 // Reads the bytes of a PGM file; `name` is the file name that errors show. Throws PictureError.

@@ -5,13 +5,24 @@
 #pragma once
 
 #include "grid.hpp"
-#include "progress_bar.hpp"
-#include "recorder.hpp"
+
+#include "common/imbalance.hpp"
+#include "common/progress_bar.hpp"
+#include "common/recorder.hpp"
+#include "common/variant.hpp"
 
 #include <mpi.h>
 #include <span>
 
 namespace heat {
+
+using apps::Activity;
+using apps::Message;
+using apps::Nanoseconds;
+using apps::now;
+using apps::ProgressBar;
+using apps::Recorder;
+using apps::Timed;
 
 struct Run {
     const Partition &partition;
@@ -20,6 +31,7 @@ struct Run {
     int rank, ranks, threads, iterations;
     Recorder &recorder;
     ProgressBar &bar;
+    const apps::Imbalance *imbalance = nullptr; // null: none
 
     int block_rows() const { return partition.block_rows(rank); }
     int block_cols() const { return partition.block_cols(); }
@@ -36,18 +48,26 @@ struct Run {
 
     void sweep(int iteration, int i, int k, const Tile &tile) {
         const Timed timed(recorder, Activity::compute, iteration, i, k);
-        band.sweep(tile);
+        if (imbalance == nullptr) {
+            band.sweep(tile);
+        } else {
+            const apps::Dearer dearer(dearness(tile));
+            band.sweep(tile);
+        }
+    }
+
+    // The factor of a tile: that of its rank, or of the area that has its centre.
+    double dearness(const Tile &tile) const {
+        if (imbalance->part == apps::Imbalance::rank)
+            return imbalance->has_member(rank) ? imbalance->factor : 1;
+        const double x = (tile.col0 + tile.col1) / 2.0 / partition.cols;
+        const double y = (partition.first_row(rank) + (tile.row0 + tile.row1) / 2.0) / partition.rows;
+        return imbalance->covers(x, y) ? imbalance->factor : 1;
     }
 };
 
-struct Variant {
-    const char *name;
-    const char *about;
+struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
-    int thread_level;   // minimum level that MPI must provide
-    bool threaded;      // uses more than one thread
-    bool continuations; // couples messages to tasks with Thence
-    bool tampi = false; // uses TAMPI.h
 };
 
 // The variants that were compiled; `serial` is the first.

@@ -99,7 +99,7 @@ private:
     }
 
     void begin(const Flight &flight, omp_event_handle_t event) {
-        const std::size_t end = (flight.message.sent ? 2U : 0U) + (flight.message.direction == Direction::up ? 1U : 0U);
+        const std::size_t end = (flight.message.sent ? 2U : 0U) + (flight.direction() == Direction::up ? 1U : 0U);
         Binding &b = bindings[4 * static_cast<std::size_t>(flight.message.col) + end];
         b = {this, flight, event};
         if (continuations.attach(b.flight, complete, &b))

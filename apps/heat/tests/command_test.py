@@ -83,6 +83,20 @@ class Command(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("use --variant mpi", result.stdout + result.stderr)
 
+    def test_imbalance_changes_the_cost_and_not_the_field(self):
+        report = self.file("run.json")
+        for where in ("rank:1", "area:0,0,0.5,1"):
+            result = run(SOURCES, *SMALL, "--variant", "mpi", "--verify", "--imbalance", f"30@{where}", "--json", report, ranks=2)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            with open(report, encoding="utf-8") as text:
+                data = json.load(text)
+            self.assertEqual(data["imbalance"], f"30@{where}")
+            times = [r["compute_s"] for r in data["ranks_detail"]]
+            if where == "rank:1":
+                self.assertGreater(times[1], 3 * times[0])
+        self.refused(SOURCES, "--imbalance", "5@zones:1", text="'zones' is unknown; known are rank, area")
+        self.refused(SOURCES, "--imbalance", "5@rank:1", text="there is no rank 1, only 0 to 0")
+
     def test_a_field_that_differs_in_one_bit_is_found(self):
         field = self.file("field.npy")
         self.assertEqual(run(SOURCES, *SMALL, "--field", field).returncode, 0)

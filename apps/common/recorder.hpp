@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-namespace heat {
+namespace apps {
 
 using Nanoseconds = std::int64_t;
 
@@ -19,19 +19,17 @@ inline Nanoseconds now() {
 }
 
 enum class Activity : std::uint8_t {
-    compute, // a sweep over a block
+    compute, // a piece of the computation
     start,   // starting operations: MPI_Isend, MPI_Irecv, attaching a continuation
     wait,    // blocked in MPI until an operation is complete
     poll,    // thence_progress() on a thread that has no task
 };
 constexpr int activities = 4;
 
-enum class Direction : std::uint8_t { down, up }; // from a rank to the one below it, or above it
-
 // An interval of one thread.
 struct Span {
     Nanoseconds begin, end;
-    std::int32_t iteration, row, col; // block, for `compute`; else -1
+    std::int32_t iteration, row, col; // the piece, for `compute`: a block of heat, a zone of bt_mz; else -1
     std::uint16_t lane;
     Activity activity;
 };
@@ -40,9 +38,9 @@ struct Span {
 struct Message {
     Nanoseconds started, complete;
     std::int32_t iteration, col, peer, cells;
-    std::uint16_t lane; // lane of the thread that started it
-    Direction direction;
-    bool sent; // false: received
+    std::uint16_t lane;     // lane of the thread that started it
+    std::uint8_t direction; // what the application says
+    bool sent;              // false: received
 };
 
 struct Lane {
@@ -103,4 +101,4 @@ private:
     Nanoseconds begin;
 };
 
-} // namespace heat
+} // namespace apps

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-namespace heat {
+namespace apps {
 
 thread_local Recorder::Current Recorder::current;
 
@@ -26,7 +26,7 @@ Recorder::~Recorder() {
 Lane &Recorder::enter() {
     const std::size_t index = used.fetch_add(1);
     if (index >= max_lanes)
-        throw std::runtime_error("heat: more than 1024 threads in one process");
+        throw std::runtime_error("more than 1024 threads in one process");
     auto lane = std::make_unique<Lane>();
     lane->index = static_cast<std::uint16_t>(index);
     lane->spans.reserve(std::min<std::size_t>(capacity, 4096));
@@ -77,4 +77,4 @@ std::vector<const Lane *> Recorder::lanes() const {
     return out;
 }
 
-} // namespace heat
+} // namespace apps

@@ -3,8 +3,13 @@
 #include "progress_bar.hpp"
 
 #include <cstdio>
+#include <unistd.h>
 
-namespace heat {
+namespace apps {
+
+bool draws_bar(When when, int rank) {
+    return rank == 0 && (when == When::always || (when == When::automatic && isatty(STDERR_FILENO)));
+}
 
 void ProgressBar::show(int done) {
     if (!shown)
@@ -30,4 +35,4 @@ void ProgressBar::clear() {
     next = 0;
 }
 
-} // namespace heat
+} // namespace apps

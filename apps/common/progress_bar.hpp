@@ -8,12 +8,16 @@
 #include <mutex>
 #include <string>
 
-namespace heat {
+namespace apps {
+
+enum class When { automatic, always, never };
+// Whether this rank draws a bar: rank 0 does, with `automatic` only on a terminal.
+bool draws_bar(When when, int rank);
 
 class ProgressBar {
 public:
     ProgressBar(bool show_it, std::string text, int iterations)
-        : shown(show_it), label(std::move(text)), total(iterations) {}
+        : shown(show_it && iterations > 0), label(std::move(text)), total(iterations) {}
     ~ProgressBar() { clear(); }
     ProgressBar(const ProgressBar &) = delete;
     ProgressBar &operator=(const ProgressBar &) = delete;
@@ -29,4 +33,4 @@ private:
     Nanoseconds next = 0;
 };
 
-} // namespace heat
+} // namespace apps

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rank 0 writes the recorded spans and messages of all ranks, with times of one clock.
-#include "json.hpp"
-#include "outcome.hpp"
+#include "timeline.hpp"
 
+#include "json_file.hpp"
+
+#include <algorithm>
 #include <limits>
 
-namespace heat {
+namespace apps {
 namespace {
 
 // All records of one kind from the lanes of this rank.
@@ -71,16 +73,20 @@ Nanoseconds clock_offset(MPI_Comm comm) {
     return first == 0 ? 0 : offset;
 }
 
-void write_timeline(const Run &run, const Options &options, Nanoseconds offset) {
-    auto spans = merge(run.recorder, &Lane::spans);
-    auto messages = merge(run.recorder, &Lane::messages);
+void write_timeline(const std::string &file, const Recorder &recorder, MPI_Comm comm, Nanoseconds offset,
+                    const TimelineHead &head) {
+    auto spans = merge(recorder, &Lane::spans);
+    auto messages = merge(recorder, &Lane::messages);
     for (Span &s : spans)
         s.begin += offset, s.end += offset;
     for (Message &m : messages)
         m.started += offset, m.complete += offset;
-    if (run.rank != 0) {
-        send(spans, run.comm);
-        send(messages, run.comm);
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    if (rank != 0) {
+        send(spans, comm);
+        send(messages, comm);
         return;
     }
     Nanoseconds origin = std::numeric_limits<Nanoseconds>::max();
@@ -88,58 +94,37 @@ void write_timeline(const Run &run, const Options &options, Nanoseconds offset) 
         origin = std::min(origin, s.begin);
     const auto microseconds = [&](Nanoseconds t) { return static_cast<double>(t - origin) / 1000; };
 
-    JsonWriter json(options.timeline);
-    json.member("variant", options.variant->name);
-    json.member("ranks", run.ranks).member("threads", run.threads).member("iterations", run.iterations);
-    json.key("activities").open('[').value("compute").value("start").value("wait").value("poll").close(']');
-    json.key("span_fields").open('[');
-    for (const char *f : {"rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"})
-        json.value(f);
-    json.close(']').key("message_fields").open('[');
-    for (const char *f :
-         {"rank", "lane", "sent", "down", "peer", "iteration", "col", "cells", "started_us", "complete_us"})
-        json.value(f);
-    json.close(']');
+    JsonFile out(file);
+    out.member("variant", head.variant);
+    out.member("ranks", ranks);
+    out.member("threads", head.threads);
+    out.member("iterations", head.iterations);
+    out.member("activities", {"compute", "start", "wait", "poll"});
+    out.member("span_fields", {"rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"});
+    out.member("message_fields", {"rank", "lane", "sent", head.direction_field, "peer", "iteration", "col", "cells",
+                                  "started_us", "complete_us"});
 
     // First the spans of all ranks are written, then the messages of all ranks.
-    std::vector<std::vector<Span>> all_spans{std::move(spans)};
-    std::vector<std::vector<Message>> all_messages{std::move(messages)};
-    for (int r = 1; r < run.ranks; ++r) {
-        all_spans.push_back(receive<Span>(r, run.comm));
-        all_messages.push_back(receive<Message>(r, run.comm));
+    std::vector<std::vector<Message>> all_messages;
+    all_messages.push_back(std::move(messages));
+    out.begin_rows("spans");
+    for (int r = 0; r < ranks; ++r) {
+        if (r > 0) {
+            spans = receive<Span>(r, comm);
+            all_messages.push_back(receive<Message>(r, comm));
+        }
+        for (const Span &s : spans)
+            out.row({r, s.lane, static_cast<int>(s.activity), microseconds(s.begin), microseconds(s.end), s.iteration,
+                     s.row, s.col});
     }
-    json.key("spans").open('[');
-    for (std::size_t r = 0; r < all_spans.size(); ++r)
-        for (const Span &s : all_spans[r])
-            json.line()
-                .open('[')
-                .value(r)
-                .value(s.lane)
-                .value(static_cast<int>(s.activity))
-                .value(microseconds(s.begin))
-                .value(microseconds(s.end))
-                .value(s.iteration)
-                .value(s.row)
-                .value(s.col)
-                .close(']');
-    json.close(']').key("messages").open('[');
+    out.end_rows();
+    out.begin_rows("messages");
     for (std::size_t r = 0; r < all_messages.size(); ++r)
         for (const Message &m : all_messages[r])
-            json.line()
-                .open('[')
-                .value(r)
-                .value(m.lane)
-                .value(m.sent ? 1 : 0)
-                .value(m.direction == Direction::down ? 1 : 0)
-                .value(m.peer)
-                .value(m.iteration)
-                .value(m.col)
-                .value(m.cells)
-                .value(microseconds(m.started))
-                .value(microseconds(m.complete))
-                .close(']');
-    json.close(']');
-    json.finish();
+            out.row({r, m.lane, m.sent ? 1 : 0, m.direction, m.peer, m.iteration, m.col, m.cells,
+                     microseconds(m.started), microseconds(m.complete)});
+    out.end_rows();
+    out.finish();
 }
 
-} // namespace heat
+} // namespace apps

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two-dimensional arrays in NumPy's format: version 1.0, little-endian doubles, row by row. No library for it is in
+// Debian, so this is the small part that is needed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace apps {
+
+// An array of doubles, row by row.
+struct Array2 {
+    int rows = 0, cols = 0;
+    std::vector<double> cells;
+};
+
+// Both throw std::runtime_error with the name of the file and the reason.
+void write_npy(const Array2 &array, const std::string &file);
+Array2 read_npy(const std::string &file);
+
+} // namespace apps

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <unistd.h>
+
+namespace apps {
+namespace {
+
+// Whether this process is not rank 0 of its program.
+bool silent() {
+    for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
+        if (const char *rank = std::getenv(name))
+            return std::string_view(rank) != "0";
+    return false;
+}
+
+std::string imbalance_help(const std::vector<std::string> &parts) {
+    std::string text = "Make a part of the work dearer by a factor: FACTOR@PART, where PART is ";
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const std::string form =
+            parts[i] == "area" ? "area:X0,Y0,X1,Y1 (fractions of the field)" : parts[i] + ":N[,N...]";
+        text += (i == 0 ? "" : " or ") + form;
+    }
+    return text;
+}
+
+} // namespace
+
+void add_run_options(CLI::App &app, CommonOptions &options, const std::string &name,
+                     const std::function<bool(const std::string &)> &known) {
+    app.add_option("-v,--variant", options.variant, "How to compute, see below [serial]")
+        ->check(CLI::Validator(
+            [known, name](std::string &variant) {
+                return known(variant) ? "" : "unknown, or not built into this program; see " + name + " --help";
+            },
+            ""));
+    app.add_option("-t,--threads", options.threads, "Threads per rank [cores of the node / ranks on it]")
+        ->check(CLI::Range(1, 512));
+}
+
+void add_output_options(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts) {
+    app.add_option_function<std::string>(
+        "--imbalance",
+        [&options, parts](const std::string &text) {
+            try {
+                options.imbalance = parse_imbalance(text, parts);
+            } catch (const std::invalid_argument &e) {
+                throw CLI::ValidationError("--imbalance", e.what());
+            }
+        },
+        imbalance_help(parts));
+    app.add_option("--json", options.json, "Write settings, times and the result of the comparison");
+    app.add_option("--timeline", options.timeline,
+                   "Record the activity of each thread and each message, and write them as JSON");
+    app.add_option("--timeline-capacity", options.timeline_capacity,
+                   "Largest number of intervals and messages recorded per thread [131072]")
+        ->check(CLI::Range(1, 1 << 26));
+    app.add_option_function<std::string>(
+           "--progress",
+           [&options](const std::string &when) {
+               options.progress = when == "always" ? When::always : when == "never" ? When::never : When::automatic;
+           },
+           "Progress bar: auto (on a terminal), always, never [auto]")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+}
+
+bool parse(CLI::App &app, int argc, char **argv, const std::function<void()> &check, int &status) {
+    try {
+        app.parse(argc, argv);
+        check();
+        return true;
+    } catch (const CLI::ParseError &e) {
+        status = e.get_exit_code() == 0 ? success : usage; // help is no error
+        if (!silent())
+            app.exit(e);
+        return false;
+    }
+}
+
+void restart_with(char **argv, const char *program, const char *variable, const char *value) {
+    constexpr const char *mark = "APPS_RESTARTED";
+    if (std::getenv(mark))
+        return; // the runtime ignores the variable: continue without it
+    setenv(variable, value, 1);
+    setenv(mark, "1", 1);
+    execv("/proc/self/exe", argv);
+    std::fprintf(stderr, "%s: cannot restart with %s=%s; set it yourself: ", program, variable, value);
+    std::perror(nullptr);
+    std::exit(failure);
+}
+
+} // namespace apps

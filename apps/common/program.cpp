@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "program.hpp"
+
+#include "options.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <thread>
+
+namespace apps {
+
+int run_with_mpi(const char *program, const VariantInfo &variant, const char *remedy,
+                 const std::function<int(MPI_Comm)> &run) {
+    int granted = MPI_THREAD_SINGLE, rank = 0;
+    MPI_Init_thread(nullptr, nullptr, variant.thread_level, &granted);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    int status = success;
+    if (granted < variant.thread_level) {
+        const bool multiple = variant.thread_level >= MPI_THREAD_MULTIPLE;
+        if (rank == 0)
+            std::fprintf(stderr,
+                         "%s: the variant %s calls MPI from %s, but this MPI does not grant %s;\n"
+                         "use --variant %s, or an MPI built with thread support\n",
+                         program, variant.name, multiple ? "many threads" : "a threaded program",
+                         multiple ? "MPI_THREAD_MULTIPLE" : "MPI_THREAD_FUNNELED", remedy);
+        status = failure;
+    } else {
+        try {
+            status = run(MPI_COMM_WORLD);
+        } catch (const InputError &e) { // thrown on all ranks
+            if (rank == 0)
+                std::fprintf(stderr, "%s: %s\n", program, e.what());
+            status = usage;
+        } catch (const std::exception &e) { // perhaps on this rank only, so the others would wait for it
+            std::fprintf(stderr, "%s: %s\n", program, e.what());
+            MPI_Abort(MPI_COMM_WORLD, failure);
+        }
+    }
+    MPI_Finalize();
+    return status;
+}
+
+int choose_threads(const char *program, const VariantInfo &variant, int wanted, int rank, MPI_Comm comm) {
+    if (!variant.threaded)
+        return 1;
+    MPI_Comm node;
+    int ranks = 1;
+    MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &ranks);
+    MPI_Comm_free(&node);
+    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    if (wanted == 0)
+        return std::max(1, cores / ranks);
+    if (rank == 0 && wanted > 1 && wanted * ranks > cores)
+        std::fprintf(
+            stderr, "%s: note: %d threads share %d cores, so times are not meaningful; OMP_WAIT_POLICY=passive helps\n",
+            program, wanted * ranks, cores);
+    return wanted;
+}
+
+} // namespace apps

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of an application: MPI with the thread level of the variant, then the run, then its exit status. An error
+// that all ranks find is an InputError: it is printed once and every rank leaves. Any other exception may be of one
+// rank only, so it ends the program.
+#pragma once
+
+#include "input_error.hpp"
+#include "variant.hpp"
+
+#include <functional>
+#include <mpi.h>
+
+namespace apps {
+
+// Starts MPI, calls `run` with MPI_COMM_WORLD, ends MPI and returns the exit status. `remedy`: a variant that needs no
+// thread level.
+int run_with_mpi(const char *program, const VariantInfo &variant, const char *remedy,
+                 const std::function<int(MPI_Comm)> &run);
+
+// The number of threads of this rank; `wanted` is 0 for the cores of the node divided by its ranks. Prints a note if
+// the node has fewer cores than all ranks have threads. Collective.
+int choose_threads(const char *program, const VariantInfo &variant, int wanted, int rank, MPI_Comm comm);
+
+} // namespace apps

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The parts of apps/common that need no MPI: imbalance, JSON, NumPy files.
+#include "common/imbalance.hpp"
+#include "common/json_file.hpp"
+#include "common/npy.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <limits>
+#include <unistd.h>
+
+namespace {
+
+using apps::Imbalance;
+using apps::Json;
+using apps::parse_imbalance;
+
+std::string temporary(const std::string &name) {
+    return testing::TempDir() + "apps_files_test." + std::to_string(getpid()) + "." + name;
+}
+
+Json read_json(const std::string &file) {
+    std::ifstream in(file);
+    return Json::parse(in);
+}
+
+std::string refusal(const std::string &text) {
+    try {
+        parse_imbalance(text, {"rank", "zones", "area"});
+    } catch (const std::invalid_argument &e) {
+        return e.what();
+    }
+    return "accepted";
+}
+
+TEST(Imbalance, ranks_zones_and_areas_are_parsed) {
+    const Imbalance rank = parse_imbalance("5@rank:1", {"rank"});
+    EXPECT_EQ(rank.part, Imbalance::rank);
+    EXPECT_EQ(rank.factor, 5);
+    EXPECT_TRUE(rank.has_member(1));
+    EXPECT_FALSE(rank.has_member(0));
+    const Imbalance zones = parse_imbalance("1.5@zones:0,12", {"rank", "zones"});
+    EXPECT_EQ(zones.part, Imbalance::zones);
+    EXPECT_EQ(zones.members, (std::vector<int>{0, 12}));
+    const Imbalance area = parse_imbalance("2@area:0,0.25,0.5,1", {"area"});
+    EXPECT_TRUE(area.covers(0, 0.25));
+    EXPECT_FALSE(area.covers(0.5, 0.5));
+    EXPECT_FALSE(area.covers(0.25, 0.2));
+}
+
+TEST(Imbalance, what_is_wrong_is_named) {
+    EXPECT_NE(refusal("5").find("FACTOR@PART"), std::string::npos);
+    EXPECT_NE(refusal("0.5@rank:0").find("between 1 and 1000"), std::string::npos);
+    EXPECT_NE(refusal("nan@rank:0").find("between 1 and 1000"), std::string::npos);
+    EXPECT_NE(refusal("x@rank:0").find("'x' is not a number"), std::string::npos);
+    EXPECT_NE(refusal("2@row:0").find("'row' is unknown; known are rank, zones, area"), std::string::npos);
+    EXPECT_NE(refusal("2@rank:").find("no number"), std::string::npos);
+    EXPECT_NE(refusal("2@rank:-1").find("whole"), std::string::npos);
+    EXPECT_NE(refusal("2@rank:1.5").find("whole"), std::string::npos);
+    EXPECT_NE(refusal("2@area:0,0,1").find("X0,Y0,X1,Y1"), std::string::npos);
+    EXPECT_NE(refusal("2@area:1,0,0,1").find("X0 < X1"), std::string::npos);
+}
+
+TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
+    const auto cost = [](double factor) {
+        const std::clock_t begin = std::clock();
+        const apps::Dearer dearer(factor);
+        volatile double x = 1;
+        for (int i = 0; i < 4'000'000; ++i)
+            x = x * 1.0000001;
+        // The rest of the cost is paid in the destructor, which runs before this function is left.
+        return begin;
+    };
+    const std::clock_t plain = cost(1), after_plain = std::clock();
+    const std::clock_t dear = cost(4), after_dear = std::clock();
+    EXPECT_GT(static_cast<double>(after_dear - dear), 2 * static_cast<double>(after_plain - plain));
+}
+
+TEST(JsonFile, members_keep_their_order_and_numbers_their_value) {
+    const std::string file = temporary("order.json");
+    apps::write_json_file(file, {{"z", 0.1}, {"a", {1, 2}}, {"text", "quote \" and \xff byte"}});
+    const Json read = read_json(file);
+    EXPECT_EQ(read.begin().key(), "z");
+    EXPECT_EQ(read["z"].get<double>(), 0.1);
+    EXPECT_EQ(read["a"], Json({1, 2}));
+    EXPECT_NE(read["text"].get<std::string>().find("quote \" and "), std::string::npos);
+    std::remove(file.c_str());
+}
+
+TEST(JsonFile, rows_are_an_array) {
+    const std::string file = temporary("rows.json");
+    apps::JsonFile out(file);
+    out.begin_rows("none");
+    out.end_rows();
+    out.begin_rows("two");
+    out.row({1, "x"});
+    out.row({2, "y"});
+    out.end_rows();
+    out.finish();
+    EXPECT_EQ(read_json(file), Json::parse(R"({"none": [], "two": [[1, "x"], [2, "y"]]})"));
+    std::remove(file.c_str());
+}
+
+TEST(JsonFile, a_file_that_cannot_be_written_is_an_error_with_its_name) {
+    try {
+        apps::write_json_file("/no/such/folder/x.json", {{"a", 1}});
+        FAIL() << "it was written";
+    } catch (const std::runtime_error &e) {
+        EXPECT_NE(std::string(e.what()).find("/no/such/folder/x.json"), std::string::npos);
+    }
+}
+
+TEST(Npy, what_was_written_is_read_bit_for_bit) {
+    const std::string file = temporary("array.npy");
+    const apps::Array2 array{2, 3, {0.1, -0.0, std::numeric_limits<double>::denorm_min(), 1e300, 5, std::nan("")}};
+    apps::write_npy(array, file);
+    const apps::Array2 read = apps::read_npy(file);
+    ASSERT_EQ(read.rows, 2);
+    ASSERT_EQ(read.cols, 3);
+    for (std::size_t i = 0; i < 6; ++i)
+        EXPECT_EQ(std::bit_cast<std::uint64_t>(read.cells[i]), std::bit_cast<std::uint64_t>(array.cells[i])) << i;
+    std::remove(file.c_str());
+}
+
+TEST(Npy, a_truncated_file_is_refused) {
+    const std::string file = temporary("short.npy");
+    apps::write_npy({1, 2, {1, 2}}, file);
+    ASSERT_EQ(truncate(file.c_str(), 136), 0);
+    EXPECT_THROW(apps::read_npy(file), std::runtime_error);
+    std::remove(file.c_str());
+    EXPECT_THROW(apps::read_npy(file), std::runtime_error);
+}
+
+} // namespace
