@@ -14,9 +14,6 @@
 #include "progress/interposed.hpp"
 #include "progress/progress.hpp"
 
-#include <algorithm>
-#include <atomic>
-
 using namespace thence;
 using c_api::copy_sized;
 using c_api::fail;
@@ -37,19 +34,6 @@ static_assert(sizeof(thence_stats_info) == first_stats_info);
 
 #define THENCE_TEXT_OF(number) #number
 #define THENCE_DOTTED(major, minor, patch) THENCE_TEXT_OF(major) "." THENCE_TEXT_OF(minor) "." THENCE_TEXT_OF(patch)
-
-// A continuation counts as outstanding until its callback has returned, then as completed. `completed` is read first,
-// so none is counted twice. A continuation that changes from one to the other meanwhile may be missed, so `attached`
-// never decreases: the largest value so far is kept.
-unsigned long long attached_so_far(const thence_stats_info &now) noexcept {
-    static std::atomic<unsigned long long> most{0};
-    unsigned long long before = most.load();
-    unsigned long long attached = 0;
-    do {
-        attached = std::max(before, now.completed + now.outstanding);
-    } while (!most.compare_exchange_weak(before, attached));
-    return attached;
-}
 
 } // namespace
 
@@ -114,7 +98,7 @@ int thence_stats_query(thence_stats_info *info, size_t size) {
     now.recovered = engine::current != nullptr ? engine::current->recovered() : 0;
     now.helper_wakeups = progress::helper_wakeups();
     now.outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
-    now.attached = attached_so_far(now);
+    now.attached = continuation::attached_so_far(now.completed, now.outstanding);
     copy_sized(now, info, size);
     return MPI_SUCCESS;
 }

@@ -4,6 +4,8 @@
 #include "continuation/continuation.hpp"
 #include "continuation/owned_data.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <mutex>
 
 namespace thence::continuation {
@@ -67,6 +69,19 @@ unsigned long long total(counter counters::*which) noexcept {
         sum += (t->counts.*which).get();
     }
     return sum;
+}
+
+// A continuation counts as outstanding until its callback has returned, then as completed. `completed` was read first,
+// so none is counted twice. A continuation that changed from one to the other meanwhile may be missed, so the largest
+// value so far is kept.
+unsigned long long attached_so_far(unsigned long long completed, unsigned long long outstanding) noexcept {
+    static std::atomic<unsigned long long> most{0};
+    unsigned long long before = most.load();
+    unsigned long long attached = 0;
+    do {
+        attached = std::max(before, completed + outstanding);
+    } while (!most.compare_exchange_weak(before, attached));
+    return attached;
 }
 
 } // namespace thence::continuation

@@ -96,5 +96,7 @@ inline bool free_to_run() noexcept {
 
 // Sums one counter over all threads, including those that have ended.
 unsigned long long total(counter counters::*which) noexcept;
+// The number of continuations attached so far. `completed` must have been read before `outstanding`.
+unsigned long long attached_so_far(unsigned long long completed, unsigned long long outstanding) noexcept;
 
 } // namespace thence::continuation

@@ -9,6 +9,7 @@
 #include "engine/operation.hpp"
 #include "engine/polled_set.hpp"
 #include "engine/push.hpp"
+#include "mpi/calls.hpp"
 
 namespace thence::engine {
 
@@ -94,6 +95,12 @@ extern THENCE_HIDDEN engine *current;
 // Selects the engine: THENCE_ENGINE if set, else the best one that works on this MPI. Called once, after MPI_Init. If
 // the engine that THENCE_ENGINE names does not work, it selects testsome, and why() says so.
 engine &choose(const sinks &to);
+
+// engine::take_complete() of the engine in use, or MPI_Test before choose().
+inline int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept {
+    return current != nullptr ? current->take_complete(request, flag, status)
+                              : mpi::table.Test(&request, &flag, status);
+}
 
 // Forgets the choice, so that a test can choose again. Nothing may be outstanding.
 void reset() noexcept;

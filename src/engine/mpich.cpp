@@ -86,7 +86,7 @@ engine *make_mpich(const sinks &to, const char **reason) {
         return nullptr;
     }
     if (!works()) {
-        *reason = "MPIX_Request_is_complete did not tell a pending from a complete request";
+        *reason = "MPIX_Request_is_complete did not distinguish a pending request from a complete one";
         return nullptr;
     }
     return new mpich(to);

@@ -124,7 +124,6 @@ TEST_F(pools_progress, a_thread_that_waits_makes_progress_for_operations_that_ar
 // These have a continuation request of their own, with every method. A test of that of mpix would not complete them.
 TEST_F(pools_progress, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
     const ex::inplace_stop_source stop;
-    const auto before = std::chrono::steady_clock::now();
     for (const thence::completion_mode &each : all_modes()) {
         if (rank() == 1)
             std::this_thread::sleep_for(milliseconds(1));
@@ -132,7 +131,6 @@ TEST_F(pools_progress, operations_that_can_be_stopped_are_polled_for_in_every_mo
                                           ex::then([](MPI_Comm) {}),
                                       ex::prop{ex::get_stop_token, stop.get_token()}));
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(10)) << "no thread polled";
 }
 
 /** A receive that gets no message before its deadline. */
