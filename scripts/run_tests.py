@@ -36,6 +36,7 @@ MATRIX = [
     Configuration("mpich5", "mpich5", "MPICH 5", "core"),
     Configuration("impi", "impi", "Intel MPI", "core"),
     Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
+    Configuration("smpi", "smpi", "SimGrid's SMPI, simulated ranks", "core", program="smpicc"),
 ]
 OTHERS = [
     Configuration("clang", "", "senders, pools and examples with Clang 19", "exec senders pools example",

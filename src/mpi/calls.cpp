@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi/calls.hpp"
 
+#include "mpi/simulated.hpp"
+
 #include <dlfcn.h>
 
 namespace thence::mpi {
@@ -37,6 +39,9 @@ void load_extensions() noexcept {
     if (table.Initialized != &PMPI_Initialized) {
         return; // a test has replaced the table and has set the extensions too
     }
+#if defined(SMPI_H)
+    wait_in_simulated_time();
+#endif
     void *library = mpi_library();
 #if defined(OPEN_MPI)
     find(library, table.opal_progress, "opal_progress");

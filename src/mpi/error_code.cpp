@@ -30,8 +30,9 @@ bool has_text(int code, std::string_view text) noexcept {
 
 int make(int error_class, const std::string &text) noexcept {
     int code = error_class;
+    char *const unchanged = const_cast<char *>(text.c_str()); // SimGrid's SMPI takes a char *
     if (table.Add_error_code(error_class, &code) != MPI_SUCCESS ||
-        table.Add_error_string(code, text.c_str()) != MPI_SUCCESS || !has_text(code, text)) {
+        table.Add_error_string(code, unchanged) != MPI_SUCCESS || !has_text(code, text)) {
         return error_class;
     }
     return code;

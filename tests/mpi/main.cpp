@@ -51,7 +51,7 @@ class failures_only : public testing::EmptyTestEventListener {
     }
 };
 
-std::string option(int argc, char **argv, const std::string &name) {
+std::string value_of(int argc, char **argv, const std::string &name) {
     for (int i = 1; i < argc; ++i) {
         if (std::string(argv[i]).rfind(name, 0) == 0) {
             return argv[i] + name.size();
@@ -65,12 +65,12 @@ std::string option(int argc, char **argv, const std::string &name) {
 int asked_level = MPI_THREAD_MULTIPLE;
 
 int main(int argc, char **argv) {
-    const std::string level = option(argc, argv, "--level=");
+    const std::string level = value_of(argc, argv, "--level=");
     asked_level = level == "single"       ? MPI_THREAD_SINGLE
                   : level == "funneled"   ? MPI_THREAD_FUNNELED
                   : level == "serialized" ? MPI_THREAD_SERIALIZED
                                           : MPI_THREAD_MULTIPLE;
-    if (const std::string progress = option(argc, argv, "--progress="); !progress.empty()) {
+    if (const std::string progress = value_of(argc, argv, "--progress="); !progress.empty()) {
         setenv("THENCE_PROGRESS", progress.c_str(), 1);
     }
     int provided = 0;

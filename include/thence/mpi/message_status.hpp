@@ -23,7 +23,8 @@ public:
     /** @return the number of bytes that were received. */
     std::size_t bytes() const noexcept {
         MPI_Count found = 0;
-        const int code = MPI_Get_elements_x(&status_, MPI_BYTE, &found);
+        MPI_Status status = status_; // SimGrid's SMPI takes no pointer to const
+        const int code = MPI_Get_elements_x(&status, MPI_BYTE, &found);
         return code == MPI_SUCCESS && found > 0 ? static_cast<std::size_t>(found) : 0;
     }
     /** @return the number of elements of type T that were received.

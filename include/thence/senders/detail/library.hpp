@@ -49,7 +49,10 @@ void give_back_own_request(own_request *given) noexcept;
 
 /** The number of completions of senders in which this thread is. They nest: in a completion that polls, MPI's progress
  *  may run callbacks of other operations. The thread must not wait in any of them (see sync_wait). */
-extern constinit thread_local unsigned completing [[gnu::tls_model("initial-exec")]];
+#ifndef SMPI_H // SimGrid's SMPI loads one copy of the program for each rank: too many for static thread-local storage
+[[gnu::tls_model("initial-exec")]]
+#endif
+extern constinit thread_local unsigned completing;
 
 /** Puts the timer into the heap. It stays there until cancel_timer(), or until run_timers() finds that `when` is
  *  over. */
