@@ -5,6 +5,7 @@
 #include "base/settings.hpp"
 #include "c_api/errors.hpp"
 #include "c_api/sized.hpp"
+#include "engine/engine.hpp"
 
 using namespace thence;
 using c_api::fail;
@@ -42,6 +43,12 @@ extern "C" int thence_setting_query(int index, thence_setting_info *info, size_t
         facts.text = state.text ? state.text->c_str() : nullptr;
         facts.in_force = state.in_force.c_str();
         facts.complaint = or_null(state.complaint);
+        // Whether the named engine works is known once one was selected.
+        if (row.which == base::setting::engine && !all.engine.empty() && engine::current != nullptr &&
+            all.engine != engine::current->name()) {
+            facts.in_force = engine::current->name();
+            facts.complaint = engine::current->why();
+        }
     } else if (i - base::setting_count < all.unknown.size()) {
         facts.name = all.unknown[i - base::setting_count].c_str();
         facts.complaint = "no setting has this name";

@@ -70,11 +70,11 @@ class Setup(unittest.TestCase):
         return done.returncode, done.stdout, done.stderr, calls.read_text().splitlines()
 
     def test_build_installs_nothing_and_names_what_does(self):
-        status, told, errors, calls = self.run_it("make", "build")
+        status, printed, errors, calls = self.run_it("make", "build")
         self.assertNotEqual(status, 0)
         self.assertRegex(errors, r"(?m)^setup: .*: make deps$")
         for package in ("cmake", "g++", "libopenmpi-dev"):
-            self.assertRegex(told, rf"(?m)^setup: missing {package.replace('+', '[+]')} ")
+            self.assertRegex(printed, rf"(?m)^setup: missing {package.replace('+', '[+]')} ")
         self.assertEqual(calls, [])
 
     def test_build_builds_where_all_is_there(self):

@@ -59,14 +59,16 @@ def info_follows_the_settings(program):
     assert facts["mpi"]["thread_level_asked"] == "MPI_THREAD_SINGLE", facts
 
 
-def an_engine_that_does_not_exist_is_told(program):
+def an_engine_that_does_not_exist_is_reported(program):
     result = run(program, "info", "--json", THENCE_ENGINE="no_such_engine")
     facts = json.loads(succeed(result))
     assert facts["engine"] == "testsome", facts
     why = "THENCE_ENGINE=no_such_engine does not work here: "
+    setting = facts["settings"]["THENCE_ENGINE"]
+    assert setting["value"] == "testsome" and setting["complaint"] == facts["engine_why"], setting
     assert facts["engine_why"].startswith(why) and all(name in facts["engine_why"] for name in ENGINES), facts
-    told = [line for line in result.stderr.splitlines() if line.startswith("thence: ")]
-    assert told == [f"thence: {facts['engine_why']}; using testsome"], result.stderr
+    reported = [line for line in result.stderr.splitlines() if line.startswith("thence: ")]
+    assert reported == [f"thence: {facts['engine_why']}; using testsome"], result.stderr
     # An empty value is no name.
     result = run(program, "info", "--json", THENCE_ENGINE="")
     assert "thence: " not in result.stderr, result.stderr
