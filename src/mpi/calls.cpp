@@ -9,7 +9,7 @@ namespace thence::mpi {
 
 calls table = {
 #define X(name) &PMPI_##name,
-    THENCE_MPI_CALLS(X)
+    THENCE_MPI_CALLS(X) THENCE_MPI_TYPE_CALLS(X)
 #undef X
 };
 
@@ -60,6 +60,22 @@ void load_extensions() noexcept {
     find(library, table.query_gpu_support[2], "MPIX_Query_hip_support"); // MPICH
     if (table.query_gpu_support[2] == nullptr) {
         find(library, table.query_gpu_support[2], "MPIX_Query_rocm_support"); // Open MPI
+    }
+    if (library != nullptr) {
+        dlclose(library);
+    }
+}
+
+void load_type_calls() noexcept {
+    if (table.Initialized != &PMPI_Initialized) {
+        return; // as above
+    }
+    void *library = mpi_library();
+    find(library, table.type_get_envelope_c, "PMPI_Type_get_envelope_c");
+    find(library, table.type_get_contents_c, "PMPI_Type_get_contents_c");
+    if (table.type_get_envelope_c == nullptr || table.type_get_contents_c == nullptr) {
+        table.type_get_envelope_c = nullptr;
+        table.type_get_contents_c = nullptr;
     }
     if (library != nullptr) {
         dlclose(library);

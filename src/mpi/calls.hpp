@@ -20,6 +20,10 @@ namespace thence::mpi {
     X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval)       \
     X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)          \
     X(Add_error_code) X(Add_error_string)
+// Those of datatypes.
+#define THENCE_MPI_TYPE_CALLS(X)                                                                                      \
+    X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_size) X(Type_free) X(Type_create_keyval)      \
+    X(Type_get_attr) X(Type_set_attr)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.
@@ -30,6 +34,7 @@ inline constexpr int stream_null = 0x3c000000;                           // MPIX
 struct calls {
 #define X(name) decltype(&PMPI_##name) name;
     THENCE_MPI_CALLS(X)
+    THENCE_MPI_TYPE_CALLS(X)
 #undef X
 
     // Open MPI.
@@ -48,6 +53,12 @@ struct calls {
     int (*request_is_complete)(MPI_Request) = nullptr;
     int (*async_start)(int (*poll)(void *thing), void *state, int stream) = nullptr;
     int (*stream_progress)(int stream) = nullptr;
+    // MPI 4 and later. Only these describe datatypes that were made with large counts. Set by load_type_calls().
+    int (*type_get_envelope_c)(MPI_Datatype, MPI_Count *integers, MPI_Count *addresses, MPI_Count *counts,
+                               MPI_Count *types, int *combiner) = nullptr;
+    int (*type_get_contents_c)(MPI_Datatype, MPI_Count integers, MPI_Count addresses, MPI_Count counts, MPI_Count types,
+                               int integers_of[], MPI_Aint addresses_of[], MPI_Count counts_of[],
+                               MPI_Datatype types_of[]) = nullptr;
 };
 
 // The table in use. A test replaces its entries before the library's first use.
@@ -55,6 +66,8 @@ extern THENCE_HIDDEN calls table;
 
 // Looks up the extensions of the MPI that this process runs on.
 void load_extensions() noexcept;
+// The same for the calls that describe datatypes.
+void load_type_calls() noexcept;
 
 // Reports `code` through the error handler of MPI_COMM_WORLD and returns it.
 int report(int code) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The entries of the library's call table, on the fake.
 #include "fake_mpi.hpp"
+#include "types.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -392,6 +393,7 @@ void install_calls(const features &what) {
 #define X(name) table.name = &name;
     THENCE_MPI_CALLS(X)
 #undef X
+    install_type_calls(table, what.large_counts);
     table.opal_progress = what.opal_progress ? &opal_progress : nullptr;
     table.progress_register = what.opal_progress ? &opal_progress_register : nullptr;
     table.progress_unregister = what.opal_progress ? &opal_progress_unregister : nullptr;

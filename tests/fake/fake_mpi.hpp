@@ -31,8 +31,9 @@ struct features {
     layout requests = layout::known;
     const char *messages_through = "ob1"; // the layer that Open MPI has chosen; null: unknown
     const char *describes_layer_as = "pml";
-    bool async_start = false; // MPIX_Async_start and MPIX_Stream_progress
-    bool is_complete = false; // MPIX_Request_is_complete
+    bool async_start = false;  // MPIX_Async_start and MPIX_Stream_progress
+    bool is_complete = false;  // MPIX_Request_is_complete
+    bool large_counts = false; // MPI_Type_get_contents_c
     int thread_level = MPI_THREAD_MULTIPLE;
     const char *library_version = "fake MPI";
     std::size_t quarantine = 4096; // see set_quarantine()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "fake_mpi.hpp"
+#include "types.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -107,6 +108,9 @@ void mpi::end() {
     at_step = nullptr;
     if (requests_in_use() != in_use_before_) {
         misuse("the end of the test", nullptr, "requests were not released");
+    }
+    if (type_references() != 0) {
+        misuse("the end of the test", nullptr, "datatypes were not freed");
     }
     run_async(); // those that return `done` are removed
     if (hooks() != 0) {

@@ -52,6 +52,7 @@ HEADER_ROOMS = {
     "task_table.h": "c",
     "extensions.h": "c",
     "mpix.h": "c",
+    "type_iov.h": "c",
     "error.hpp": "adapter",
     "adapter.hpp": "adapter",
     "exec.hpp": "exec",
