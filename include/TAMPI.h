@@ -129,7 +129,7 @@ TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
 TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status *statuses);
 
 #if TAMPI_VERSION_MAJOR == 3
-/** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request on this thread before, or
+/** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request before, on any thread, or
  *         the library is not started: MPI_Wait, but it does nothing for `MPI_REQUEST_NULL`. Else it does nothing: each
  *         operation of a wrapper is bound to a task.
  *  @param[in,out] request a request of a wrapper.

@@ -14,6 +14,7 @@ namespace thence::tampi {
 MPI_Request requests_of_tasks = MPI_REQUEST_NULL;
 constinit std::atomic<bool> nonblocking{false};
 constinit std::atomic<bool> blocking{false};
+constinit std::atomic<bool> left_a_request{false};
 
 namespace {
 
@@ -109,6 +110,7 @@ int start(int required, int level) noexcept {
     }
     add_runtimes();
     stop_at_finalize();
+    left_a_request = false;
     nonblocking = true;
     blocking =
         required == MPI_TASK_MULTIPLE && any_blocks() && thence_task_blocking_calls(requests_of_tasks) == MPI_SUCCESS;

@@ -9,21 +9,20 @@
 #include <thence/task_runtime.h>
 
 #include <algorithm>
-#include <functional>
-#include <numeric>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <optional>
-#include <vector>
 
 using namespace thence::tampi;
 
 namespace {
 
-// Whether a wrapper of 3.0.1 has left a request to its user on this thread. Otherwise all requests of wrappers are bound to
-// tasks, and TAMPI_Wait has nothing to do. It must not look at them either: the tasks may write them meanwhile.
-thread_local constinit bool left_a_request = false;
-
 bool all_are_bound() noexcept {
-    return !left_a_request && nonblocking.load(std::memory_order_acquire);
+    return nonblocking.load(std::memory_order_acquire) && !left_a_request.load(std::memory_order_relaxed);
 }
 
 // The calling task if operations can be bound to it, else null.
@@ -71,30 +70,59 @@ bool is_pending(MPI_Request request) noexcept {
     return MPI_Request_get_status(request, &complete, MPI_STATUS_IGNORE) == MPI_SUCCESS && complete == 0;
 }
 
-// The indices of a pending request that stands twice in the array. To bind it twice would release it twice.
-std::optional<copies> find_copies(int count, const MPI_Request requests[]) {
-    constexpr int few = 16;
-    if (count <= few) {
-        for (int i = 1; i < count; ++i) {
-            const MPI_Request *const found = std::find(requests, requests + i, requests[i]);
-            if (found != requests + i && requests[i] != MPI_REQUEST_NULL && is_pending(requests[i])) {
-                return copies{static_cast<int>(found - requests), i};
-            }
-        }
-        return std::nullopt;
-    }
-    std::vector<int> order(static_cast<std::size_t>(count));
-    std::iota(order.begin(), order.end(), 0);
-    std::sort(order.begin(), order.end(), [&](int a, int b) {
-        return std::less<>()(requests[a], requests[b]) || (requests[a] == requests[b] && a < b);
-    });
-    for (std::size_t i = 1; i < order.size(); ++i) {
-        const MPI_Request each = requests[order[i]];
-        if (each == requests[order[i - 1]] && each != MPI_REQUEST_NULL && is_pending(each)) {
-            return copies{order[i - 1], order[i]};
+// Compares each request with each.
+std::optional<copies> compare_all(int count, const MPI_Request requests[]) noexcept {
+    for (int i = 1; i < count; ++i) {
+        const MPI_Request *const found = std::find(requests, requests + i, requests[i]);
+        if (found != requests + i && requests[i] != MPI_REQUEST_NULL && is_pending(requests[i])) {
+            return copies{static_cast<int>(found - requests), i};
         }
     }
     return std::nullopt;
+}
+
+std::size_t hash(MPI_Request request) noexcept {
+    std::uint64_t bits = 0;
+    static_assert(sizeof request <= sizeof bits);
+    std::memcpy(&bits, &request, sizeof request);
+    return static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15U) >> 32);
+}
+
+// The same, with a table of indices by request. `size`: a power of two, more than `count`.
+std::optional<copies> look_up_all(int count, const MPI_Request requests[], int table[], std::size_t size) noexcept {
+    constexpr int none = -1;
+    std::fill_n(table, size, none);
+    for (int i = 0; i < count; ++i) {
+        const MPI_Request each = requests[i];
+        if (each == MPI_REQUEST_NULL) {
+            continue;
+        }
+        std::size_t slot = hash(each) & (size - 1);
+        while (table[slot] != none && requests[table[slot]] != each) {
+            slot = (slot + 1) & (size - 1);
+        }
+        if (table[slot] != none && is_pending(each)) {
+            return copies{table[slot], i};
+        }
+        table[slot] = i;
+    }
+    return std::nullopt;
+}
+
+// The indices of a pending request that stands twice in the array. To bind it twice would release it twice.
+std::optional<copies> find_copies(int count, const MPI_Request requests[]) noexcept {
+    constexpr int few = 8;
+    constexpr int many = 512; // a table for more is not on the stack
+    if (count <= few) {
+        return compare_all(count, requests);
+    }
+    const std::size_t size = 2 * std::bit_ceil(static_cast<std::size_t>(count));
+    if (count <= many) {
+        std::array<int, std::size_t{2} * many> table; // look_up_all() sets what it uses
+        return look_up_all(count, requests, table.data(), size);
+    }
+    const std::unique_ptr<int[]> table(new (std::nothrow) int[size]);
+    return table == nullptr ? compare_all(count, requests) : look_up_all(count, requests, table.get(), size);
 }
 
 int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
@@ -160,7 +188,7 @@ int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status) {
     }
     const thence_task *self = task_with_events();
     if (self == nullptr) {
-        left_a_request = true;
+        left_a_request.store(true, std::memory_order_relaxed);
         return MPI_SUCCESS;
     }
     return thence_task_attach(1, request, 0, status, self, requests_of_tasks);

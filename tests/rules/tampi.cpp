@@ -6,8 +6,10 @@
 
 #include <TAMPI.h>
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -221,8 +223,8 @@ TEST_P(tampi, a_request_that_is_bound_already_is_null_or_bound_twice) {
 
 TEST_P(tampi, a_request_that_stands_twice_in_an_array_is_refused) {
     const in_task scope(task_);
-    std::vector<MPI_Request> all(40, MPI_REQUEST_NULL);
-    for (const std::size_t count : {std::size_t{4}, all.size()}) {
+    std::vector<MPI_Request> all(600, MPI_REQUEST_NULL);
+    for (const std::size_t count : {std::size_t{4}, std::size_t{40}, all.size()}) {
         all[1] = world.start();
         all[count - 1] = all[1];
         const MPI_Request before = all[1];
@@ -234,6 +236,25 @@ TEST_P(tampi, a_request_that_stands_twice_in_an_array_is_refused) {
         all[count - 1] = MPI_REQUEST_NULL;
         EXPECT_EQ(TAMPI_Iwaitall(static_cast<int>(count), all.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
         world.complete(t);
+        EXPECT_TRUE(lowered_to(1));
+    }
+}
+
+TEST_P(tampi, many_requests_of_which_none_stands_twice_are_bound) {
+    const in_task scope(task_);
+    for (const int count : {9, 64, 600}) {
+        std::vector<MPI_Request> all;
+        std::vector<ticket> tickets;
+        for (int i = 0; i < count; ++i) {
+            all.push_back(world.start());
+            tickets.push_back(world.ticket_of(all.back()));
+        }
+        EXPECT_EQ(TAMPI_Iwaitall(count, all.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(std::count(all.begin(), all.end(), MPI_REQUEST_NULL), count);
+        for (const ticket &each : tickets) {
+            EXPECT_GT(task_.events, 1);
+            world.complete(each);
+        }
         EXPECT_TRUE(lowered_to(1));
     }
 }
@@ -313,18 +334,28 @@ TEST_P(tampi, wrappers_of_3_leave_the_request_outside_of_a_task) {
 }
 
 // Tasks may write their requests while another thread, such as main, calls it.
-TEST_P(tampi, a_thread_without_wrappers_outside_of_tasks_has_nothing_to_wait_for) {
-    std::thread([] {
-        MPI_Request r = world.start();
-        MPI_Request before = r;
+TEST_P(tampi, without_wrappers_outside_of_tasks_there_is_nothing_to_wait_for) {
+    MPI_Request r = world.start();
+    MPI_Request before = r;
+    MPI_Status status{};
+    status.MPI_TAG = 77;
+    EXPECT_EQ(TAMPI_Wait(&r, &status), MPI_SUCCESS);
+    EXPECT_EQ(TAMPI_Waitall(1, &r, &status), MPI_SUCCESS);
+    EXPECT_EQ(r, before);
+    EXPECT_EQ(status.MPI_TAG, 77);
+    world.complete(r);
+    EXPECT_EQ(MPI_Wait(&before, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+TEST_P(tampi, a_request_of_a_wrapper_outside_of_tasks_can_be_waited_for_on_any_thread) {
+    MPI_Request r = world.start();
+    EXPECT_EQ(thence_tampi_bind_(MPI_SUCCESS, &r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    world.complete(r, {.tag = 5});
+    std::thread([&] {
         MPI_Status status{};
-        status.MPI_TAG = 77;
         EXPECT_EQ(TAMPI_Wait(&r, &status), MPI_SUCCESS);
-        EXPECT_EQ(TAMPI_Waitall(1, &r, &status), MPI_SUCCESS);
-        EXPECT_EQ(r, before);
-        EXPECT_EQ(status.MPI_TAG, 77);
-        world.complete(r);
-        EXPECT_EQ(MPI_Wait(&before, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(status.MPI_TAG, 5);
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
     }).join();
 }
 
