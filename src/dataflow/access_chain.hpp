@@ -41,7 +41,8 @@ struct chain {
     std::uint32_t marked_as = 0;
     // Of commutative accesses, under the lock of tokens (tokens.hpp).
     bool held = false;
-    task *waiting = nullptr;
+    task *first_waiting = nullptr; // a list
+    task *last_waiting = nullptr;  // if there is a first one
 };
 
 struct chain_access {

@@ -2,6 +2,9 @@
 // Exclusion of commutative accesses. Each chain has a token. A task whose accesses may all run takes the tokens of all its
 // commutative accesses at once, or none; then it waits for one that is held. So there is no deadlock.
 //
+// Invariant: a token for which tasks wait is held. So of the tasks that wait for a token that was given back, those behind
+// the one that takes it are not even looked at, and many tasks may wait. They take it in the order of their arrival.
+//
 // One lock for all tokens of a flow: a task may need tokens of several chains.
 #pragma once
 
@@ -23,19 +26,14 @@ public:
     // Adds to `ready` the waiting tasks that have all their tokens now.
     void give_back(task &has, task_list &ready) noexcept {
         const std::scoped_lock guard(lock_);
-        task *waiting = nullptr;
+        for_each(has, [](chain &of) { of.held = false; });
         for_each(has, [&](chain &of) {
-            of.held = false;
-            while (of.waiting != nullptr) {
-                task *const one = std::exchange(of.waiting, of.waiting->next);
-                one->next = std::exchange(waiting, one);
+            while (!of.held && of.first_waiting != nullptr) {
+                task *const one = std::exchange(of.first_waiting, of.first_waiting->next);
+                if (take_locked(*one))
+                    ready.push(*one);
             }
         });
-        while (waiting != nullptr) {
-            task *const one = std::exchange(waiting, waiting->next);
-            if (take_locked(*one))
-                ready.push(*one);
-        }
     }
 
 private:
@@ -49,7 +47,9 @@ private:
         chain *held = nullptr;
         for_each(wants, [&](chain &of) { held = of.held ? &of : held; });
         if (held != nullptr) {
-            wants.next = std::exchange(held->waiting, &wants);
+            wants.next = nullptr;
+            (held->first_waiting == nullptr ? held->first_waiting : held->last_waiting->next) = &wants;
+            held->last_waiting = &wants;
             return false;
         }
         for_each(wants, [](chain &of) { of.held = true; });

@@ -62,6 +62,21 @@ TEST(many, readers_that_complete_before_the_first_one) {
     EXPECT_LT(held_memory(), kept);
 }
 
+// One after the other, whichever of those that wait. Each completion looks at the next one only.
+TEST(many, commutative_tasks_that_wait_for_one) {
+    thence::flow flow(test::two_workers());
+    long sum = 0;
+    test::held gate;
+    flow.submit({thence::commutative(&sum)}, [&] { gate.hold(); });
+    test::wait_until([&] { return gate.holds(); });
+    for (int i = 0; i < many / 4; ++i)
+        flow.submit({thence::commutative(&sum)}, [&] { ++sum; });
+    gate.release();
+    flow.taskwait();
+    EXPECT_EQ(sum, many / 4);
+    EXPECT_LT(held_memory(), kept);
+}
+
 TEST(many, data_of_their_own) {
     thence::flow flow(test::two_workers());
     std::vector<char> data(many);
