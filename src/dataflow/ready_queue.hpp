@@ -2,6 +2,8 @@
 // Tasks that are ready, the highest priority first. Of priority 0, those that are nested most deeply come first: so few
 // parents are suspended in taskwait at a time, also where each task waits for its children. What is equal comes in the order
 // of arrival, but at the deepest level in the reverse order. Used under a lock, but for best().
+//
+// Other priorities than 0 are in a heap, since a program may give each task one of its own.
 #pragma once
 
 #include "dataflow/task.hpp"
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <new>
 #include <vector>
 
 namespace thence::dataflow {
@@ -21,27 +24,19 @@ public:
     int best() const noexcept { return best_.load(std::memory_order_relaxed); }
     bool empty() const noexcept { return best() == none; }
 
-    // Throws std::bad_alloc if the priority has not been used before.
-    void push(task &added) {
+    void push(task &added) noexcept {
         const int priority = std::max(added.priority, none + 1);
-        if (priority == 0)
+        const bool other = priority != 0 && push_other(priority, added);
+        if (!other)
             push_usual(added);
-        else
-            list_of(priority).push(added);
-        if (priority > best())
-            best_.store(priority, std::memory_order_relaxed);
+        if (const int as = other ? priority : 0; as > best())
+            best_.store(as, std::memory_order_relaxed);
     }
     task *pop() noexcept {
         const int priority = best();
         if (priority == none)
             return nullptr;
-        if (priority == 0)
-            return pop_usual();
-        task_list &from = list_of(priority);
-        task *const taken = from.pop();
-        if (from.empty())
-            find_best();
-        return taken;
+        return priority == 0 ? pop_usual() : pop_other();
     }
 
 private:
@@ -67,33 +62,43 @@ private:
         return taken;
     }
 
-    struct level {
+    struct entry {
         int priority;
-        task_list tasks;
+        std::uint64_t arrival;
+        task *one;
+        // The one that comes first is the first of the heap.
+        bool operator<(const entry &than) const noexcept {
+            return priority != than.priority ? priority < than.priority : arrival > than.arrival;
+        }
     };
 
-    // Levels stay once they are used, the highest first.
-    task_list &list_of(int priority) {
-        const auto at = std::lower_bound(levels_.begin(), levels_.end(), priority,
-                                         [](const level &one, int wanted) { return one.priority > wanted; });
-        if (at != levels_.end() && at->priority == priority)
-            return at->tasks;
-        return levels_.insert(at, {priority, {}})->tasks;
+    // False without memory: the task then counts as one of priority 0.
+    bool push_other(int priority, task &added) noexcept {
+        try {
+            others_.push_back({priority, ++arrivals_, &added});
+        } catch (const std::bad_alloc &) {
+            return false;
+        }
+        std::push_heap(others_.begin(), others_.end());
+        return true;
+    }
+    // best() is not 0, so the heap is not empty.
+    task *pop_other() noexcept {
+        std::pop_heap(others_.begin(), others_.end());
+        task *const taken = others_.back().one;
+        others_.pop_back();
+        find_best();
+        return taken;
     }
     void find_best() noexcept {
-        int found = used_ == 0 ? none : 0;
-        for (const level &one : levels_) {
-            if (!one.tasks.empty()) {
-                found = std::max(found, one.priority);
-                break;
-            }
-        }
-        best_.store(found, std::memory_order_relaxed);
+        const int usual = used_ == 0 ? none : 0;
+        best_.store(others_.empty() ? usual : std::max(usual, others_.front().priority), std::memory_order_relaxed);
     }
 
     task_list usual_[task::deepest + 1]; // of priority 0, by depth
     std::uint64_t used_ = 0;             // one bit for each of these lists that is not empty
-    std::vector<level> levels_;
+    std::vector<entry> others_;
+    std::uint64_t arrivals_ = 0;
     std::atomic<int> best_{none};
 };
 

@@ -77,6 +77,19 @@ TEST(many, commutative_tasks_that_wait_for_one) {
     EXPECT_LT(held_memory(), kept);
 }
 
+TEST(many, priorities_of_their_own) {
+    thence::flow flow({.workers = 1, .most_open = thence::flow_options::no_limit});
+    int x = 0;
+    std::atomic<long> sum{0};
+    test::held gate;
+    flow.submit({thence::out(&x)}, [&] { gate.hold(); });
+    for (int i = 0; i < many / 2; ++i)
+        flow.submit({thence::in(&x)}, {.priority = i % 2 == 0 ? i : -i}, [&] { ++sum; });
+    gate.release();
+    flow.taskwait();
+    EXPECT_EQ(sum, many / 2);
+}
+
 TEST(many, data_of_their_own) {
     thence::flow flow(test::two_workers());
     std::vector<char> data(many);
