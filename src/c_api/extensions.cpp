@@ -6,6 +6,7 @@
 #include "c_api/sized.hpp"
 #include "mpi/extension.hpp"
 #include "mpi/gpu.hpp"
+#include "stream/stream.hpp"
 
 #include <iterator>
 
@@ -25,6 +26,7 @@ struct extension_row {
 };
 constexpr extension_row rows[] = {
     {"GPU queries", &mpi::gpu_queries},
+    {"streams", &stream::streams},
 };
 
 const char *text(mpi::extension_state state) noexcept {

@@ -54,6 +54,9 @@ void load_extensions() noexcept {
     find(library, table.request_is_complete, "PMPIX_Request_is_complete");
     find(library, table.async_start, "PMPIX_Async_start");
     find(library, table.stream_progress, "PMPIX_Stream_progress");
+    find(library, table.stream_create, "PMPIX_Stream_create");
+    find(library, table.stream_free, "PMPIX_Stream_free");
+    find(library, table.stream_comm_create, "PMPIX_Stream_comm_create");
 #endif
     find(library, table.query_gpu_support[0], "MPIX_Query_cuda_support");
     find(library, table.query_gpu_support[1], "MPIX_Query_ze_support");

@@ -59,6 +59,9 @@ struct calls {
     int (*type_get_contents_c)(MPI_Datatype, MPI_Count integers, MPI_Count addresses, MPI_Count counts, MPI_Count types,
                                int integers_of[], MPI_Aint addresses_of[], MPI_Count counts_of[],
                                MPI_Datatype types_of[]) = nullptr;
+    int (*stream_create)(MPI_Info info, int *stream) = nullptr;
+    int (*stream_free)(int *stream) = nullptr;
+    int (*stream_comm_create)(MPI_Comm comm, int stream, MPI_Comm *newcomm) = nullptr;
 };
 
 // The table in use. A test replaces its entries before the library's first use.

@@ -2,21 +2,13 @@
 #include "mpi/cancel.hpp"
 
 #include "mpi/calls.hpp"
-#include "mpi/implementation.hpp"
-
-#include <mutex>
+#include "mpi/quietly.hpp"
 
 namespace thence::mpi {
 
 void cancel(MPI_Request request) noexcept {
-    static std::mutex mutex; // two threads at once would each restore the other's handler
-    std::scoped_lock guard(mutex);
-    MPI_Errhandler users = MPI_ERRHANDLER_NULL;
-    table.Comm_get_errhandler(MPI_COMM_WORLD, &users);
-    table.Comm_set_errhandler(MPI_COMM_WORLD, errors_return());
+    const quietly without_abort; // that MPI cannot cancel an operation is no error of ours
     table.Cancel(&request);
-    table.Comm_set_errhandler(MPI_COMM_WORLD, users);
-    table.Errhandler_free(&users);
 }
 
 } // namespace thence::mpi

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stream/communicator.hpp"
+
+#include "mpi/implementation.hpp"
+#include "mpi/stream_calls.hpp"
+#include "stream/queue.hpp"
+
+#include <memory>
+#include <mutex>
+#include <new>
+
+namespace thence::stream {
+
+namespace {
+
+std::mutex mutex; // guards the creation of the key
+std::atomic<int> key{MPI_KEYVAL_INVALID};
+
+int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
+    const auto *from = static_cast<const attachment *>(value);
+    auto *to = new (std::nothrow) attachment{from->its};
+    if (to == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    to->its->communicators.fetch_add(1);
+    *static_cast<void **>(copied) = to;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+int remove(MPI_Comm, int, void *value, void *) {
+    std::unique_ptr<attachment> its(static_cast<attachment *>(value));
+    if (its->not_begun.load() != 0) {
+        its.release(); // it stays
+        return MPI_ERR_PENDING;
+    }
+    its->its->communicators.fetch_sub(1);
+    return MPI_SUCCESS;
+}
+
+int find_key() noexcept {
+    int known = key.load(std::memory_order_acquire);
+    if (known == MPI_KEYVAL_INVALID) {
+        const std::scoped_lock guard(mutex);
+        known = key.load();
+        if (known == MPI_KEYVAL_INVALID &&
+            mpi::stream_table.Comm_create_keyval(&copy, &remove, &known, nullptr) == MPI_SUCCESS) {
+            key.store(known, std::memory_order_release);
+        }
+    }
+    return known;
+}
+
+// True if the streams of all processes are MPI's own or null, and at least one is not null. Collective over `comm`.
+bool all_native(MPI_Comm comm, const context *its) noexcept {
+    if (mpi::table.stream_comm_create == nullptr) {
+        return false;
+    }
+    int is_inter = 0;
+    mpi::stream_table.Comm_test_inter(comm, &is_inter);
+    if (is_inter != 0) {
+        return false;
+    }
+    const bool native = its != nullptr && its->native != mpi::stream_null;
+    const int mine[2] = {its == nullptr || native ? 0 : 1, native ? 1 : 0};
+    int sum[2] = {};
+    return mpi::stream_table.Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum[0] == 0 &&
+           sum[1] != 0;
+}
+
+int create_plain_or_native(MPI_Comm comm, const context *its, MPI_Comm &created) noexcept {
+    const MPI_Info assertions = its != nullptr ? its->assertions : MPI_INFO_NULL;
+    if (!all_native(comm, its)) {
+        return mpi::stream_table.Comm_dup_with_info(comm, assertions, &created);
+    }
+    const int code = mpi::table.stream_comm_create(comm, its != nullptr ? its->native : mpi::stream_null, &created);
+    if (code == MPI_SUCCESS && assertions != MPI_INFO_NULL) {
+        mpi::stream_table.Comm_set_info(created, assertions);
+    }
+    return code;
+}
+
+} // namespace
+
+int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept {
+    std::unique_ptr<attachment> mine;
+    if (its != nullptr) {
+        mine.reset(new (std::nothrow) attachment{its});
+    }
+    MPI_Comm fresh = MPI_COMM_NULL;
+    int code = create_plain_or_native(comm, its, fresh);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    if (its == nullptr) {
+        if (attachment_of(fresh) != nullptr) { // that of `comm` was copied
+            mpi::stream_table.Comm_delete_attr(fresh, find_key());
+        }
+        created = fresh;
+        return MPI_SUCCESS;
+    }
+    code = mine == nullptr ? int{MPI_ERR_NO_MEM} : mpi::stream_table.Comm_set_attr(fresh, find_key(), mine.get());
+    if (code == MPI_SUCCESS && its->order != nullptr) {
+        code = mpi::stream_table.Comm_set_errhandler(fresh, mpi::errors_return());
+    }
+    if (code != MPI_SUCCESS) {
+        mpi::stream_table.Comm_free(&fresh);
+        return code;
+    }
+    its->communicators.fetch_add(1);
+    mine.release(); // the attribute owns it
+    created = fresh;
+    return MPI_SUCCESS;
+}
+
+attachment *attachment_of(MPI_Comm comm) noexcept {
+    const int known = key.load(std::memory_order_acquire);
+    attachment *its = nullptr;
+    int there = 0;
+    if (known == MPI_KEYVAL_INVALID ||
+        mpi::stream_table.Comm_get_attr(comm, known, static_cast<void *>(&its), &there) != MPI_SUCCESS) {
+        return nullptr;
+    }
+    return there != 0 ? its : nullptr;
+}
+
+void forget_key() noexcept {
+    key.store(MPI_KEYVAL_INVALID);
+}
+
+} // namespace thence::stream

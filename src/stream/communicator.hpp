@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream communicators: an attribute of the communicator names its stream. MPI copies and deletes it with the
+// communicator, so MPI_Comm_dup, MPI_Comm_idup and MPI_Comm_free are right without being interposed.
+//
+// Invariant: each communicator with the attribute has an object of its own, which counts in its context.
+#pragma once
+
+#include "stream/stream.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+
+namespace thence::stream {
+
+// What one communicator has.
+struct attachment {
+    context *its;
+    // Enqueued operations of this communicator that have not begun. MPI_Comm_free is refused while there are any, since
+    // they still need it.
+    std::atomic<long> not_begun{0};
+};
+
+// Creates the communicator. Collective. Returns MPI_SUCCESS, the error of MPI, or MPI_ERR_NO_MEM.
+int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept;
+
+// What a communicator has, or null.
+attachment *attachment_of(MPI_Comm comm) noexcept;
+
+// Forgets the key of the attribute, which ends with MPI.
+void forget_key() noexcept;
+
+} // namespace thence::stream

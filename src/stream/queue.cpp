@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The half that calls of the program run: what is enqueued. The other half is in queue_progress.cpp.
+#include "stream/queue.hpp"
+
+#include "mpi/calls.hpp"
+#include "mpi/stream_calls.hpp"
+#include "stream/carriers.hpp"
+#include "stream/communicator.hpp"
+#include "stream/queues.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace thence::stream {
+
+queue *queue::create(const thence_queue &which) noexcept {
+    queue *made = new (std::nothrow) queue(which);
+    if (made == nullptr) {
+        return nullptr;
+    }
+    made->words_ = static_cast<std::uint32_t *>(made->allocate(words_bytes));
+    if (made->words_ == nullptr || (which.table->use != nullptr && which.table->use(which.handle, 1) != 0)) {
+        if (made->words_ != nullptr) {
+            made->release(std::exchange(made->words_, nullptr));
+        }
+        delete made;
+        return nullptr;
+    }
+    std::memset(made->words_, 0, words_bytes);
+    if (!add_queue(*made)) {
+        made->release(std::exchange(made->words_, nullptr));
+        if (which.table->use != nullptr) {
+            which.table->use(which.handle, 0);
+        }
+        delete made;
+        return nullptr;
+    }
+    return made;
+}
+
+queue::~queue() {
+    if (words_ != nullptr) {
+        remove_queue(*this);
+        while (inside_.load() != 0) {
+            std::this_thread::yield();
+        }
+        release(words_);
+        if (its_.table->use != nullptr) {
+            its_.table->use(its_.handle, 0);
+        }
+    }
+    while (unused_ != nullptr) {
+        delete std::exchange(unused_, unused_->next);
+    }
+}
+
+void *queue::allocate(std::size_t bytes) noexcept {
+    bytes = (bytes + 63) / 64 * 64;
+    return its_.table->allocate != nullptr ? its_.table->allocate(its_.handle, bytes) : std::aligned_alloc(64, bytes);
+}
+
+void queue::release(void *memory) noexcept {
+    if (its_.table->allocate == nullptr) {
+        std::free(memory);
+    } else if (its_.table->release != nullptr) {
+        its_.table->release(its_.handle, memory);
+    }
+}
+
+int queue::take_error() noexcept {
+    const std::scoped_lock guard(mutex_);
+    return std::exchange(kept_error_, int{MPI_SUCCESS});
+}
+
+// Under mutex_.
+void queue::keep(int error) noexcept {
+    if (kept_error_ == MPI_SUCCESS) {
+        kept_error_ = error;
+    }
+}
+
+// Null if memory is exhausted. Without `what` it is a wait or a release.
+item *queue::take_item(const starting *what) noexcept {
+    item *it = nullptr;
+    {
+        const std::scoped_lock guard(mutex_);
+        if (unused_ != nullptr) {
+            it = std::exchange(unused_, unused_->next);
+        }
+    }
+    if (it == nullptr && (it = new (std::nothrow) item) == nullptr) {
+        return nullptr;
+    }
+    it->next = nullptr;
+    it->owner = this;
+    if (what == nullptr) {
+        return it;
+    }
+    it->start = what->start;
+    it->comm = what->comm;
+    it->of = what->of;
+    it->where = what->where;
+    it->data = nullptr;
+    if (what->size != 0) {
+        it->data = what->size <= item::room ? static_cast<void *>(it->inside) : std::malloc(what->size);
+        if (it->data == nullptr) {
+            give_item(*it);
+            return nullptr;
+        }
+        std::memcpy(it->data, what->data, what->size);
+    }
+    return it;
+}
+
+void queue::give_item(item &it) noexcept {
+    if (it.data != nullptr && it.data != it.inside) {
+        std::free(it.data);
+    }
+    it.start = nullptr;
+    it.data = nullptr;
+    it.of = nullptr;
+    it.request = it.carrier = MPI_REQUEST_NULL;
+    it.error = MPI_SUCCESS;
+    it.waiter = nullptr;
+    it.complete = it.waits = it.reached = false;
+    it.references = it.pending = 0;
+    it.place = 0;
+    it.waited_for.clear();
+    it.nulls.clear();
+    it.copies.clear();
+    it.statuses = MPI_STATUSES_IGNORE;
+    it.memory = nullptr;
+    const std::scoped_lock guard(mutex_);
+    it.next = unused_;
+    unused_ = &it;
+}
+
+// One reference less. Returns the item if it was the last one. Under mutex_.
+item *queue::drop(item &it) noexcept {
+    return --it.references == 0 ? &it : nullptr;
+}
+
+void queue::drop_carrier(item &it) noexcept {
+    item *last = nullptr;
+    {
+        const std::scoped_lock guard(mutex_);
+        last = drop(it);
+    }
+    if (last != nullptr) {
+        give_item(*last);
+    }
+}
+
+// Gives the item its number, and lets the queue say when it is there. `enqueueing_` is held.
+int queue::push(item &added) noexcept {
+    added.number = ++last_number_;
+    {
+        const std::scoped_lock guard(mutex_);
+        if (first_ == nullptr) {
+            first_ = &added;
+            first_number_.store(added.number, std::memory_order_relaxed);
+        } else {
+            last_->next = &added;
+        }
+        last_ = &added;
+        unbegun_.fetch_add(1);
+        outstanding_.fetch_add(1);
+    }
+    count_outstanding(1); // from here on a thread that makes progress looks at the trigger word
+    const thence_queue_table &table = *its_.table;
+    const int refused = table.record != nullptr ? table.record(its_.handle, words_, added.number)
+                                                : table.launch(its_.handle, &triggered, this);
+    if (refused == 0) {
+        return MPI_SUCCESS;
+    }
+    // The queue does not know of it, so it has not begun, and it is the last.
+    --last_number_;
+    {
+        const std::scoped_lock guard(mutex_);
+        if (first_ == &added) {
+            first_ = last_ = nullptr;
+        } else {
+            item *before = first_;
+            while (before->next != &added) {
+                before = before->next;
+            }
+            before->next = nullptr;
+            last_ = before;
+        }
+        unbegun_.fetch_sub(1);
+        outstanding_.fetch_sub(1);
+    }
+    count_outstanding(-1);
+    return MPI_ERR_OTHER;
+}
+
+// The same for an item behind which the queue waits. If the queue takes the item and refuses the wait, the operation takes
+// place all the same.
+int queue::push_with_wait(item &added) noexcept {
+    added.waits = true;
+    const std::uint32_t wait_number = ++last_wait_;
+    added.wait_number = wait_number;
+    if (const int code = push(added); code != MPI_SUCCESS) {
+        --last_wait_;
+        return code;
+    }
+    return its_.table->wait(its_.handle, words_ + done_word, wait_number) == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+}
+
+int queue::enqueue(const starting &what, MPI_Status *status) noexcept {
+    const std::scoped_lock guard(enqueueing_);
+    item *it = take_item(&what);
+    if (it == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    it->references = 2; // its operation, and its wait
+    it->waiter = it;
+    it->pending = 1;
+    it->statuses = status;
+    what.of->not_begun.fetch_add(1);
+    const std::uint32_t before = last_number_;
+    const int code = push_with_wait(*it);
+    if (last_number_ == before) {
+        what.of->not_begun.fetch_sub(1);
+        give_item(*it);
+    }
+    return code;
+}
+
+int queue::enqueue(const starting &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept {
+    const std::scoped_lock guard(enqueueing_);
+    item *it = take_item(&what);
+    if (it == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    it->references = 2; // its operation, and its carrier
+    it->copies = std::move(copies);
+    if (const int code = start_carrier(*it); code != MPI_SUCCESS) {
+        give_item(*it);
+        return code;
+    }
+    const MPI_Request carrier = it->carrier;
+    what.of->not_begun.fetch_add(1);
+    if (const int code = push(*it); code != MPI_SUCCESS) {
+        what.of->not_begun.fetch_sub(1);
+        it->references = 1; // that of the carrier, whose end gives the item back
+        abandon_carrier(carrier);
+        return code;
+    }
+    *request = carrier;
+    return MPI_SUCCESS;
+}
+
+// All requests are carriers of this queue, or null, and none is there twice.
+int queue::enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept {
+    const std::scoped_lock guard(enqueueing_);
+    item *it = take_item(nullptr);
+    if (it == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    try {
+        it->waited_for.reserve(static_cast<std::size_t>(count));
+        it->nulls.reserve(static_cast<std::size_t>(count));
+    } catch (const std::bad_alloc &) {
+        give_item(*it);
+        return MPI_ERR_NO_MEM;
+    }
+    it->references = 1;
+    it->statuses = statuses;
+    for (int i = 0; i < count; ++i) {
+        const auto place = static_cast<std::size_t>(i);
+        if (requests[i] == MPI_REQUEST_NULL) {
+            it->nulls.push_back(place);
+        } else {
+            item *operation = item_of(requests[i]);
+            operation->place = place;
+            it->waited_for.push_back(operation);
+        }
+    }
+    {
+        const std::scoped_lock inner(mutex_);
+        for (item *operation : it->waited_for) {
+            ++operation->references;
+            operation->waiter = it;
+            it->pending += operation->complete ? 0 : 1;
+        }
+    }
+    const std::uint32_t before = last_number_;
+    int code = push_with_wait(*it);
+    if (last_number_ == before) {
+        const std::scoped_lock inner(mutex_);
+        for (item *operation : it->waited_for) {
+            --operation->references;
+            operation->waiter = nullptr;
+        }
+    }
+    if (last_number_ == before) {
+        give_item(*it);
+        return code;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            item *operation = claim_carrier(requests[i]);
+            for (const copy_back &each : operation->copies) {
+                code = copy(each.to, each.from, each.bytes) == MPI_SUCCESS ? code : int{MPI_ERR_OTHER};
+            }
+        }
+    }
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] == MPI_REQUEST_NULL) {
+            continue;
+        }
+        release_carrier(requests[i]);
+        requests[i] = MPI_REQUEST_NULL;
+    }
+    return code;
+}
+
+int queue::copy(void *to, const void *from, std::size_t bytes) noexcept {
+    return its_.table->copy != nullptr && its_.table->copy(its_.handle, to, from, bytes) == 0 ? MPI_SUCCESS
+                                                                                              : MPI_ERR_OTHER;
+}
+
+int queue::enqueue_release(void *memory) noexcept {
+    const std::scoped_lock guard(enqueueing_);
+    item *it = take_item(nullptr);
+    if (it == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    it->references = 1;
+    it->memory = memory;
+    const int code = push(*it);
+    if (code != MPI_SUCCESS) {
+        give_item(*it);
+    }
+    return code;
+}
+
+} // namespace thence::stream
