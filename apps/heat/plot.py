@@ -2,26 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables and figures from the files that heat writes. `table` needs only Python, the figures need numpy and matplotlib."""
 import argparse
-import json
 import os
 import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
+from figures import fail, figures, load, save
 
 ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow"]
 COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d",
            "tampi-blocking": "#9d7660", "tampi-iwait": "#72b7b2", "dataflow": "#d45f5f"}
 PARTS = [("compute", "#3f7fbf", "compute"), ("mpi", "#d1495b", "inside MPI"), ("poll", "#edae49", "polling"), ("idle", "#d8d8d8", "idle")]
-
-
-def fail(message):
-    sys.exit("plot.py: " + message)
-
-
-def load(file):
-    try:
-        with open(file, encoding="utf-8") as text:
-            return json.load(text)
-    except (OSError, ValueError) as error:
-        fail(f"{file}: {error}")
 
 
 def position(run):
@@ -82,26 +72,6 @@ def command_table(args):
         for run in wrong:
             print(f"plot.py: {run['variant']} on {shape(run)}: {run['field']['text'] or 'the field was not compared'}", file=sys.stderr)
         sys.exit(3)
-
-
-def figures():
-    """Imports matplotlib and sets its style. It is imported here so that `table` works without it."""
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError as error:
-        fail(f"{error}; install matplotlib (Debian: python3-matplotlib)")
-    matplotlib.rcParams.update({
-        "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
-        "axes.spines.top": False, "axes.spines.right": False, "legend.frameon": False, "savefig.dpi": 130,
-    })
-    return matplotlib, pyplot
-
-
-def save(figure, file):
-    figure.savefig(file, facecolor="white")
-    print(file)
 
 
 def command_field(args):
@@ -186,7 +156,6 @@ def main():
         command.add_argument("-o", "--output", default=name, help=f"figure to write [{name}]")
     args = parser.parse_args()
     if args.command == "timeline":
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
         from timeline import draw
         draw(args, load, figures, save)
     else:

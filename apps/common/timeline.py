@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The figure of `plot.py timeline`: one lane per thread, one line per message from its start to its arrival."""
+"""The figure of `plot.py timeline` of every application: one lane per thread, one line per message from its start to its
+arrival."""
 import statistics
 
 COMPUTE = ["#2f6da8", "#7fb0d9"]  # even and odd iterations, so that the pipeline of iterations shows
 ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
-MESSAGE = {1: "#1b8a5a", 0: "#8a3ffc"}  # down, up
+MESSAGE = ["#8a3ffc", "#1b8a5a"]  # by the lowest bit of the direction
+# What the direction of a message is called, by the name of its field: even and odd.
+DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north")}
 HALF = 0.36  # half the height of a lane
 
 
@@ -65,12 +68,12 @@ def draw_lanes(axes, run, lanes, begin, end):
 def draw_messages(axes, run, lanes, begin, end):
     """Pairs the two records of each message by sender, receiver, direction, iteration and column, and draws them."""
     sent = {}
-    for rank, lane, is_sent, down, peer, iteration, col, _, started, _ in run["messages"]:
+    for rank, lane, is_sent, direction, peer, iteration, col, _, started, _ in run["messages"]:
         if is_sent:
-            sent[rank, peer, down, iteration, col] = (lane, started)
+            sent[rank, peer, direction, iteration, col] = (lane, started)
     count = 0
-    for rank, lane, is_sent, down, peer, iteration, col, _, _, complete in run["messages"]:
-        origin = None if is_sent else sent.get((peer, rank, down, iteration, col))
+    for rank, lane, is_sent, direction, peer, iteration, col, _, _, complete in run["messages"]:
+        origin = None if is_sent else sent.get((peer, rank, direction, iteration, col))
         if origin is None:
             continue
         source, started = origin
@@ -78,9 +81,9 @@ def draw_messages(axes, run, lanes, begin, end):
             continue
         y0, y1 = lanes[peer, source], lanes[rank, lane]
         step = 1 if y1 > y0 else -1
-        axes.plot([started - begin, complete - begin], [y0 + step * HALF * 0.9, y1 - step * HALF * 0.9], color=MESSAGE[down], lw=0.9, alpha=0.85,
+        axes.plot([started - begin, complete - begin], [y0 + step * HALF * 0.9, y1 - step * HALF * 0.9], color=MESSAGE[direction % 2], lw=0.9, alpha=0.85,
                   solid_capstyle="round", zorder=3)
-        axes.plot([complete - begin], [y1 - step * HALF * 0.9], marker="v" if step > 0 else "^", color=MESSAGE[down], ms=3.2, mew=0, zorder=4)
+        axes.plot([complete - begin], [y1 - step * HALF * 0.9], marker="v" if step > 0 else "^", color=MESSAGE[direction % 2], ms=3.2, mew=0, zorder=4)
         count += 1
     return count
 
@@ -116,11 +119,12 @@ def draw(args, load, figures, save):
     unit = 1000 if length > 2000 else 1
     panels[-1, 0].set_xlabel("milliseconds" if unit == 1000 else "microseconds")
     panels[-1, 0].xaxis.set_major_formatter(lambda x, _: f"{x / unit:g}")
+    even, odd = DIRECTIONS[runs[0]["message_fields"][3]]
     legend = [Patch(color=COMPUTE[0], label="compute, even iteration"), Patch(color=COMPUTE[1], label="odd iteration"),
               Patch(color=ACTIVITY["start"], label="start a message"), Patch(color=ACTIVITY["wait"], label="wait in MPI"),
               Patch(color=ACTIVITY["poll"], label="poll"), Patch(color="#ededed", label="idle"),
-              Line2D([], [], color=MESSAGE[1], marker="v", ms=4, lw=1, label="message down"),
-              Line2D([], [], color=MESSAGE[0], marker="^", ms=4, lw=1, label="message up")]
+              Line2D([], [], color=MESSAGE[1], marker="v", ms=4, lw=1, label=odd),
+              Line2D([], [], color=MESSAGE[0], marker="^", ms=4, lw=1, label=even)]
     figure.legend(handles=legend, loc="upper center",
                   ncol=len(legend), bbox_to_anchor=(0.5, 1.0), fontsize=9, handlelength=1.3, columnspacing=1.3)
     figure.get_layout_engine().set(h_pad=0.06, rect=(0, 0, 1, 1 - 0.32 / figure.get_figheight())) # room for the legend

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// bt_mz: cuts the mesh into zones, gives them to ranks, runs one variant, verifies and reports. As the official program
+// does, it makes one step that is not timed, and starts again.
+#include "outcome.hpp"
+
+#include "common/program.hpp"
+#include "common/timeline.hpp"
+
+#include <algorithm>
+#include <string_view>
+#ifdef BT_MZ_HAVE_TBB
+#include <thence/dataflow.h>
+#include <thence/task_runtime.h>
+#endif
+
+namespace bt_mz {
+namespace {
+
+void check_input(const Options &options, int ranks, MPI_Comm comm) {
+    const Problem &p = *options.problem;
+    if (std::string_view(options.chosen->name) == "serial" && ranks > 1)
+        throw apps::InputError("the variant serial runs on one rank; for " + std::to_string(ranks) +
+                               " ranks use --variant mpi");
+    if (ranks > p.zones())
+        throw apps::InputError("class " + std::string(1, p.name) + " has " + std::to_string(p.zones()) + " zones for " +
+                               std::to_string(ranks) + " ranks; use at most " + std::to_string(p.zones()) +
+                               " ranks, or a larger class");
+    if (options.imbalance) {
+        const bool of_ranks = options.imbalance->part == apps::Imbalance::rank;
+        const int count = of_ranks ? ranks : p.zones();
+        for (const int m : options.imbalance->members)
+            if (m >= count)
+                throw apps::InputError("--imbalance '" + options.imbalance->text + "': there is no " +
+                                       (of_ranks ? "rank " : "zone ") + std::to_string(m) + ", only 0 to " +
+                                       std::to_string(count - 1));
+    }
+    int *bound = nullptr, found = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
+    if (found && sides * p.zones() - 1 > *bound)
+        throw apps::InputError("this MPI has tags up to " + std::to_string(*bound) + ", too few for the " +
+                               std::to_string(p.zones()) + " zones of this class");
+}
+
+double factor_of(const Options &options, int rank, int zone) {
+    if (!options.imbalance)
+        return 1;
+    const bool of_ranks = options.imbalance->part == apps::Imbalance::rank;
+    return options.imbalance->has_member(of_ranks ? rank : zone) ? options.imbalance->factor : 1;
+}
+
+// The zones of this rank, connected with each other.
+std::vector<std::unique_ptr<LocalZone>> make_local_zones(const Options &options, const Constants &constants,
+                                                         const std::vector<ZoneShape> &shapes,
+                                                         const std::vector<int> &owner, int rank) {
+    std::vector<std::unique_ptr<LocalZone>> zones;
+    std::vector<LocalZone *> by_number(shapes.size(), nullptr); // null: of another rank
+    for (const ZoneShape &shape : shapes) {
+        const auto number = static_cast<std::size_t>(shape.number);
+        if (owner[number] != rank)
+            continue;
+        zones.push_back(std::make_unique<LocalZone>(shape, constants));
+        LocalZone &z = *zones.back();
+        z.factor = factor_of(options, rank, shape.number);
+        by_number[number] = &z;
+    }
+    for (auto &z : zones)
+        for (int s = 0; s < sides; ++s) {
+            z->local[s] = by_number[static_cast<std::size_t>(z->shape().neighbour[s])];
+            z->has_remote |= z->local[s] == nullptr;
+            const auto doubles = static_cast<std::size_t>(components * z->shape().face_cells(static_cast<Side>(s)));
+            for (int b = 0; b < 2; ++b) {
+                z->out[b][s].resize(doubles);
+                z->in[b][s].resize(z->local[s] == nullptr ? doubles : 0);
+            }
+        }
+    // The order in which variants take them: first those whose faces travel, then the large ones.
+    std::stable_sort(zones.begin(), zones.end(), [](const auto &a, const auto &b) {
+        return a->has_remote != b->has_remote ? a->has_remote : a->shape().cells() > b->shape().cells();
+    });
+    for (std::size_t i = 0; i < zones.size(); ++i)
+        zones[i]->index = static_cast<int>(i);
+    return zones;
+}
+
+// One step that is not timed: it makes threads and connections, and touches the memory.
+void warm_up(const Run &run, const Variant &variant) {
+    apps::Recorder recorder(0);
+    apps::ProgressBar bar(false, "", 1);
+    Run one{run.problem, run.shapes,  run.owner, run.zones, run.comm, run.rank,
+            run.ranks,   run.threads, 1,         recorder,  bar};
+    variant.solve(one);
+    for (auto &z : run.zones) {
+        z->zone.initialize();
+        z->compute = 0;
+    }
+}
+
+int run_variant(const Options &options, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    check_input(options, ranks, comm);
+    const Problem &problem = *options.problem;
+    const Variant &variant = *options.chosen;
+    const int threads = apps::choose_threads("bt_mz", variant, options.threads, rank, comm);
+    const Constants constants(problem, options.dt);
+    const std::vector<ZoneShape> shapes = make_zones(problem);
+    const std::vector<int> owner = distribute(shapes, ranks);
+    auto zones = make_local_zones(options, constants, shapes, owner, rank);
+
+    apps::Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
+    apps::ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, options.steps);
+    Run run{problem, shapes, owner, zones, comm, rank, ranks, threads, options.steps, recorder, bar};
+#ifdef BT_MZ_HAVE_OPENMP
+    if (variant.solve == solve_omp_tasks)
+        check_omp_tasks(run);
+#endif
+    warm_up(run, variant);
+    recorder.lane(); // this thread gets the first lane
+    const Nanoseconds offset = apps::clock_offset(comm);
+
+    MPI_Barrier(comm);
+    const Nanoseconds begin = apps::now();
+    variant.solve(run);
+    const double mine = static_cast<double>(apps::now() - begin) * 1e-9;
+    bar.clear();
+
+    Outcome outcome{apps::gather(recorder, comm, threads, mine, variant.continuations), gather_zones(run), {}};
+    if (!options.timeline.empty())
+        apps::write_timeline(options.timeline, recorder, comm, offset, {variant.name, threads, options.steps, "side"});
+    int failed = 0;
+    if (rank == 0) {
+        Norms residual{}, error{};
+        for (const ZoneResult &z : outcome.zones) // in the order of numbers, so that ranks change no bit
+            for (std::size_t m = 0; m < components; ++m)
+                residual[m] += z.residual[m], error[m] += z.error[m];
+        outcome.verification = verify(problem, options.steps, options.dt, residual, error);
+        failed = outcome.verification.verdict == Verification::failed;
+        print_table(run, options, outcome);
+        if (!options.json.empty())
+            write_json(run, options, outcome);
+    }
+    MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
+    return failed ? apps::wrong_result : apps::success;
+}
+
+int run_program(const Options &options) {
+#ifdef BT_MZ_HAVE_TBB
+    thence_task_runtime_add(thence_flow_task_runtime());
+#endif
+    return apps::run_with_mpi("bt_mz", *options.chosen, "mpi",
+                              [&](MPI_Comm comm) { return run_variant(options, comm); });
+}
+
+} // namespace
+} // namespace bt_mz
+
+int main(int argc, char **argv) {
+    int status = apps::success;
+    const auto options = bt_mz::parse_options(argc, argv, status);
+    if (!options)
+        return status;
+    bt_mz::restart_with_openmp_settings(argv, *options);
+    return bt_mz::run_program(*options);
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "options.hpp"
+
+#include <cstdio>
+#ifdef BT_MZ_HAVE_OPENMP
+#include <omp.h>
+#endif
+
+namespace bt_mz {
+namespace {
+
+std::string class_list() {
+    std::string text = "Classes:\n";
+    for (const Problem &p : problems()) {
+        char line[128];
+        std::snprintf(line, sizeof line, "  %c  %d x %d x %d cells in %d x %d zones, %d steps of %g\n", p.name,
+                      p.cells_x, p.cells_y, p.cells_z, p.zones_x, p.zones_y, p.steps, p.dt);
+        text += line;
+    }
+    return text;
+}
+
+std::string class_names() {
+    std::string text;
+    for (const Problem &p : problems())
+        text += (text.empty() ? "" : ", ") + std::string(1, p.name);
+    return text;
+}
+
+} // namespace
+
+std::optional<Options> parse_options(int argc, char **argv, int &status) {
+    Options o;
+    CLI::App app(
+        "bt_mz: NPB BT-MZ, the compressible Navier-Stokes equations by block-tridiagonal solves on zones of very\n"
+        "different size, on MPI ranks and threads. Every run is verified with the official values.");
+    app.get_formatter()->column_width(34);
+    std::string problem;
+    app.add_option("class", problem, "Size of the problem, see below")
+        ->required()
+        ->check(CLI::Validator(
+            [](std::string &name) {
+                return find_problem(name) ? "" : "'" + name + "' is unknown; known are " + class_names();
+            },
+            ""));
+    apps::add_run_options(app, o, "bt_mz", [](const std::string &name) { return find_variant(name) != nullptr; });
+    app.add_option("-i,--steps", o.steps, "Steps instead of those of the class; such a run cannot be verified")
+        ->check(CLI::Range(1, 1'000'000));
+    app.add_option("--dt", o.dt, "Time step instead of that of the class; such a run fails the verification")
+        ->check(CLI::PositiveNumber);
+    apps::add_output_options(app, o, {"rank", "zones"});
+    app.footer("\n" + class_list() + "\n" + apps::variant_list(variants()) +
+               "\nExamples:\n"
+               "  bt_mz S\n"
+               "  mpirun -n 2 bt_mz W --variant forkjoin --threads 1\n"
+               "  mpirun -n 2 bt_mz W --variant omp-tasks --threads 4 --json run.json --timeline run.timeline.json\n"
+               "  mpirun -n 2 bt_mz W --variant dataflow --imbalance 3@zones:0,1\n"
+               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 the verification failed.");
+    if (!apps::parse(
+            app, argc, argv, [] {}, status))
+        return std::nullopt;
+    o.problem = find_problem(problem);
+    o.chosen = find_variant(o.variant);
+    if (o.steps == 0)
+        o.steps = o.problem->steps;
+    if (o.dt == 0)
+        o.dt = o.problem->dt;
+    return o;
+}
+
+void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]] const Options &options) {
+#ifdef BT_MZ_HAVE_OPENMP
+    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 1)
+        apps::restart_with(argv, "bt_mz", "OMP_MAX_TASK_PRIORITY", "1");
+#endif
+}
+
+} // namespace bt_mz

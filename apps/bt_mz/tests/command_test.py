@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Command line and files of bt_mz. Arguments: the program, then the launcher with its flags, without the number of ranks."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BT_MZ, LAUNCH, RANKS_FLAG, *FLAGS = sys.argv[1:]
+APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SHORT = ["S", "--steps", "6", "--progress", "never"]
+
+
+def run(*args, ranks=1):
+    command = [*([LAUNCH, RANKS_FLAG, str(ranks), *FLAGS] if ranks > 1 else []), BT_MZ, *args]
+    return subprocess.run(command, capture_output=True, text=True, timeout=100)
+
+
+def variants():
+    text = run("--help").stdout
+    return [v for v in ("mpi", "forkjoin", "omp-tasks", "dataflow") if f"\n  {v} " in text]
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def file(self, name):
+        return os.path.join(self.folder.name, name)
+
+    def report(self, *args, ranks=1):
+        name = self.file("run.json")
+        result = run(*args, "--json", name, ranks=ranks)
+        self.assertEqual(result.returncode, 0, result.stderr)
+        with open(name, encoding="utf-8") as text:
+            return json.load(text)
+
+    def refused(self, *args, text, status=2, ranks=1):
+        result = run(*args, ranks=ranks)
+        output = result.stdout + result.stderr
+        self.assertIn(text, output)
+        if ranks == 1:
+            self.assertEqual(result.returncode, status, result.stderr)
+        else:  # not every launcher passes the status on
+            self.assertNotEqual(result.returncode, 0)
+        return output
+
+    def test_help_names_options_classes_variants_and_exit_status(self):
+        result = run("--help")
+        self.assertEqual(result.returncode, 0)
+        for word in ("--variant", "--imbalance", "128 x 128 x 16", "serial", "mpi", "Exit status"):
+            self.assertIn(word, result.stdout)
+
+    def test_wrong_usage_is_refused(self):
+        self.refused(text="class is required")
+        self.refused("X", text="'X' is unknown; known are S, W, A, B, C")
+        self.refused("SW", text="'SW' is unknown")
+        self.refused("S", "--variant", "magic", text="--variant")
+        self.refused("S", "--steps", "0", text="--steps")
+        self.refused("S", "--dt", "-1", text="--dt")
+        self.refused("S", "--imbalance", "2@area:0,0,1,1", text="'area' is unknown; known are rank, zones")
+        self.refused("S", "--imbalance", "2@zones:4", text="there is no zone 4, only 0 to 3")
+        self.refused("S", "--imbalance", "2@rank:1", text="there is no rank 1, only 0 to 0")
+
+    def test_more_ranks_than_zones_are_refused_once(self):
+        text = "class S has 4 zones for 5 ranks; use at most 4 ranks, or a larger class"
+        output = self.refused("S", "--variant", "mpi", text=text, ranks=5)
+        self.assertEqual(output.count(text), 1)
+
+    def test_serial_on_two_ranks_is_refused(self):
+        self.refused("S", text="use --variant mpi", ranks=2)
+
+    def test_too_few_threads_for_the_tasks_of_openmp_are_an_error(self):
+        if "omp-tasks" not in variants():
+            self.skipTest("built without OpenMP")
+        result = subprocess.run([BT_MZ, *SHORT, "--variant", "omp-tasks", "--threads", "1"], capture_output=True, text=True,
+                                timeout=60, env={**os.environ, "OMP_THREAD_LIMIT": "1"}, check=False)
+        self.assertNotEqual(result.returncode, 0)
+        self.assertIn("OpenMP gives 1 threads", result.stderr)
+
+    def test_a_failed_verification_says_which_value_is_how_far_off(self):
+        output = self.refused("S", "--dt", "0.0101", text="FAILED for class S", status=3)
+        self.assertIn("the time step is 0.0101, and that of class S is 0.01", output)
+        self.assertRegex(output, r"error of the energy is [0-9.e+]+, and should be 1.965566269675e\+02: off by [0-9.e-]+ of it")
+
+    def test_a_run_with_other_steps_is_not_called_verified(self):
+        result = run(*SHORT)
+        self.assertEqual(result.returncode, 0)
+        self.assertIn("not verified: class S has values for 60 steps, and this run has 6", result.stdout)
+
+    def test_all_variants_compute_the_same_bits_on_any_number_of_ranks(self):
+        reference = self.report(*SHORT)["verification"]["norms"]
+        for variant in variants():
+            for ranks in (1, 2, 4):
+                with self.subTest(variant=variant, ranks=ranks):
+                    got = self.report(*SHORT, "--variant", variant, "--threads", "2", ranks=ranks)
+                    self.assertEqual([n["value"] for n in got["verification"]["norms"]], [n["value"] for n in reference])
+
+    def test_imbalance_changes_the_cost_and_not_the_result(self):
+        reference = self.report(*SHORT)["verification"]["norms"]
+        got = self.report(*SHORT, "--imbalance", "30@zones:0")
+        self.assertEqual(got["verification"]["norms"], reference)
+        seconds = [z["compute_s"] for z in got["zones"]]
+        self.assertGreater(seconds[0], seconds[1])  # though zone 1 has three times the cells
+        got = self.report(*SHORT, "--variant", "mpi", "--imbalance", "30@rank:1", ranks=2)
+        self.assertEqual(got["verification"]["norms"], reference)
+        times = [r["compute_s"] for r in got["ranks_detail"]]
+        self.assertGreater(times[1], 3 * times[0])
+
+    def test_every_message_of_the_timeline_has_both_ends_in_order(self):
+        for variant in variants():
+            with self.subTest(variant=variant):
+                timeline = self.file("timeline.json")
+                report = self.report(*SHORT, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
+                with open(timeline, encoding="utf-8") as text:
+                    data = json.load(text)
+                rank_of = {(z["column"], z["row"]): z["rank"] for z in report["zones"]}
+                remote = sum(2 * (rank_of[c, r] != rank_of[1 - c, r]) + 2 * (rank_of[c, r] != rank_of[c, 1 - r])
+                             for c, r in rank_of)
+                self.assertGreater(remote, 0)
+                ends = {0: {}, 1: {}}
+                for rank, _, sent, side, peer, step, zone, _, started, complete in data["messages"]:
+                    self.assertLessEqual(started, complete)
+                    self.assertEqual(rank_of[zone % 2, zone // 2], peer if sent else rank)
+                    self.assertNotIn((step, zone, side), ends[sent])
+                    ends[sent][step, zone, side] = (started, complete)
+                self.assertEqual(ends[0].keys(), ends[1].keys())
+                self.assertEqual(len(ends[0]), 6 * remote)
+                for key, (started, _) in ends[1].items():
+                    self.assertLessEqual(started, ends[0][key][1], key)
+                parts = {(s[5], s[6], s[7]) for s in data["spans"] if s[2] == 0}
+                self.assertEqual(len(parts), 6 * 4)  # every zone in every step
+                self.assertEqual(sum(r["messages_sent"] for r in report["ranks_detail"]), 6 * remote)
+                if "thence" in report:  # one continuation for each exchange of a zone with another rank, the first step twice
+                    counts = report["thence"]
+                    zones = sum(len({rank_of[c, r], rank_of[1 - c, r], rank_of[c, 1 - r]}) > 1 for c, r in rank_of)
+                    self.assertEqual(counts["attached"] + counts["immediate"], 7 * zones)
+
+    def test_the_table_refuses_runs_that_were_not_verified(self):
+        plot = [sys.executable, os.path.join(APP, "plot.py"), "table", "--check"]
+        report = self.file("run.json")
+        run(*SHORT, "--json", report)
+        self.assertEqual(subprocess.run([*plot, report], capture_output=True, check=False).returncode, 3)
+        run("S", "--progress", "never", "--json", report)
+        table = subprocess.run([*plot, report], capture_output=True, text=True, check=False)
+        self.assertEqual(table.returncode, 0, table.stderr)
+        self.assertIn("verified", table.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)

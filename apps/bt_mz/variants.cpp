@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The list of variants. Variants whose runtime was not found at configuration are missing.
+#include "run.hpp"
+
+#include <array>
+
+namespace bt_mz {
+namespace {
+
+// Not constexpr, since with some MPIs the thread levels are no constant expressions.
+const std::array table{
+    Variant{{"serial", "one thread, no messages; the reference", MPI_THREAD_SINGLE, false, false}, solve_mpi},
+    Variant{{"mpi", "one thread per rank; all faces are exchanged between the steps", MPI_THREAD_SINGLE, false, false},
+            solve_mpi},
+#ifdef BT_MZ_HAVE_OPENMP
+    Variant{{"forkjoin", "OpenMP worksharing in one zone after the other, MPI between the steps", MPI_THREAD_FUNNELED,
+             true, false},
+            solve_forkjoin},
+    Variant{{"omp-tasks", "OpenMP tasks with dependences; messages are detached tasks completed by Thence",
+             MPI_THREAD_MULTIPLE, true, true},
+            solve_omp_tasks},
+#endif
+#ifdef BT_MZ_HAVE_TBB
+    Variant{{"dataflow", "data-flow tasks; messages delay the end of the task that starts them", MPI_THREAD_MULTIPLE,
+             true, true},
+            solve_dataflow},
+#endif
+};
+
+} // namespace
+
+std::span<const Variant> variants() {
+    return table;
+}
+
+const Variant *find_variant(std::string_view name) {
+    return apps::find_variant(variants(), name);
+}
+
+} // namespace bt_mz
