@@ -95,4 +95,10 @@
 #define MPIX_Reduce_scatter_enqueue thence_reduce_scatter_enqueue
 #define MPIX_Reduce_scatter_enqueue_c thence_reduce_scatter_enqueue_c
 
+/* Segments of datatypes */
+#include <thence/type_iov.h>
+#define MPIX_Iov thence_iov
+#define MPIX_Type_iov_len thence_type_iov_len
+#define MPIX_Type_iov thence_type_iov
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "c_api/checks.hpp"
 #include "c_api/sized.hpp"
+#include "datatype/layout.hpp"
 #include "mpi/extension.hpp"
 #include "mpi/gpu.hpp"
 #include "stream/stream.hpp"
@@ -27,6 +28,7 @@ struct extension_row {
 constexpr extension_row rows[] = {
     {"GPU queries", &mpi::gpu_queries},
     {"streams", &stream::streams},
+    {"datatype iovecs", &datatype::extension},
 };
 
 const char *text(mpi::extension_state state) noexcept {

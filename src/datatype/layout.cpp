@@ -179,4 +179,9 @@ lookup layout_of(MPI_Datatype type) noexcept {
     return known != nullptr ? lookup{.what = known} : read_first(type);
 }
 
+mpi::extension_facts extension() noexcept {
+    return {mpi::extension_state::ours,
+            "segments are found in the depth of the datatype, which no MPI does, and -1 stands for all bytes"};
+}
+
 } // namespace thence::datatype

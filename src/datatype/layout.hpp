@@ -9,6 +9,7 @@
 
 #include "base/visibility.hpp"
 #include "datatype/walk.hpp"
+#include "mpi/extension.hpp"
 
 #include <mpi.h>
 
@@ -74,5 +75,8 @@ struct lookup {
 
 // Any thread. The datatype need not be committed.
 lookup layout_of(MPI_Datatype type) noexcept;
+
+// Whose the segments of datatypes are in this process.
+mpi::extension_facts extension() noexcept;
 
 } // namespace thence::datatype

@@ -19,7 +19,7 @@ OPTIONS = ("--root", "--launch", "--runtimes", "--compile", "--link")
 # What an example has between two equal marks stands in a page: (page, example, mark).
 EXCERPTS = (("your-own-runtime.md", "own_runtime.cpp", "// [adapter]\n"),
             ("task-table.md", "task_table.cpp", "// [table]\n"))
-PAGES = ("runtimes.md", "senders.md", "pools.md", "dataflow.md", "which-interface.md")
+PAGES = ("runtimes.md", "senders.md", "pools.md", "dataflow.md", "which-interface.md", "type-iov.md")
 
 
 def arguments(words):

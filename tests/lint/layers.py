@@ -38,7 +38,7 @@ HEADER_LAYERS = [
     {"c"},
     {"adapter"},
     {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
-     "qthreads"},  # the adapters to runtimes are neighbours
+     "qthreads", "type_iov"},  # the adapters to runtimes are neighbours
     {"senders"},
     {"mpi", "pools", "dataflow"},
 ]
@@ -72,6 +72,7 @@ HEADER_ROOMS = {
     "threads.hpp": "threads",
     "future.hpp": "future",
     "tbb.hpp": "tbb",
+    "type_iov.hpp": "type_iov",
     "fiber.hpp": "fiber",
     "argobots.h": "argobots",
     "qthreads.h": "qthreads",
