@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Callbacks: the continuation of a receive computes the step, sends what it made, and begins the next receive. Whichever
+// grid's message arrives is computed next.
+#include "variants.hpp"
+
+#include <thence/thence.h>
+
+namespace wavefront {
+namespace {
+
+class Callbacks {
+public:
+    explicit Callbacks(Run &r) : run(r), chains(r.grids.size()) {
+        thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+        for (std::size_t g = 0; g < chains.size(); ++g) {
+            chains[g].all = this;
+            chains[g].grid = run.grids[g].get();
+        }
+    }
+    ~Callbacks() { thence_free(&cr); }
+    Callbacks(const Callbacks &) = delete;
+    Callbacks &operator=(const Callbacks &) = delete;
+
+    void solve() {
+        for (Chain &chain : chains)
+            begin(chain);
+        while (next != nullptr || pending > 0) {
+            if (Chain *chain = take_next())
+                advance(*chain);
+            if (next == nullptr && pending > 0)
+                thence_progress();
+        }
+        for (Chain &chain : chains)
+            MPI_Waitall(2, chain.sends, MPI_STATUSES_IGNORE);
+    }
+
+private:
+    struct Chain {
+        Callbacks *all;
+        Pipeline *grid;
+        Chain *after = nullptr;
+        MPI_Request sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // of the buffers of even and odd steps
+    };
+
+    // Begins the receive that the next step needs. The step may be computed once that is complete.
+    void begin(Chain &chain) {
+        const auto m = chain.grid->needed(chain.grid->step());
+        int complete = 1;
+        if (m.count > 0) {
+            MPI_Request receive;
+            MPI_Irecv(chain.grid->incoming(chain.grid->step()), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &receive);
+            thence_attach(1, &receive, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete);
+            pending += 1 - complete;
+        }
+        if (complete != 0)
+            add_next(chain);
+    }
+
+    static int arrived(int error, MPI_Status *, void *data) {
+        Chain &chain = *static_cast<Chain *>(data);
+        --chain.all->pending;
+        if (error == MPI_SUCCESS)
+            chain.all->advance(chain);
+        return error;
+    }
+
+    // Computes a step and sends what it made.
+    void advance(Chain &chain) {
+        Pipeline &grid = *chain.grid;
+        const int step = grid.step();
+        MPI_Request &send = chain.sends[step & 1];
+        if (send != MPI_REQUEST_NULL)
+            MPI_Wait(&send, MPI_STATUS_IGNORE);
+        run.compute(grid);
+        if (const auto m = grid.made(step); m.count > 0) {
+            int complete = 0;
+            MPI_Isend(grid.outgoing(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &send);
+            thence_take_complete(&send, &complete, MPI_STATUS_IGNORE);
+        }
+        if (!grid.done())
+            begin(chain);
+    }
+
+    // Steps that may be computed, the oldest first.
+    void add_next(Chain &chain) {
+        chain.after = nullptr;
+        (next == nullptr ? next : newest->after) = &chain;
+        newest = &chain;
+    }
+    Chain *take_next() {
+        Chain *chain = next;
+        if (chain != nullptr)
+            next = chain->after;
+        return chain;
+    }
+
+    Run &run;
+    std::vector<Chain> chains;
+    MPI_Request cr = MPI_REQUEST_NULL;
+    Chain *next = nullptr, *newest = nullptr;
+    int pending = 0; // receives
+};
+
+} // namespace
+
+void solve_callbacks(Run &run) {
+    Callbacks(run).solve();
+}
+
+} // namespace wavefront
