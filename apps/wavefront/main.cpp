@@ -17,7 +17,9 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
-    Variant{{"mpi", "MPI_Recv, compute, MPI_Send; the grids in turn", MPI_THREAD_SINGLE, false, false}, solve_mpi},
+    Variant{{"mpi", "MPI_Recv, compute, MPI_Send; in each iteration one grid after the other", MPI_THREAD_SINGLE, false,
+             false},
+            solve_mpi},
     Variant{{"waitany", "a receive pending for each grid, MPI_Waitany", MPI_THREAD_SINGLE, false, false},
             solve_waitany},
     Variant{{"callbacks", "the continuation of a receive computes, sends and receives again (C API)", MPI_THREAD_SINGLE,

@@ -30,6 +30,8 @@ public:
     Pipeline(const Settings &settings, int number, int rank, int ranks);
 
     int steps() const { return blocks * settings.iterations; }
+    int index() const { return number; }
+    int steps_per_iteration() const { return blocks; }
     int step() const { return current; } // the next to compute
     bool done() const { return current == steps(); }
 

@@ -29,7 +29,7 @@ struct Run {
             const apps::Nanoseconds begin = apps::now();
             const int step = grid.step();
             grid.compute();
-            recorder->add(apps::Activity::compute, begin, apps::now(), step, static_cast<int>(&grid - grids[0].get()));
+            recorder->add(apps::Activity::compute, begin, apps::now(), step, grid.index());
         }
         if ((++steps_done & 63) == 0)
             bar.show(steps_done);

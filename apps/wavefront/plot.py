@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws the steps of each rank over time, from a file that wavefront --timeline wrote. Needs matplotlib."""
+import argparse
+import json
+import sys
+
+COLOURS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#d45f5f", "#7f7f7f"]
+
+
+def fail(message):
+    sys.exit("plot.py: " + message)
+
+
+def load(file):
+    try:
+        with open(file, encoding="utf-8") as text:
+            return json.load(text)
+    except (OSError, ValueError) as error:
+        fail(f"{file}: {error}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("timeline", help="file of --timeline")
+    parser.add_argument("picture", help="file to write, such as wavefront.png")
+    options = parser.parse_args()
+    run = load(options.timeline)
+    try:
+        import matplotlib
+        matplotlib.use("Agg")
+        from matplotlib import pyplot
+    except ImportError:
+        fail("needs matplotlib (Debian: apt install python3-matplotlib)")
+    fields = run["span_fields"]
+    rank, begin, end, grid, activity = (fields.index(name) for name in ("rank", "begin_us", "end_us", "row", "activity"))
+    compute = run["activities"].index("compute")
+    spans = [span for span in run["spans"] if span[activity] == compute]
+    if not spans:
+        fail(f"{options.timeline}: no step was recorded")
+    start = min(span[begin] for span in spans)
+    figure, axes = pyplot.subplots(figsize=(10, 1.2 + 0.4 * run["ranks"]))
+    grids = sorted({span[grid] for span in spans})
+    for number in grids:
+        for each in range(run["ranks"]):
+            bars = [(span[begin] - start, span[end] - span[begin]) for span in spans
+                    if span[grid] == number and span[rank] == each]
+            axes.broken_barh(bars, (each - 0.4, 0.8), color=COLOURS[number % len(COLOURS)],
+                             label=f"grid {number}" if each == 0 else None)
+    axes.set_xlabel("microseconds")
+    axes.set_ylabel("rank")
+    axes.set_yticks(range(run["ranks"]))
+    axes.invert_yaxis()
+    axes.set_title(f"wavefront, {run['variant']}: steps of each rank; white is waiting")
+    if len(grids) > 1:
+        axes.legend(loc="upper right")
+    figure.tight_layout()
+    try:
+        figure.savefig(options.picture, dpi=120)
+    except (OSError, ValueError) as error:
+        fail(f"{options.picture}: {error}")
+
+
+if __name__ == "__main__":
+    main()

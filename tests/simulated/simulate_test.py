@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""scripts/simulate.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
+the right size. Argument: wavefront, built for SMPI."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+WAVEFRONT = sys.argv.pop(1)
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "simulate.py")
+SMALL = ["--", "--grid", "81x21", "--iterations", "2"]
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, "-B", SCRIPT, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def times(*arguments, program=("--grid", "81x21", "--iterations", "2")):
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "runs.json")
+        done = run(WAVEFRONT, "--json", file, "--cell-cost", "1us", *arguments, "--", *program)
+        assert done.returncode == 0, done.stderr
+        with open(file, encoding="utf-8") as text:
+            return [each["time_s"] for each in json.load(text)["runs"]]
+
+
+class Simulate(unittest.TestCase):
+    def refused(self, *arguments, text, status=2):
+        done = run(*arguments)
+        self.assertIn(text, done.stderr)
+        self.assertEqual(done.returncode, status, done.stderr)
+
+    def test_help_says_what_is_not_simulated(self):
+        done = run("--help")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn("Not simulated are", done.stdout)
+
+    def test_wrong_usage_is_refused(self):
+        self.refused("no-such-program", "--cell-cost", "1ns", text="no program no-such-program; build it")
+        self.refused(WAVEFRONT, text="--cell-cost")
+        for option, value in (("--latency", "2"), ("--latency", "-1us"), ("--bandwidth", "0GBps"), ("--ranks", "0"),
+                              ("--ranks", "many"), ("--imbalance", "0.5@1"), ("--imbalance", "5"), ("--noise", "-1")):
+            self.refused(WAVEFRONT, "--cell-cost", "1ns", f"{option}={value}", text=f"argument {option}: '{value}' is no")
+        self.refused(WAVEFRONT, "--cell-cost", "1ns", "--ranks", "4", "--imbalance", "2@4", text="no rank 4 on 4 ranks")
+
+    def test_a_program_that_fails_is_reported(self):
+        self.refused(WAVEFRONT, "--cell-cost", "1ns", "--ranks", "4", "--", "--grid", "wide", status=1, text="'wide' is no grid")
+        self.refused(WAVEFRONT, "--cell-cost", "1ns", "--ranks", "4", "--variants", "magic", *SMALL, status=1, text="unknown")
+
+    def test_figures_repeat_exactly(self):
+        settings = ("--ranks", "4", "--variants", "mpi,callbacks,coroutine", "--noise", "0.5", "--noise-interval", "20us",
+                    "--imbalance", "2@1")
+        first = times(*settings)
+        self.assertEqual(first, times(*settings))
+        self.assertNotEqual(first, times(*settings, "--seed", "2"))
+
+    def test_one_rank_takes_the_cost_of_its_cells(self):
+        cells = 80 * 20 * 2
+        self.assertAlmostEqual(times("--ranks", "1")[0], cells * 1e-6, delta=1e-9)
+        self.assertAlmostEqual(times("--ranks", "1", "--imbalance", "3@0")[0], 3 * cells * 1e-6, delta=1e-9)
+
+    def test_a_chain_takes_the_latency_of_its_messages(self):
+        # One line, and one column a rank: 15 messages in turn, on one switch, so half of the latency each. The ranks do not
+        # leave the barrier before at the same time: that may be one message more or less.
+        two, twenty = times("--ranks", "16", "--latency", "2us,20us", program=("--grid", "17x2", "--iterations", "1"))
+        self.assertAlmostEqual(twenty - two, 15 * 9e-6, delta=9.1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
