@@ -53,7 +53,7 @@ def main():
     axes.invert_yaxis()
     axes.set_title(f"wavefront, {run['variant']}: steps of each rank; white is waiting")
     if len(grids) > 1:
-        axes.legend(loc="upper right")
+        axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     figure.tight_layout()
     try:
         figure.savefig(options.picture, dpi=120)
