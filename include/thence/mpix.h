@@ -101,4 +101,27 @@
 #define MPIX_Type_iov_len thence_type_iov_len
 #define MPIX_Type_iov thence_type_iov
 
+/* Generalized requests that MPI polls */
+#include <thence/grequest.h>
+#define MPIX_Grequest_poll_function thence_grequest_poll_function
+#define MPIX_Grequest_wait_function thence_grequest_wait_function
+#define MPIX_Grequest_class thence_grequest_class
+#define MPIX_Grequest_start thence_grequest_start
+#define MPIX_Grequest_class_create thence_grequest_class_create
+#define MPIX_Grequest_class_allocate thence_grequest_class_allocate
+
+/* Explicit progress */
+#include <thence/progress.h>
+#define MPIX_Stream_progress thence_stream_progress
+#define MPIX_Start_progress_thread thence_start_progress_thread
+#define MPIX_Stop_progress_thread thence_stop_progress_thread
+#define MPIX_Async_thing thence_async_thing
+#define MPIX_ASYNC_NOPROGRESS THENCE_ASYNC_NOPROGRESS
+#define MPIX_ASYNC_DONE THENCE_ASYNC_DONE
+#define MPIX_Async_poll_function thence_async_poll_function
+#define MPIX_Async_start thence_async_start
+#define MPIX_Async_get_state thence_async_get_state
+#define MPIX_Async_spawn thence_async_spawn
+#define MPIX_Request_is_complete thence_request_is_complete
+
 #endif

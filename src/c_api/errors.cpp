@@ -132,6 +132,15 @@ constexpr std::array<error_row, count> rows = {{
     {reason::no_copy_of_such, MPI_ERR_UNSUPPORTED_OPERATION,
      "MPI does not take buffers in device memory, and those of this operation are not copied"},
     {reason::null_error, MPI_ERR_ARG, "error is null"},
+    {reason::null_query_fn, MPI_ERR_ARG, "query_fn is null"},
+    {reason::null_free_fn, MPI_ERR_ARG, "free_fn is null"},
+    {reason::null_cancel_fn, MPI_ERR_ARG, "cancel_fn is null"},
+    {reason::unknown_poll_flags, MPI_ERR_ARG, "flags has bits other than THENCE_POLL_CALLS_NO_MPI"},
+    {reason::null_greq_class, MPI_ERR_ARG, "greq_class is null"},
+    {reason::no_greq_class, MPI_ERR_ARG, "greq_class is no class of generalized requests, or was freed"},
+    {reason::null_poll_fn, MPI_ERR_ARG, "poll_fn is null"},
+    {reason::null_async_thing, MPI_ERR_ARG, "async_thing is null"},
+    {reason::no_progress_thread, MPI_ERR_UNSUPPORTED_OPERATION, "the thread that makes progress cannot run"},
 }};
 
 constexpr bool in_order() {

@@ -129,6 +129,15 @@ enum class reason {
     no_large_counts,
     no_copy_of_such,
     null_error,
+    null_query_fn,
+    null_free_fn,
+    null_cancel_fn,
+    unknown_poll_flags,
+    null_greq_class,
+    no_greq_class,
+    null_poll_fn,
+    null_async_thing,
+    no_progress_thread,
     count_, // how many there are
 };
 

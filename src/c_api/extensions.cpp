@@ -5,8 +5,11 @@
 #include "c_api/checks.hpp"
 #include "c_api/sized.hpp"
 #include "datatype/layout.hpp"
+#include "engine/is_complete.hpp"
+#include "grequest/source.hpp"
 #include "mpi/extension.hpp"
 #include "mpi/gpu.hpp"
+#include "progress/threads.hpp"
 #include "stream/stream.hpp"
 
 #include <iterator>
@@ -27,6 +30,10 @@ struct extension_row {
 };
 constexpr extension_row rows[] = {
     {"GPU queries", &mpi::gpu_queries},
+    {"generalized requests", &grequest::grequest_facts},
+    {"async functions", &grequest::async_facts},
+    {"progress threads", &progress::thread_facts},
+    {"MPIX_Request_is_complete", &engine::is_complete_facts},
     {"streams", &stream::streams},
     {"datatype iovecs", &datatype::extension},
 };

@@ -13,6 +13,8 @@
 #include "progress/interposed.hpp"
 #include "progress/progress.hpp"
 
+#include <algorithm>
+#include <array>
 #include <climits>
 #include <cstdio>
 #include <mutex>
@@ -29,6 +31,8 @@ const observer *observing = nullptr;
 namespace {
 
 std::mutex mutex;
+std::mutex clients_mutex;
+std::array<const client *, most_clients> clients{}; // from the front; null: none
 int keyval = MPI_KEYVAL_INVALID;
 
 void visit_operations(engine::operation_visitor visit, void *context) {
@@ -39,6 +43,19 @@ void visit_operations(engine::operation_visitor visit, void *context) {
             }
         });
     });
+}
+
+void for_each_client(void (*client::*function)() noexcept) noexcept {
+    std::array<const client *, most_clients> now{};
+    {
+        const std::scoped_lock guard(clients_mutex);
+        now = clients;
+    }
+    for (const client *each : now) {
+        if (each != nullptr) {
+            (each->*function)();
+        }
+    }
 }
 
 // Runs the continuations whose operations are complete, before MPI ends. Their CR may be freed, so no test would run
@@ -102,6 +119,11 @@ setting_up set_up_first() noexcept {
 void tear_down() noexcept {
     busy_scope tearing_down;
     if (is_set_up.load(std::memory_order_acquire)) {
+        for_each_client(&client::tear_down);
+        {
+            const std::scoped_lock none(clients_mutex);
+            clients.fill(nullptr);
+        }
         progress::remove_source(as_source);
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
     }
@@ -120,7 +142,15 @@ void tear_down() noexcept {
     is_set_up = false;
 }
 
+void add_client(const client &added) noexcept {
+    const std::scoped_lock guard(clients_mutex);
+    *std::ranges::find(clients, nullptr) = &added;
+}
+
 void finalizing() noexcept {
+    if (is_set_up.load(std::memory_order_acquire)) {
+        for_each_client(&client::finalizing);
+    }
     run_the_rest();
     tear_down();
 }

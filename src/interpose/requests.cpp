@@ -7,6 +7,7 @@
 #include "continuation/wait.hpp"
 #include "engine/engine.hpp"
 #include "engine/shared_persistent.hpp"
+#include "interpose/grequests.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/error_code.hpp"
 #include "mpi/persistent.hpp"
@@ -147,7 +148,9 @@ bool is_plain(int count, const MPI_Request requests[]) noexcept {
     if (why == 0) [[likely]] {
         return !any_cr(count, requests);
     }
-    return (why & ~(progress::persistent_attached | progress::persistent_hidden)) == 0 && !any_special(count, requests);
+    constexpr std::uint64_t of_other_requests =
+        progress::persistent_attached | progress::persistent_hidden | progress::waited_grequests;
+    return (why & ~of_other_requests) == 0 && !any_special(count, requests) && !any_with_wait_function(count, requests);
 }
 
 bool is_plain_to_wait(int count, const MPI_Request requests[]) noexcept {

@@ -5,6 +5,7 @@
 #include "continuation/run.hpp"
 #include "engine/engine.hpp"
 #include "engine/shared_persistent.hpp"
+#include "grequest/source.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
@@ -111,7 +112,8 @@ const wait_strategy *find_strategy(const char *call) noexcept {
 }
 
 void catch_up() noexcept {
-    if (has_reason(progress::no_hook_runs) && engine::current != nullptr && continuation::something_to_do()) {
+    if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
+        (continuation::something_to_do() || grequest::any_polled())) {
         take_turn(0);
     }
 }

@@ -19,7 +19,7 @@ namespace thence::mpi {
     X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler)             \
     X(Comm_get_errhandler) X(Errhandler_free) X(Comm_call_errhandler) X(Comm_create_keyval) X(Comm_free_keyval)       \
     X(Comm_set_attr) X(Comm_get_attr) X(Error_class) X(Error_string) X(Info_get)          \
-    X(Add_error_code) X(Add_error_string)
+    X(Add_error_code) X(Add_error_string) X(Grequest_start) X(Grequest_complete)
 // Those of datatypes.
 #define THENCE_MPI_TYPE_CALLS(X)                                                                                      \
     X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_size) X(Type_free) X(Type_create_keyval)      \

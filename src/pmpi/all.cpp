@@ -88,6 +88,33 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
     return result;
 }
 
+// The same if some are generalized requests with a wait function: each turn tests all entries, so that the wait function
+// is called as soon as nothing else is left.
+int wait_for_all_by_function(turn &next, int count, MPI_Request requests[], MPI_Status statuses[]) {
+    scratch<bool> done(count);
+    std::fill_n(done.data(), count, false);
+    int result = MPI_SUCCESS;
+    for (int left = count;;) {
+        for (int i = 0; i < count; ++i) {
+            if (done[i]) {
+                continue;
+            }
+            int flag = untouched;
+            const int code = test_entry("MPI_Waitall", requests, i, &flag, slot(statuses, i));
+            if (flag != 0 || code != MPI_SUCCESS) {
+                set_error(slot(statuses, i), code);
+                result = code == MPI_SUCCESS ? result : MPI_ERR_IN_STATUS;
+                done[i] = true;
+                --left;
+            }
+        }
+        if (left == 0) {
+            return result;
+        }
+        next(count, requests, done.data());
+    }
+}
+
 } // namespace
 
 extern "C" {
@@ -101,6 +128,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
                                                                      {"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Testall(count, requests, flag, statuses);
     }
+    poll_first();
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses);
         catch_up();
@@ -151,6 +179,10 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
                                        : PMPI_Waitall(count, requests, statuses);
     }
     const wait_strategy *how = strategy("MPI_Waitall");
+    if (any_with_wait_function(count, requests)) {
+        turn next(how, "MPI_Waitall", __builtin_return_address(0));
+        return wait_for_all_by_function(next, count, requests, statuses);
+    }
     int code = MPI_SUCCESS;
     if (how != nullptr && how->complete_all != nullptr &&
         how->complete_all(count, requests, statuses, __builtin_return_address(0), code)) {

@@ -147,6 +147,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testany(count, requests, index, flag, status);
     }
+    poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
     catch_up_after(count, requests);
     return code;
@@ -171,7 +172,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
         }
-        next();
+        next(count, requests);
     }
 }
 
@@ -179,6 +180,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
+    poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
     catch_up_after(count, requests);
     return code;
@@ -205,7 +207,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
         if (code != MPI_SUCCESS) {
             return code;
         }
-        next();
+        next(count, requests);
     }
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "c_api/cr_calls.hpp"
+#include "interpose/grequests.hpp"
 #include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
 
@@ -44,6 +45,12 @@ public:
     turn(const turn &) = delete;
     turn &operator=(const turn &) = delete;
     void operator()() { how_.pause(call_); }
+    // The same, and if the call still waits for nothing but generalized requests with one wait function, it calls that
+    // first. `done`: entries that are complete although they are not null; may be null.
+    void operator()(int count, const MPI_Request requests[], const bool done[] = nullptr) {
+        interpose::call_wait_function(count, requests, done);
+        how_.pause(call_);
+    }
 
 private:
     const interpose::wait_strategy &how_; // never null, since MPI itself cannot wait for these requests

@@ -59,6 +59,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
     if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
         return PMPI_Request_get_status(request, flag, status);
     }
+    poll_first();
     return refused_status(status) ? refuse_null("MPI_Request_get_status", {{"status", true}})
                                   : status_of({"MPI_Request_get_status", one_request}, request, flag, status);
 }
@@ -70,6 +71,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
     }
+    poll_first();
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
     if (mpi_does(count, requests, refused)) {
         return PMPI_Request_get_status_any(count, requests, index, flag, status);
@@ -112,6 +114,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
     }
+    poll_first();
     const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
         return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
@@ -148,6 +151,7 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);
     }
+    poll_first();
     const bool refused = flag == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
         return PMPI_Request_get_status_all(count, requests, flag, statuses);

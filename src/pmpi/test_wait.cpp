@@ -25,6 +25,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (refused_status(status)) {
         return refuse_null("MPI_Test", {{"status", true}});
     }
+    poll_first();
     const int code = test_one("MPI_Test", request, flag, status);
     catch_up_after(1, request); // a CR keeps its handle
     return code;
@@ -38,7 +39,7 @@ int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
         }
-        next();
+        next(1, request);
     }
 }
 
@@ -53,7 +54,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return how == nullptr || how->thence_wait_does ? thence::c_api::mpi_wait(request, status)
                                                        : wait_by_testing(how, request, status, where);
     }
-    if (!is_special(*request)) {
+    if (!is_special(*request) && !any_with_wait_function(1, request)) {
         return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status, where);
     }
     return wait_by_testing(how, request, status, where);

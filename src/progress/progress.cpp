@@ -7,6 +7,7 @@
 
 #include "mpi/calls.hpp"
 #include "progress/source.hpp"
+#include "progress/threads.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -243,6 +244,7 @@ void wake() noexcept {
 }
 
 void tear_down() noexcept {
+    threads_tear_down();
     helper_tear_down();
     hook_tear_down();
     awake.store(false);

@@ -221,6 +221,9 @@ int Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
         world.progress();
     }
     *flag = is_done(*q) ? 1 : 0;
+    if (*flag != 0 && q->query != nullptr) {
+        return q->query(q->extra_state, status != MPI_STATUS_IGNORE ? status : &q->result);
+    }
     if (*flag != 0 && status != MPI_STATUS_IGNORE) {
         *status = q->result;
     }
@@ -242,6 +245,18 @@ int Cancel(MPI_Request *handle) {
         world.while_cancelling();
     }
     return q == nullptr ? int{MPI_ERR_REQUEST} : world.cancel(*q);
+}
+
+int Grequest_start(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_data,
+                   MPI_Grequest_cancel_function *cancel, void *extra_state, MPI_Request *handle) {
+    *handle = world.start_generalized(query, free_data, cancel, extra_state);
+    return MPI_SUCCESS;
+}
+int Grequest_complete(MPI_Request handle) {
+    if (!world.complete(handle)) {
+        misuse("MPI_Grequest_complete", nullptr, "it is complete already");
+    }
+    return MPI_SUCCESS;
 }
 
 int Start(MPI_Request *handle) {

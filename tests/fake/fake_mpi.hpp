@@ -78,6 +78,9 @@ public:
     MPI_Request start(kind what = kind::point_to_point);
     MPI_Request persistent(kind what = kind::point_to_point); // inactive
     ticket ticket_of(MPI_Request request);
+    // As MPI_Grequest_start.
+    MPI_Request start_generalized(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_data,
+                                  MPI_Grequest_cancel_function *cancel, void *extra_state);
 
     // Completes an operation on this thread, as MPI's transport does. False if it was complete or cancelled already.
     bool complete(ticket operation, const result &how = {});
@@ -155,6 +158,7 @@ private:
 
     request &create(kind what, bool is_persistent);
     void deliver();
+    void give_back(request &q); // calls the free function of a generalized request
     void run_hooks();
     void run_async();
 

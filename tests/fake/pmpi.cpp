@@ -90,6 +90,9 @@ int PMPI_Request_free(MPI_Request *request) {
 int PMPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     return table.Request_get_status(request, flag, status);
 }
+int PMPI_Grequest_complete(MPI_Request request) {
+    return table.Grequest_complete(request);
+}
 int PMPI_Cancel(MPI_Request *request) {
     return table.Cancel(request);
 }

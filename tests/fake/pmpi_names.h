@@ -15,6 +15,7 @@
 #define PMPI_Startall thence_fake_Startall
 #define PMPI_Request_free thence_fake_Request_free
 #define PMPI_Request_get_status thence_fake_Request_get_status
+#define PMPI_Grequest_complete thence_fake_Grequest_complete
 #define PMPI_Cancel thence_fake_Cancel
 #define PMPI_Comm_call_errhandler thence_fake_Comm_call_errhandler
 #define PMPI_Send_init thence_fake_Send_init

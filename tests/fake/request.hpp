@@ -47,6 +47,11 @@ struct alignas(64) request {
     bool is_persistent = false;
     MPI_Status result{};
     int error = MPI_SUCCESS;
+    // The functions of a generalized request, and their data. Null: the test completes it.
+    MPI_Grequest_query_function *query = nullptr;
+    MPI_Grequest_free_function *free_data = nullptr;
+    MPI_Grequest_cancel_function *cancel = nullptr;
+    void *extra_state = nullptr;
     // The arguments of a receive that messages can match.
     void *buffer = nullptr;
     int bytes = 0;

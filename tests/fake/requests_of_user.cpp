@@ -18,8 +18,15 @@ request *mpi::checked(const char *call, MPI_Request handle) {
     return q;
 }
 
+void mpi::give_back(request &q) {
+    if (q.free_data != nullptr) {
+        std::exchange(q.free_data, nullptr)(q.extra_state);
+    }
+    give_request(q);
+}
+
 int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
-    const int error = q.error;
+    const int error = q.query != nullptr && !q.is_persistent ? q.query(q.extra_state, &q.result) : q.error;
     if (status != MPI_STATUS_IGNORE) {
         const int kept = status->MPI_ERROR; // calls on one request do not set it
         *status = q.result;
@@ -36,7 +43,7 @@ int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
             give_request(q);
         }
     } else {
-        give_request(q);
+        give_back(q);
         *handle = MPI_REQUEST_NULL;
     }
     if (error != MPI_SUCCESS) {
@@ -60,6 +67,9 @@ int mpi::cancel(request &q) {
         }
         return MPI_ERR_REQUEST;
     }
+    if (q.cancel != nullptr) {
+        return q.cancel(q.extra_state, is_done(q) ? 1 : 0);
+    }
     result how;
     how.cancelled = true;
     const ticket operation = ticket_of(handle_of(q));
@@ -82,7 +92,7 @@ void mpi::free_by_user(request &q) {
     if (q.now.load() == life::active && !is_done(q)) {
         q.user_freed.store(true); // released when it completes
     } else {
-        give_request(q);
+        give_back(q);
     }
 }
 

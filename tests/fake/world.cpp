@@ -159,6 +159,9 @@ request &mpi::create(kind what, bool is_persistent) {
     q.is_persistent = is_persistent;
     q.result = {};
     q.error = MPI_SUCCESS;
+    q.query = nullptr;
+    q.free_data = nullptr;
+    q.cancel = nullptr;
     q.buffer = nullptr;
     q.comm = MPI_COMM_NULL;
     q.user_freed.store(false, std::memory_order_relaxed);
@@ -169,6 +172,16 @@ request &mpi::create(kind what, bool is_persistent) {
 
 MPI_Request mpi::start(kind what) {
     return handle_of(create(what, false));
+}
+
+MPI_Request mpi::start_generalized(MPI_Grequest_query_function *query, MPI_Grequest_free_function *free_data,
+                                   MPI_Grequest_cancel_function *cancel_work, void *extra_state) {
+    request &q = create(kind::generalized, false);
+    q.query = query;
+    q.free_data = free_data;
+    q.cancel = cancel_work;
+    q.extra_state = extra_state;
+    return handle_of(q);
 }
 
 MPI_Request mpi::persistent(kind what) {
@@ -240,7 +253,7 @@ bool mpi::complete(ticket operation, const result &how) {
         count_down(before, how.error);
     }
     if (freed) {
-        give_request(q);
+        give_back(q);
     }
     return true;
 }

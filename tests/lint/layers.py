@@ -51,6 +51,8 @@ HEADER_ROOMS = {
     "task_runtime.h": "c",
     "task_table.h": "c",
     "extensions.h": "c",
+    "grequest.h": "c",
+    "progress.h": "c",
     "mpix.h": "c",
     "type_iov.h": "c",
     "stream.h": "c",

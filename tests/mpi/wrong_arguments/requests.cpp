@@ -121,6 +121,9 @@ void add_starting(table &to, world &w) {
     CALL_AFTER(SET(garbage()), Cancel, "request that MPI never made", w.requests);
     CALL_AFTER(SET(w.persistent[0]), Cancel, "not started", w.requests);
     CALL_AFTER(SET(w.pending), Cancel, "nothing is wrong", w.requests);
+
+    CALL_AFTER(SET(MPI_REQUEST_NULL), Grequest_complete, "null request", w.requests[0]);
+    CALL_AFTER(SET(w.pending), Grequest_complete, "no generalized request", w.requests[0]);
 }
 
 #define ANY(name, ...)                                                                                                 \

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A list of things that are polled by calling a function of the user: generalized requests with a poll function, and
+// async functions. One pass over it calls a bounded number of them, however many there are: the newest and the next in
+// rotation.
+//
+// Invariant: at most one pass runs at a time, and none runs inside another (a poll function may make MPI progress,
+// which polls the list). So a poll function never runs on two threads, nor inside another. While a thing is claimed, a
+// thread calls functions of its user: it stays in memory, and nobody else claims it. All fields of the list and of
+// `polled` are guarded by the lock of the room; it is never held while MPI or a function of the user is called.
+#pragma once
+
+#include "base/spin_lock.hpp"
+#include "base/visibility.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace thence::grequest {
+
+// Guards all state of this room. MPI calls us under locks of its own, and they are taken before this one.
+extern THENCE_HIDDEN base::spin_lock room_lock;
+
+enum class polled_kind : std::uint8_t { generalized_request, async_thing };
+
+struct polled {
+    static constexpr std::uint32_t not_listed = UINT32_MAX;
+
+    std::uint32_t at = not_listed; // its index in the list
+    polled_kind kind;
+    bool calls_no_mpi = false; // may be polled where MPI holds a lock
+    bool claimed = false;
+    bool released = false; // its owner is done with it: who has claimed it gives it back
+};
+
+class polled_list {
+public:
+    static constexpr std::size_t window = 32;
+    static constexpr std::size_t most_after_success = 4;
+
+    bool empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
+    long size() const noexcept { return size_.load(std::memory_order_relaxed); }
+
+    // Makes room for one more than there are and than were reserved before. Returns false if memory is exhausted. The
+    // next add() or unreserve() uses it up. These and remove() are called with the lock.
+    bool reserve() noexcept;
+    void unreserve() noexcept { --reserved_; }
+    void add(polled &added) noexcept;
+    void remove(polled &removed) noexcept;
+
+    // Calls `poll` for a bounded number of things, which it claims for that time. `poll` ends the claim and returns true
+    // if the thing has ended. Returns how many have. Called without the lock.
+    long pass(bool (*poll)(polled &)) noexcept;
+
+    void clear() noexcept;
+
+private:
+    polled *claim(std::size_t at) noexcept;
+    long poll_newest(bool (*poll)(polled &)) noexcept;
+    long poll_in_turn(bool (*poll)(polled &), std::size_t most, bool all, long ended) noexcept;
+
+    std::vector<polled *> entries_;
+    std::size_t reserved_ = 0;
+    std::size_t next_ = 0; // in rotation
+    bool fresh_ = false;   // something was added since the last pass
+    std::atomic<long> size_{0};
+    std::atomic<bool> passing_{false};
+};
+
+} // namespace thence::grequest
