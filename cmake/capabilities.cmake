@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # One target and one .pc file per capability, with all that a user of its header has to pass to compiler and linker:
-# thence::senders, thence::tampi, thence::omp, thence::tbb, thence::fiber, thence::pools, thence::tasks, thence::alpi. Each but
+# thence::senders, thence::tampi, thence::omp, thence::tbb, thence::fiber, thence::pools, thence::queues, thence::tasks, thence::alpi. Each but
 # the last two brings thence::core, and thence::tampi brings thence::thence. Any other program that hands continuation requests to MPI's own
 # calls links thence::thence as well.
 #
@@ -86,6 +86,7 @@ if(TARGET TBB::tbb)
   thence_capability(tbb DESCRIPTION "adapter to oneTBB" LIBRARIES TBB::tbb PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
   thence_capability(pools DESCRIPTION "pools of oneTBB for senders" LIBRARIES thence_senders TBB::tbb PC_REQUIRES senders
                     PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
+  thence_capability(queues C DESCRIPTION "host queues" LIBRARIES TBB::tbb PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
   thence_capability(tasks ALONE DESCRIPTION "tasks with data dependences" LIBRARIES TBB::tbb
                     PC_CFLAGS ${cflags} PC_LIBS ${libs} -ltbb)
   if(TARGET thence_alpi) # no headers, and nothing in a program calls it: the linker must not drop it

@@ -141,7 +141,7 @@ def run(*command):
 # What each variant brings: .pc files and targets of the build.
 BRINGS = {
     "openmp": {"thence-omp.pc"},
-    "tbb": {"thence-tbb.pc", "thence-pools.pc", "thence-tasks.pc", "thence-alpi.pc"},
+    "tbb": {"thence-tbb.pc", "thence-pools.pc", "thence-queues.pc", "thence-tasks.pc", "thence-alpi.pc"},
     "fiber": {"thence-fiber.pc"},
     "tools": {"thence_cli"},
     "bench": {"bench_attach_vs_waitall"},
@@ -186,7 +186,7 @@ def build(work, mpicc, *more):
     files = [str(path.relative_to(f"{work}/prefix")) for path in Path(f"{work}/prefix").rglob("*") if path.is_file()]
     for wanted in (r"lib\S*/libthence\.so", r"lib\S*/libthence-core\.so", r"include/thence/thence\.h"):
         assert any(re.fullmatch(wanted, name) for name in files), f"{wanted} is not installed"
-    for left_out in ("bin/", "thence-tbb.pc", "thence-pools.pc", "thence-tasks.pc", "thence-alpi.pc", "thence-fiber.pc",
+    for left_out in ("bin/", "thence-tbb.pc", "thence-pools.pc", "thence-queues.pc", "thence-tasks.pc", "thence-alpi.pc", "thence-fiber.pc",
                      "thence-omp.pc", ".a"):
         found = [name for name in files if left_out in (name if left_out.endswith(("/", ".pc")) else Path(name).suffix)]
         assert not found, f"the variant without it installs {found}"

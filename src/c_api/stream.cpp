@@ -7,6 +7,7 @@
 #include "mpi/calls.hpp"
 #include "mpi/stream_calls.hpp"
 #include "stream/communicator.hpp"
+#include "stream/cuda.hpp"
 #include "stream/info.hpp"
 #include "stream/queue.hpp"
 #include "stream/stream.hpp"
@@ -17,6 +18,7 @@
 
 using namespace thence;
 using c_api::fail;
+using c_api::fail_with_detail;
 using c_api::public_call;
 using c_api::reason;
 
@@ -32,11 +34,24 @@ bool is_complete_table(const thence_queue &queue) noexcept {
 // Reads what the info says of a queue. Returns MPI_SUCCESS, or the error that it has reported. Sets `there`.
 int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool &there) {
     const std::optional<std::string> type = stream::value_of(info, "type");
-    there = type && *type == "thence_queue";
+    there = type && (*type == "thence_queue" || *type == "cudaStream_t" || *type == "hipStream_t");
     if (!there) {
         return MPI_SUCCESS;
     }
+    if (*type == "hipStream_t") {
+        return fail_with_detail(call, reason::unusable_queue,
+                                "for HIP, pass a thence_queue with a table of the program");
+    }
     const std::optional<std::string> value = stream::value_of(info, "value");
+    if (*type == "cudaStream_t") {
+        void *handle = nullptr;
+        if (!value || !stream::from_hex(*value, &handle, sizeof handle)) {
+            return fail(call, reason::bad_hex);
+        }
+        const char *why = nullptr;
+        queue = stream::open_cuda_stream(handle, why);
+        return queue.table != nullptr ? MPI_SUCCESS : fail_with_detail(call, reason::unusable_queue, why);
+    }
     if (!value || !stream::from_hex(*value, &queue, sizeof queue)) {
         return fail(call, reason::bad_hex);
     }

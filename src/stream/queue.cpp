@@ -17,28 +17,26 @@
 namespace thence::stream {
 
 queue *queue::create(const thence_queue &which) noexcept {
-    queue *made = new (std::nothrow) queue(which);
-    if (made == nullptr) {
+    const thence_queue_table &table = *which.table;
+    if (table.use != nullptr && table.use(which.handle, 1) != 0) {
         return nullptr;
     }
-    made->words_ = static_cast<std::uint32_t *>(made->allocate(words_bytes));
-    if (made->words_ == nullptr || (which.table->use != nullptr && which.table->use(which.handle, 1) != 0)) {
+    queue *made = new (std::nothrow) queue(which);
+    if (made != nullptr) {
+        made->words_ = static_cast<std::uint32_t *>(made->allocate(words_bytes));
         if (made->words_ != nullptr) {
+            std::memset(made->words_, 0, words_bytes);
+            if (add_queue(*made)) {
+                return made;
+            }
             made->release(std::exchange(made->words_, nullptr));
         }
         delete made;
-        return nullptr;
     }
-    std::memset(made->words_, 0, words_bytes);
-    if (!add_queue(*made)) {
-        made->release(std::exchange(made->words_, nullptr));
-        if (which.table->use != nullptr) {
-            which.table->use(which.handle, 0);
-        }
-        delete made;
-        return nullptr;
+    if (table.use != nullptr) {
+        table.use(which.handle, 0);
     }
-    return made;
+    return nullptr;
 }
 
 queue::~queue() {
@@ -305,7 +303,12 @@ int queue::enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses)
         if (requests[i] != MPI_REQUEST_NULL) {
             item *operation = claim_carrier(requests[i]);
             for (const copy_back &each : operation->copies) {
-                code = copy(each.to, each.from, each.bytes) == MPI_SUCCESS ? code : int{MPI_ERR_OTHER};
+                if (each.bytes != 0 && copy(each.to, each.from, each.bytes) != MPI_SUCCESS) {
+                    code = MPI_ERR_OTHER;
+                }
+                if (push_release(const_cast<void *>(each.from)) != MPI_SUCCESS) {
+                    code = MPI_ERR_OTHER; // the memory stays
+                }
             }
         }
     }
@@ -326,6 +329,10 @@ int queue::copy(void *to, const void *from, std::size_t bytes) noexcept {
 
 int queue::enqueue_release(void *memory) noexcept {
     const std::scoped_lock guard(enqueueing_);
+    return push_release(memory);
+}
+
+int queue::push_release(void *memory) noexcept {
     item *it = take_item(nullptr);
     if (it == nullptr) {
         return MPI_ERR_NO_MEM;

@@ -135,6 +135,7 @@ private:
     item *take_item(const starting *what) noexcept;
     void give_item(item &it) noexcept;
     int push(item &added) noexcept;
+    int push_release(void *memory) noexcept;
     int push_with_wait(item &added) noexcept;
     void begin(item &it) noexcept;
     void attach(item &it) noexcept;

@@ -15,13 +15,13 @@ SRC_LAYERS = [
     {"interpose"},
     {"c_api", "diagnose"},
     {"pmpi"},
-    {"senders", "tampi"},
+    {"senders", "tampi", "queues"},
     {"pools"},
     {"dataflow"},
     {"alpi"},
 ]
 # Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
-SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi"}
+SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi", "queues"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
@@ -40,7 +40,7 @@ HEADER_LAYERS = [
     {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
      "qthreads", "type_iov"},  # the adapters to runtimes are neighbours
     {"senders"},
-    {"mpi", "pools", "dataflow"},
+    {"mpi", "pools", "dataflow", "host_queue"},
 ]
 # The headers that programs include, and the room of each. If the room also has a folder, no file in it includes them.
 HEADER_ROOMS = {
@@ -69,6 +69,8 @@ HEADER_ROOMS = {
     "pools.hpp": "pools",
     "dataflow.hpp": "dataflow",
     "dataflow.h": "dataflow",
+    "host_queue.h": "host_queue",
+    "host_queue.hpp": "host_queue",
     "omp.h": "omp",
     "pthread.h": "pthread",
     "threads.hpp": "threads",
@@ -83,7 +85,7 @@ HEADER_ROOMS = {
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
 RESERVED_NAMES = [
     # src/pmpi interposes MPI: it defines MPI_ names and calls PMPI_ names.
-    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools", "tampi"},
+    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools", "tampi", "queues"},
      "outside src/mpi: go through its call table"),
     (re.compile(r"\bgetenv\b"), {"base", "mpi"}, "src/base/settings.cpp reads the environment variables of Thence"),
     (re.compile(r"\b(?:OPEN_MPI|opal_\w+|ompi_\w+|MPIX_Async_\w+|MPIX_Stream_\w+)\b"), {"mpi", "engine"},

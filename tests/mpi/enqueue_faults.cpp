@@ -102,9 +102,16 @@ TEST_P(enqueue_faults, a_truncated_message_is_told_in_the_status_and_at_the_next
     int in = 0;
     MPI_Status status{};
     MPI_Request request = MPI_REQUEST_NULL;
+    std::atomic<bool> open{false}; // nothing fails before all is enqueued
+    q.queue.push([&] {
+        while (!open) {
+            std::this_thread::yield();
+        }
+    });
     thence_irecv_enqueue(&in, 1, MPI_INT, previous(), 0, q.comm, &request);
     EXPECT_EQ(thence_send_enqueue(out, 4, MPI_INT, next(), 0, q.comm), MPI_SUCCESS);
     EXPECT_EQ(thence_wait_enqueue(&request, &status), MPI_SUCCESS) << "a wait does not tell what is kept";
+    open = true;
     q.queue.synchronize();
     EXPECT_EQ(class_of(status.MPI_ERROR), MPI_ERR_TRUNCATE);
     EXPECT_EQ(class_of(thence_wait_enqueue(&request, &status)), MPI_SUCCESS) << "a null request enqueues nothing";

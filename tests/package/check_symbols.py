@@ -11,6 +11,7 @@ The libraries export what they promise and nothing else:
 - libthence-alpi exports the functions of ALPI 1.2 with the version of its node, and no others;
 - each other libthence-NAME exports names of the namespace thence::libthence_NAME only, with the version of its node;
   libthence-tasks also the functions that a header declares with THENCE_FLOW_EXPORT, and each of them;
+  libthence-queues the functions that a header declares with THENCE_QUEUES_EXPORT, and no others;
 - the file name that a program asks for at run time (soname) ends with the major and minor version until 1.0.
 """
 
@@ -160,6 +161,7 @@ def main():
     core, interposing = exported(core_file), exported(interposing_file)
     public = declared(sorted(Path(headers).rglob("*.h*")))
     flow_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_FLOW_EXPORT")
+    queue_names = declared(sorted(Path(headers).rglob("*.h*")), "THENCE_QUEUES_EXPORT")
     nodes = nodes_of(Path(map_file).read_text())
     faults = []
     if len(public) < 10:
@@ -178,7 +180,7 @@ def main():
         if name == "alpi":
             faults += alpi_faults(exported(library), version)
             continue
-        faults += cxx_faults(name, exported(library), version, flow_names if name == "tasks" else frozenset())
+        faults += cxx_faults(name, exported(library), version, {"tasks": flow_names, "queues": queue_names}.get(name, frozenset()))
     for library in (core_file, interposing_file, *others.values()):
         if not soname(library).endswith(ending):
             faults.append(f"{library} has the soname {soname(library)}; it should end with {ending}")

@@ -26,7 +26,7 @@ class Thence(CMakePackage):
 
     variant("shared", default=True, description="Shared libraries; without it, static ones")
     variant("openmp", default=True, description="Adapter to OpenMP, thence::omp")
-    variant("tbb", default=False, description="oneTBB: thence::tbb, thence::pools, thence::tasks, thence::alpi")
+    variant("tbb", default=False, description="oneTBB: thence::tbb, thence::pools, thence::queues, thence::tasks, thence::alpi")
     variant("fiber", default=False, description="Adapter to Boost.Fiber, thence::fiber")
     variant("tools", default=True, description="The command thence")
     variant("bench", default=False, description="Benchmarks for `thence bench`")

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Host queues (thence/host_queue.h): a list of entries, which at most one task of oneTBB works off at a time.
+//
+// Under the mutex of a queue, it is in one of three states:
+//   - idle: no entry, and no task;
+//   - running: one task, which takes all entries at once and runs them outside of the mutex;
+//   - suspended: no task. The first entry is a wait whose word has not been set.
+// A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls wake()
+// afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So no wake is
+// lost.
+#include <thence/host_queue.h>
+
+#include <oneapi/tbb/task_arena.h>
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <new>
+#include <thread>
+#include <utility>
+
+namespace {
+
+struct entry {
+    entry *next;
+    void (*function)(void *); // null: a wait
+    void *data;
+    std::uint32_t *word;
+    std::uint32_t value;
+    bool of_user; // the function may release it, so it is not touched after the call
+};
+static_assert(sizeof(entry) <= sizeof(thence_host_queue_entry) && alignof(entry) <= alignof(thence_host_queue_entry));
+
+bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
+    return static_cast<std::int32_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) >= 0;
+}
+
+// Never destroyed: a program may end while queues exist.
+tbb::task_arena &arena() {
+    static tbb::task_arena &shared = *new tbb::task_arena;
+    return shared;
+}
+
+thread_local constinit const thence_host_queue *running_here = nullptr;
+
+enum class state { idle, running, suspended };
+
+} // namespace
+
+struct thence_host_queue {
+    // `added`: memory of the user, or null.
+    int push(const entry &to_add, entry *added = nullptr) noexcept {
+        bool starts = false;
+        {
+            const std::scoped_lock guard(mutex);
+            if (added == nullptr) {
+                added = unused;
+                if (added != nullptr) {
+                    unused = added->next;
+                } else if (added = new (std::nothrow) entry; added == nullptr) {
+                    return MPI_ERR_NO_MEM;
+                }
+            }
+            *added = to_add;
+            added->next = nullptr;
+            *end = added;
+            end = &added->next;
+            starts = now == state::idle;
+            if (starts) {
+                now = state::running;
+            }
+        }
+        if (starts) {
+            start_task();
+        }
+        return MPI_SUCCESS;
+    }
+
+    void wake() noexcept {
+        {
+            const std::scoped_lock guard(mutex);
+            if (now != state::suspended || !is_set(first->word, first->value)) {
+                return;
+            }
+            now = state::running;
+        }
+        start_task();
+    }
+
+    void start_task() {
+        arena().enqueue([this] { run(); });
+    }
+
+    // The task.
+    void run() noexcept {
+        const thence_host_queue *outer = std::exchange(running_here, this);
+        entry *finished = nullptr; // given back together
+        entry **finished_end = &finished;
+        entry *todo = nullptr;
+        for (;;) {
+            if (todo == nullptr || (todo->function == nullptr && !is_set(todo->word, todo->value))) {
+                const std::scoped_lock guard(mutex);
+                give_back(finished, finished_end);
+                if (todo == nullptr) {
+                    todo = std::exchange(first, nullptr);
+                    end = &first;
+                    if (todo == nullptr) {
+                        now = state::idle;
+                        break;
+                    }
+                    continue;
+                }
+                if (!is_set(todo->word, todo->value)) { // what is left comes before what was enqueued meanwhile
+                    entry *last = todo;
+                    while (last->next != nullptr) {
+                        last = last->next;
+                    }
+                    last->next = first;
+                    if (first == nullptr) {
+                        end = &last->next;
+                    }
+                    first = todo;
+                    now = state::suspended;
+                    break;
+                }
+            }
+            entry *ran = std::exchange(todo, todo->next);
+            const bool of_user = ran->of_user;
+            if (ran->function != nullptr) {
+                ran->function(ran->data);
+            }
+            if (of_user) {
+                continue;
+            }
+            ran->next = nullptr;
+            *finished_end = ran;
+            finished_end = &ran->next;
+        }
+        running_here = outer;
+        // The queue may be destroyed from here on.
+    }
+
+    // Under the mutex.
+    void give_back(entry *&list, entry **&list_end) noexcept {
+        if (list != nullptr) {
+            *list_end = unused;
+            unused = std::exchange(list, nullptr);
+            list_end = &list;
+        }
+    }
+
+    bool is_idle() noexcept {
+        const std::scoped_lock guard(mutex);
+        return now == state::idle;
+    }
+
+    // Waits until `condition` is true, and lets MPI make progress meanwhile.
+    template <class Condition> static void wait(Condition condition) noexcept {
+        while (!condition()) {
+            int initialized = 0;
+            int finalized = 0;
+            int is_main = 1;
+            MPI_Initialized(&initialized);
+            if (initialized != 0) {
+                MPI_Finalized(&finalized);
+            }
+            if (initialized != 0 && finalized == 0) {
+                int level = 0;
+                MPI_Query_thread(&level);
+                MPI_Is_thread_main(&is_main);
+                if (level >= MPI_THREAD_SERIALIZED || is_main != 0) {
+                    thence_progress();
+                }
+            }
+            std::this_thread::yield();
+        }
+    }
+
+    ~thence_host_queue() {
+        while (unused != nullptr) {
+            delete std::exchange(unused, unused->next);
+        }
+    }
+
+    std::mutex mutex; // guards what follows but `streams`
+    entry *first = nullptr;
+    entry **end = &first;
+    entry *unused = nullptr;
+    state now = state::idle;
+    std::atomic<int> streams{0};
+};
+
+namespace {
+
+thence_host_queue &of(void *handle) noexcept {
+    return *static_cast<thence_host_queue *>(handle);
+}
+
+int launch(void *handle, void (*function)(void *), void *data) noexcept {
+    return of(handle).push({nullptr, function, data, nullptr, 0, false});
+}
+
+int wait(void *handle, std::uint32_t *word, std::uint32_t value) noexcept {
+    return of(handle).push({nullptr, nullptr, nullptr, word, value, false});
+}
+
+void wake(void *handle) noexcept {
+    of(handle).wake();
+}
+
+int use(void *handle, int on) noexcept {
+    of(handle).streams.fetch_add(on != 0 ? 1 : -1);
+    return 0;
+}
+
+constexpr thence_queue_table table = {sizeof(thence_queue_table),
+                                      "host queue",
+                                      THENCE_QUEUE_CALLS_MPI,
+                                      &launch,
+                                      nullptr, // a launched function starts the operation at once
+                                      &wait,
+                                      &wake,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      nullptr,
+                                      &use};
+
+} // namespace
+
+extern "C" {
+
+int thence_host_queue_create(thence_host_queue **queue) {
+    if (queue == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    auto *made = new (std::nothrow) thence_host_queue;
+    if (made == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    *queue = made;
+    return MPI_SUCCESS;
+}
+
+int thence_host_queue_destroy(thence_host_queue **queue) {
+    if (queue == nullptr || *queue == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    thence_host_queue *its = *queue;
+    if (running_here == its) {
+        return MPI_ERR_PENDING;
+    }
+    if (its->streams.load() != 0) {
+        return MPI_ERR_OTHER;
+    }
+    thence_host_queue::wait([&] { return its->is_idle(); });
+    delete its;
+    *queue = nullptr;
+    return MPI_SUCCESS;
+}
+
+int thence_host_queue_enqueue(thence_host_queue *queue, void (*function)(void *data), void *data) {
+    if (queue == nullptr || function == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    return launch(queue, function, data);
+}
+
+int thence_host_queue_enqueue_entry(thence_host_queue *queue, thence_host_queue_entry *room,
+                                    void (*function)(void *data), void *data) {
+    if (queue == nullptr || room == nullptr || function == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    return queue->push({nullptr, function, data, nullptr, 0, true}, new (room) entry);
+}
+
+int thence_host_queue_synchronize(thence_host_queue *queue) {
+    if (queue == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    if (running_here == queue) {
+        return MPI_ERR_PENDING;
+    }
+    // A marker of its own, since the counters are of whole rounds of the task.
+    std::atomic<bool> reached{false};
+    const int code = launch(
+        queue, [](void *flag) { static_cast<std::atomic<bool> *>(flag)->store(true); }, &reached);
+    if (code == MPI_SUCCESS) {
+        thence_host_queue::wait([&] { return reached.load(std::memory_order_acquire); });
+    }
+    return code;
+}
+
+int thence_host_queue_query(thence_host_queue *queue, int *idle) {
+    if (queue == nullptr || idle == nullptr) {
+        return MPI_ERR_ARG;
+    }
+    *idle = queue->is_idle() ? 1 : 0;
+    return MPI_SUCCESS;
+}
+
+thence_queue thence_host_queue_handle(thence_host_queue *queue) {
+    return {&table, queue};
+}
+
+} // extern "C"
