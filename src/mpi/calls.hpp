@@ -13,7 +13,7 @@ namespace thence::mpi {
 
 // The functions of the table that every MPI has.
 // clang-format off
-#define THENCE_MPI_CALLS(X)                                                                                           \
+#define THENCE_MPI_CALLS(X)                                                                                     \
     X(Initialized) X(Finalized) X(Query_thread) X(Get_library_version) X(Abort) X(Test) X(Wait) X(Testsome)           \
     X(Testall) X(Testany) X(Request_get_status) X(Request_free) X(Cancel) X(Start) X(Irecv) X(Isend) X(Recv_init)     \
     X(Iprobe) X(Get_count) X(Test_cancelled) X(Comm_dup) X(Comm_free) X(Comm_rank) X(Comm_set_errhandler)             \
@@ -24,6 +24,11 @@ namespace thence::mpi {
 #define THENCE_MPI_TYPE_CALLS(X)                                                                                      \
     X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_size) X(Type_free) X(Type_create_keyval)      \
     X(Type_get_attr) X(Type_set_attr)
+// Those of messages between endpoints (src/endpoint, src/threadcomm).
+#define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
+    X(Grequest_start) X(Grequest_complete) X(Status_set_elements) X(Status_set_elements_x)          \
+    X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather) X(Comm_size) X(Comm_split) X(Comm_test_inter)          \
+    X(Comm_delete_attr)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.
@@ -35,6 +40,7 @@ struct calls {
 #define X(name) decltype(&PMPI_##name) name;
     THENCE_MPI_CALLS(X)
     THENCE_MPI_TYPE_CALLS(X)
+    THENCE_MPI_MESSAGE_CALLS(X)
 #undef X
 
     // Open MPI.

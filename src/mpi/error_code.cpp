@@ -38,9 +38,9 @@ int make(int error_class, const std::string &text) noexcept {
     return code;
 }
 
-bool errors_are_fatal() noexcept {
+bool errors_are_fatal(MPI_Comm comm) noexcept {
     MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    table.Comm_get_errhandler(MPI_COMM_WORLD, &handler);
+    table.Comm_get_errhandler(comm, &handler);
     const bool fatal = handler == MPI_ERRORS_ARE_FATAL;
     if (handler != MPI_ERRHANDLER_NULL) {
         table.Errhandler_free(&handler);
@@ -63,15 +63,34 @@ int code_of(int error_class, const std::string &text) noexcept {
 
 } // namespace
 
-int report(int error_class, const std::string &text) noexcept {
+namespace {
+
+int report_through(MPI_Comm comm, int error_class, const std::string &text) noexcept {
     if (!usable()) {
         return error_class;
     }
     const int code = code_of(error_class, text);
-    if (code == error_class && errors_are_fatal()) {
+    if (code == error_class && errors_are_fatal(comm)) {
         std::fprintf(stderr, "thence: %s\n", text.c_str()); // MPI's own message will not contain the text
     }
-    return report(code);
+    table.Comm_call_errhandler(comm, code);
+    return code;
+}
+
+} // namespace
+
+int report(int error_class, const std::string &text) noexcept {
+    return report_through(MPI_COMM_WORLD, error_class, text);
+}
+
+int report_on(MPI_Comm comm, int error_class, const char *call, const char *why) noexcept {
+    const MPI_Comm handler_of = comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
+    try {
+        return report_through(handler_of, error_class, std::string(call).append(": ").append(why));
+    } catch (const std::exception &) { // no memory
+        table.Comm_call_errhandler(handler_of, error_class);
+        return error_class;
+    }
 }
 
 void forget_error_codes() noexcept {

@@ -409,6 +409,7 @@ void install_calls(const features &what) {
     THENCE_MPI_CALLS(X)
 #undef X
     install_type_calls(table, what.large_counts);
+    install_message_calls();
     table.opal_progress = what.opal_progress ? &opal_progress : nullptr;
     table.progress_register = what.opal_progress ? &opal_progress_register : nullptr;
     table.progress_unregister = what.opal_progress ? &opal_progress_unregister : nullptr;

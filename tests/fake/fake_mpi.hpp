@@ -184,6 +184,8 @@ extern mpi world;
 
 // Replaces the entries of the library's call table by the fake's.
 void install_calls(const features &what);
+// Those that only requests and several processes of thread communicators need: calling one ends the test.
+void install_message_calls();
 
 inline bool is_done(const request &q) noexcept {
     return q.complete.load(std::memory_order_acquire) == is_complete;
