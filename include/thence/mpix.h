@@ -124,4 +124,12 @@
 #define MPIX_Async_spawn thence_async_spawn
 #define MPIX_Request_is_complete thence_request_is_complete
 
+/* Thread communicators */
+#include <thence/threadcomm.h>
+#define MPIX_Threadcomm_init thence_threadcomm_init
+#define MPIX_Threadcomm_start thence_threadcomm_start
+#define MPIX_Threadcomm_finish thence_threadcomm_finish
+#define MPIX_Threadcomm_free thence_threadcomm_free
+#define MPIX_Comm_test_threadcomm thence_comm_test_threadcomm
+
 #endif

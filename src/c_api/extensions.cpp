@@ -11,6 +11,7 @@
 #include "mpi/gpu.hpp"
 #include "progress/threads.hpp"
 #include "stream/stream.hpp"
+#include "threadcomm/create.hpp"
 
 #include <iterator>
 
@@ -36,6 +37,7 @@ constexpr extension_row rows[] = {
     {"MPIX_Request_is_complete", &engine::is_complete_facts},
     {"streams", &stream::streams},
     {"datatype iovecs", &datatype::extension},
+    {"thread communicators", &threadcomm::facts},
 };
 
 const char *text(mpi::extension_state state) noexcept {

@@ -61,6 +61,10 @@ int cancel(void *state, int complete) {
 
 } // namespace
 
+bool any_open_request() noexcept {
+    return open_requests.load(std::memory_order_relaxed) != 0;
+}
+
 int carry(operation &op) noexcept {
     if (mpi::table.Grequest_start(&query, &release, &cancel, &op, &op.carrier) != MPI_SUCCESS) {
         return MPI_ERR_OTHER;

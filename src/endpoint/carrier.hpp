@@ -17,6 +17,9 @@ int carry_nothing(MPI_Request &request) noexcept;
 // The same for a receive or a collective operation that has ended so.
 int carry_outcome(const outcome &result, MPI_Request &request) noexcept;
 
+// True while an operation that has a carrier is open.
+bool any_open_request() noexcept;
+
 // Sets a status from how an operation ended. It may be MPI_STATUS_IGNORE. MPI_ERROR stays as it is.
 void set_status(MPI_Status *status, const outcome &result) noexcept;
 

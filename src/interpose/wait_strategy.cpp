@@ -3,6 +3,7 @@
 
 #include "continuation/library.hpp"
 #include "continuation/run.hpp"
+#include "endpoint/carrier.hpp"
 #include "engine/engine.hpp"
 #include "engine/shared_persistent.hpp"
 #include "grequest/source.hpp"
@@ -113,7 +114,7 @@ const wait_strategy *find_strategy(const char *call) noexcept {
 
 void catch_up() noexcept {
     if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
-        (continuation::something_to_do() || grequest::any_polled())) {
+        (continuation::something_to_do() || grequest::any_polled() || endpoint::any_open_request())) {
         take_turn(0);
     }
 }

@@ -26,9 +26,8 @@ namespace thence::mpi {
     X(Type_get_attr) X(Type_set_attr)
 // Those of messages between endpoints (src/endpoint, src/threadcomm).
 #define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
-    X(Grequest_start) X(Grequest_complete) X(Status_set_elements) X(Status_set_elements_x)          \
-    X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather) X(Comm_size) X(Comm_split) X(Comm_test_inter)          \
-    X(Comm_delete_attr)
+    X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
+    X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.

@@ -6,6 +6,7 @@
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
+#include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
 
@@ -15,6 +16,7 @@
 using namespace thence::interpose;
 using thence::pmpi::refused_status;
 using thence::pmpi::untouched;
+namespace threadcomm = thence::threadcomm;
 
 namespace {
 
@@ -30,9 +32,16 @@ int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status
 // name, for errors.
 
 template <auto blocking, auto nonblocking, class Count>
-int send(const char *call, const void *buf, Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
-    const wait_strategy *how = strategy(call);
-    if (how == nullptr) [[likely]] {
+int send(const char *call, threadcomm::mode mode, const void *buf, Count count, MPI_Datatype type, int dest, int tag,
+         MPI_Comm comm) {
+    if (is_plain()) [[likely]] {
+        return blocking(buf, count, type, dest, tag, comm);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
+    }
+    const wait_strategy *how = find_strategy(call);
+    if (how == nullptr) {
         return blocking(buf, count, type, dest, tag, comm);
     }
     MPI_Request request = MPI_REQUEST_NULL;
@@ -43,8 +52,14 @@ int send(const char *call, const void *buf, Count count, MPI_Datatype type, int 
 template <auto blocking, auto nonblocking, class Count>
 int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
             MPI_Status *status) {
-    const wait_strategy *how = strategy(call);
-    if (how == nullptr || refused_status(status)) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return blocking(buf, count, type, source, tag, comm, status);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);
+    }
+    const wait_strategy *how = find_strategy(call);
+    if (how == nullptr || refused_status(status)) {
         return blocking(buf, count, type, source, tag, comm, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
@@ -55,8 +70,14 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
 template <auto blocking, auto nonblocking, class Count>
 int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type, MPI_Message *message,
                     MPI_Status *status) {
-    const wait_strategy *how = strategy(call);
-    if (how == nullptr || refused_status(status)) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return blocking(buf, count, type, message, status);
+    }
+    if (message != nullptr && threadcomm::any_alive() && threadcomm::is_own(*message)) {
+        return threadcomm::receive_matched(call, {buf, count, type, 0, 0}, message, status, nullptr);
+    }
+    const wait_strategy *how = find_strategy(call);
+    if (how == nullptr || refused_status(status)) {
         return blocking(buf, count, type, message, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
@@ -92,8 +113,16 @@ template <auto blocking, auto send_init, auto isend, auto irecv, class Count>
 int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Datatype sendtype, int dest, int sendtag,
                  void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                  MPI_Status *status) {
-    const wait_strategy *how = strategy(call);
-    if (how == nullptr || refused_status(status)) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                        comm, status);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::send_receive(call, *threads, {sendbuf, sendcount, sendtype, dest, sendtag},
+                                        {recvbuf, recvcount, recvtype, source, recvtag}, status);
+    }
+    const wait_strategy *how = find_strategy(call);
+    if (how == nullptr || refused_status(status)) {
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                         comm, status);
     }
@@ -108,8 +137,15 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
 template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, auto irecv, class Count>
 int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type, int dest, int sendtag,
                            int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy(call);
-    if (how == nullptr || refused_status(status)) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::send_receive_replace(call, *threads, {buf, count, type, dest, sendtag}, source, recvtag,
+                                                status);
+    }
+    const wait_strategy *how = find_strategy(call);
+    if (how == nullptr || refused_status(status)) {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     MPI_Request checked = MPI_REQUEST_NULL; // MPI checks the original arguments
@@ -146,15 +182,18 @@ extern "C" {
 #define BLOCKING(c, count_t)                                                                                           \
     THENCE_EXPORT int MPI_Send##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,                \
                                   MPI_Comm comm) {                                                                     \
-        return send<&PMPI_Send##c, &PMPI_Isend##c>("MPI_Send" #c, buf, count, type, dest, tag, comm);                  \
+        return send<&PMPI_Send##c, &PMPI_Isend##c>("MPI_Send" #c, threadcomm::mode::standard, buf, count, type, dest,  \
+                                                   tag, comm);                                                         \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Ssend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
                                    MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Ssend##c, &PMPI_Issend##c>("MPI_Ssend" #c, buf, count, type, dest, tag, comm);               \
+        return send<&PMPI_Ssend##c, &PMPI_Issend##c>("MPI_Ssend" #c, threadcomm::mode::synchronous, buf, count, type,  \
+                                                     dest, tag, comm);                                                 \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Rsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
                                    MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>("MPI_Rsend" #c, buf, count, type, dest, tag, comm);               \
+        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>("MPI_Rsend" #c, threadcomm::mode::ready, buf, count, type, dest,  \
+                                                     tag, comm);                                                       \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,     \
                                   MPI_Status *status) {                                                                \
@@ -183,8 +222,14 @@ BLOCKING(_c, MPI_Count)
 #endif
 
 THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
-    const wait_strategy *how = strategy("MPI_Probe");
-    if (how == nullptr) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return PMPI_Probe(source, tag, comm, status);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::probe("MPI_Probe", *threads, source, tag, nullptr, status);
+    }
+    const wait_strategy *how = find_strategy("MPI_Probe");
+    if (how == nullptr) {
         return PMPI_Probe(source, tag, comm, status);
     }
     for (polling_call call("MPI_Probe", __builtin_return_address(0));; how->pause(call)) {
@@ -198,6 +243,9 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
 
 // It does not block, but MPI makes progress in it, so continuations run in it too.
 THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::probe("MPI_Iprobe", *threads, source, tag, flag, status);
+    }
     const int code = PMPI_Iprobe(source, tag, comm, flag, status);
     if (!is_plain()) [[unlikely]] {
         catch_up();
@@ -206,8 +254,14 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
 }
 
 THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
-    const wait_strategy *how = strategy("MPI_Mprobe");
-    if (how == nullptr) [[likely]] {
+    if (is_plain()) [[likely]] {
+        return PMPI_Mprobe(source, tag, comm, message, status);
+    }
+    if (auto *const threads = threadcomm::find_if_any(comm)) {
+        return threadcomm::matched_probe("MPI_Mprobe", *threads, source, tag, nullptr, message, status);
+    }
+    const wait_strategy *how = find_strategy("MPI_Mprobe");
+    if (how == nullptr) {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
     for (polling_call call("MPI_Mprobe", __builtin_return_address(0));; how->pause(call)) {

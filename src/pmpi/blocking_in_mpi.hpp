@@ -6,6 +6,7 @@
 
 #include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
+#include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
 
@@ -24,8 +25,19 @@ template <class Call> int block_in_mpi(const char *name, Call call) {
 
 } // namespace thence::pmpi
 
-#define THENCE_UNPACK(...) __VA_ARGS__
 #define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
     }
+// The same for a call with a communicator. `otherwise(communicator &)` does it on a thread communicator.
+#define THENCE_BLOCKING_OR(name, parameters, arguments, otherwise)                                                     \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                  \
+            return otherwise(*found);                                                                                  \
+        }                                                                                                              \
+        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
+    }
+// The same for a call that is not possible on thread communicators.
+#define THENCE_BLOCKING_ON_PROCESSES(name, parameters, arguments)                                                      \
+    THENCE_BLOCKING_OR(name, parameters, arguments,                                                                    \
+                       [](auto &threads) { return thence::pmpi::refuse_on(threads, "MPI_" #name); })

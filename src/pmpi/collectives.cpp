@@ -22,9 +22,12 @@ template <class Start> int by_nonblocking(const char *name, Start start, const v
 }
 
 template <class Blocking, class Start>
-int collective(const char *name, Blocking blocking, Start start, const void *where) {
+int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, const void *where) {
     if (is_plain()) [[likely]] {
         return blocking();
+    }
+    if (const auto *const threads = thence::threadcomm::find_if_any(comm)) {
+        return thence::pmpi::refuse_on(*threads, name);
     }
     return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(name, start, where)
                                                                       : thence::pmpi::block_in_mpi(name, blocking);
@@ -61,7 +64,7 @@ int collective(const char *name, Blocking blocking, Start start, const void *whe
 #define COLLECTIVE(name, nonblocking, parameters, arguments)                                                           \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return collective(                                                                                             \
-            "MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                        \
+            "MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                  \
             [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
             __builtin_return_address(0));                                                                              \
     }

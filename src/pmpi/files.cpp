@@ -6,8 +6,8 @@
 
 extern "C" {
 
-THENCE_BLOCKING(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
-                (comm, name, mode, info, file))
+THENCE_BLOCKING_ON_PROCESSES(File_open, (MPI_Comm comm, const char *name, int mode, MPI_Info info, MPI_File *file),
+                             (comm, name, mode, info, file))
 THENCE_BLOCKING(File_close, (MPI_File * file), (file))
 THENCE_BLOCKING(File_set_size, (MPI_File file, MPI_Offset size), (file, size))
 THENCE_BLOCKING(File_preallocate, (MPI_File file, MPI_Offset size), (file, size))

@@ -2,10 +2,9 @@
 // The calls that create persistent requests: they are noted, since some MPIs cannot tell such a request from another.
 #include "interpose/requests.hpp"
 #include "pmpi/collective_table.hpp"
+#include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
-
-#define THENCE_UNPACK(...) __VA_ARGS__
 
 using namespace thence::interpose;
 
@@ -25,6 +24,9 @@ extern "C" {
 #define POINT_TO_POINT(name, buffer, count_t)                                                                          \
     THENCE_EXPORT int MPI_##name(buffer buf, count_t count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,       \
                                  MPI_Request *request) {                                                               \
+        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
+            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        }                                                                                                              \
         return note(PMPI_##name(buf, count, type, peer, tag, comm, request), request, true);                           \
     }
 POINT_TO_POINT(Send_init, const void *, int)
@@ -44,6 +46,9 @@ POINT_TO_POINT(Recv_init_c, void *, MPI_Count)
 #define PARTITIONED(name, buffer)                                                                                      \
     THENCE_EXPORT int MPI_##name(buffer buf, int partitions, MPI_Count count, MPI_Datatype type, int peer, int tag,    \
                                  MPI_Comm comm, MPI_Info info, MPI_Request *request) {                                 \
+        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
+            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        }                                                                                                              \
         return note(PMPI_##name(buf, partitions, count, type, peer, tag, comm, info, request), request, false);        \
     }
 PARTITIONED(Psend_init, const void *)
@@ -52,6 +57,9 @@ PARTITIONED(Precv_init, void *)
 
 #define COLLECTIVE(name, parameters, arguments)                                                                        \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Info info, MPI_Request *request) {                      \
+        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
+            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        }                                                                                                              \
         return note(PMPI_##name(THENCE_UNPACK arguments, info, request), request, false);                              \
     }
 #if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)

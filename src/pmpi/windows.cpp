@@ -5,20 +5,20 @@
 extern "C" {
 
 #define CREATING(c, size_t_)                                                                                           \
-    THENCE_BLOCKING(Win_create##c,                                                                                     \
-                    (void *base, MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),             \
-                    (base, size, unit, info, comm, win))                                                               \
-    THENCE_BLOCKING(Win_allocate##c,                                                                                   \
-                    (MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),             \
-                    (size, unit, info, comm, base, win))                                                               \
-    THENCE_BLOCKING(Win_allocate_shared##c,                                                                            \
-                    (MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),             \
-                    (size, unit, info, comm, base, win))
+    THENCE_BLOCKING_ON_PROCESSES(                                                                                      \
+        Win_create##c, (void *base, MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, MPI_Win *win),          \
+        (base, size, unit, info, comm, win))                                                                           \
+    THENCE_BLOCKING_ON_PROCESSES(                                                                                      \
+        Win_allocate##c, (MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win),        \
+        (size, unit, info, comm, base, win))                                                                           \
+    THENCE_BLOCKING_ON_PROCESSES(                                                                                      \
+        Win_allocate_shared##c, (MPI_Aint size, size_t_ unit, MPI_Info info, MPI_Comm comm, void *base, MPI_Win *win), \
+        (size, unit, info, comm, base, win))
 CREATING(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 CREATING(_c, MPI_Aint)
 #endif
-THENCE_BLOCKING(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win))
+THENCE_BLOCKING_ON_PROCESSES(Win_create_dynamic, (MPI_Info info, MPI_Comm comm, MPI_Win *win), (info, comm, win))
 THENCE_BLOCKING(Win_free, (MPI_Win * win), (win))
 
 THENCE_BLOCKING(Win_fence, (int assert, MPI_Win win), (assert, win))

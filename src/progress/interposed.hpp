@@ -14,16 +14,18 @@ namespace thence::progress {
 // bits above those of an address. So one comparison of a pointer with this word also finds null pointers, which saves
 // two instructions per call.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
-// Bits 48 to 59 count the threads that run callbacks, where threads that wait in MPI rely on each other (see
+// Bits 49 to 59 count the threads that run callbacks, where threads that wait in MPI rely on each other (see
 // mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the MPI call below it on the stack from
 // returning.
-inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 48;
+inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 49;
 // A generalized request with a wait function is not complete: calls that block on it call that function.
 inline constexpr std::uint64_t waited_grequests = std::uint64_t{1} << 60;
 // A persistent request has had a continuation: its user's calls and our polls must not both complete it.
 inline constexpr std::uint64_t persistent_attached = std::uint64_t{1} << 62;
 // The same, if requests do not tell whether they are persistent.
 inline constexpr std::uint64_t persistent_hidden = std::uint64_t{1} << 61;
+// A thread communicator exists (threadcomm/communicator.hpp): calls with a communicator ask whether it is one.
+inline constexpr std::uint64_t threadcomm_alive = std::uint64_t{1} << 48;
 // A way to wait was added (interpose/wait_strategy.hpp): blocking calls ask whether it applies.
 inline constexpr std::uint64_t strategy_added = std::uint64_t{1} << 47;
 // No hook of this MPI runs callbacks: a call that blocks must poll and run them itself.

@@ -26,8 +26,9 @@ SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi", "queues"}
 # Rooms that may include and name only these others.
 SRC_ONLY = {
     "dataflow": {"base"},
-    # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of `c_api`.
-    "pmpi": {"interpose", "c_api"},
+    # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of `c_api`, on a
+    # thread communicator one of `threadcomm`.
+    "pmpi": {"interpose", "c_api", "threadcomm"},
 }
 # Rooms whose name is also that of a class: `task::` may name either.
 ALSO_CLASSES = {"task"}
@@ -53,6 +54,7 @@ HEADER_ROOMS = {
     "extensions.h": "c",
     "grequest.h": "c",
     "progress.h": "c",
+    "threadcomm.h": "c",
     "mpix.h": "c",
     "type_iov.h": "c",
     "stream.h": "c",

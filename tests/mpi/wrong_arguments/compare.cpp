@@ -307,6 +307,8 @@ table all_calls(world &w) {
     add_communicators(all, w);
     add_windows(all, w);
     add_files(all, w);
+    add_nonblocking(all, w);
+    add_asking(all, w);
     return all;
 }
 

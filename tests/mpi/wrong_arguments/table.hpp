@@ -50,6 +50,7 @@ struct world {
     int received[5] = {};
     MPI_Comm new_comm = MPI_COMM_NULL;
     MPI_Win new_win = MPI_WIN_NULL;
+    MPI_Group new_group = MPI_GROUP_NULL;
     MPI_Message new_message = MPI_MESSAGE_NULL;
     void *base = nullptr;
 
@@ -151,6 +152,8 @@ void add_collectives(table &, world &);
 void add_communicators(table &, world &);
 void add_windows(table &, world &);
 void add_files(table &, world &);
+void add_nonblocking(table &, world &);
+void add_asking(table &, world &);
 
 // All calls, with the objects of this world.
 table all_calls(world &);

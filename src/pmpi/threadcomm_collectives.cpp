@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking collectives, which are interposed only because the communicator may be a thread communicator. (Blocking
+// ones are in collectives.cpp.)
+#include "pmpi/collective_table.hpp"
+#include "pmpi/on_threadcomm.hpp"
+
+#include <thence/thence.h>
+
+#define NONBLOCKING(name, parameters, arguments)                                                                       \
+    THENCE_NOT_ON_THREADCOMM(name, (THENCE_UNPACK parameters, MPI_Request * request),                                  \
+                             (THENCE_UNPACK arguments, request))
+
+// The nonblocking name of each.
+#define I_Bcast Ibcast
+#define I_Gather Igather
+#define I_Gatherv Igatherv
+#define I_Scatter Iscatter
+#define I_Scatterv Iscatterv
+#define I_Allgather Iallgather
+#define I_Allgatherv Iallgatherv
+#define I_Alltoall Ialltoall
+#define I_Alltoallv Ialltoallv
+#define I_Alltoallw Ialltoallw
+#define I_Neighbor_allgather Ineighbor_allgather
+#define I_Neighbor_allgatherv Ineighbor_allgatherv
+#define I_Neighbor_alltoall Ineighbor_alltoall
+#define I_Neighbor_alltoallv Ineighbor_alltoallv
+#define I_Neighbor_alltoallw Ineighbor_alltoallw
+#define I_Reduce Ireduce
+#define I_Allreduce Iallreduce
+#define I_Scan Iscan
+#define I_Exscan Iexscan
+#define I_Reduce_scatter_block Ireduce_scatter_block
+#define I_Reduce_scatter Ireduce_scatter
+
+#define PASTE_AGAIN(a, b) a##b
+#define PASTE(a, b) PASTE_AGAIN(a, b)
+#define WITH_INT(name, parameters, arguments) NONBLOCKING_OF(I_##name, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments) NONBLOCKING_OF(PASTE(I_##name, _c), parameters, arguments)
+#define NONBLOCKING_OF(name, parameters, arguments) NONBLOCKING(name, parameters, arguments)
+
+extern "C" {
+
+NONBLOCKING(Ibarrier, (MPI_Comm comm), (comm))
+THENCE_COLLECTIVES(WITH_INT, int, int)
+#if defined(THENCE_MPI_LARGE_COUNTS)
+THENCE_COLLECTIVES(WITH_COUNTS, MPI_Count, MPI_Aint)
+#endif
+
+} // extern "C"

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator.
+// (Blocking ones are in blocking.cpp.)
+#include "pmpi/on_threadcomm.hpp"
+
+#include <thence/thence.h>
+
+namespace threadcomm = thence::threadcomm;
+
+extern "C" {
+
+#define NONBLOCKING_SEND(name, its_mode, c, count_t)                                                                   \
+    THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
+                                    MPI_Comm comm, MPI_Request *request) {                                             \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
+                                     {buf, count, type, dest, tag}, request);                                          \
+        }                                                                                                              \
+        return PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                             \
+    }
+#define NONBLOCKING(c, count_t)                                                                                        \
+    NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
+    NONBLOCKING_SEND(Issend, synchronous, c, count_t)                                                                  \
+    NONBLOCKING_SEND(Irsend, ready, c, count_t)                                                                        \
+    NONBLOCKING_SEND(Ibsend, buffered, c, count_t)                                                                     \
+    THENCE_EXPORT int MPI_Bsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
+                                   MPI_Comm comm) {                                                                    \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::send("MPI_Bsend" #c, *threads, threadcomm::mode::buffered,                              \
+                                    {buf, count, type, dest, tag});                                                    \
+        }                                                                                                              \
+        return PMPI_Bsend##c(buf, count, type, dest, tag, comm);                                                       \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
+                                   MPI_Request *request) {                                                             \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::ireceive("MPI_Irecv" #c, *threads, {buf, count, type, source, tag}, request);           \
+        }                                                                                                              \
+        return PMPI_Irecv##c(buf, count, type, source, tag, comm, request);                                            \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
+                                    MPI_Request *request) {                                                            \
+        if (threadcomm::any_alive() && message != nullptr && threadcomm::is_own(*message)) [[unlikely]] {              \
+            return threadcomm::receive_matched("MPI_Imrecv" #c, {buf, count, type, 0, 0}, message, MPI_STATUS_IGNORE,  \
+                                               request);                                                               \
+        }                                                                                                              \
+        return PMPI_Imrecv##c(buf, count, type, message, request);                                                     \
+    }
+NONBLOCKING(, int)
+#if defined(THENCE_MPI_LARGE_COUNTS)
+NONBLOCKING(_c, MPI_Count)
+#endif
+
+THENCE_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::matched_probe("MPI_Improbe", *threads, source, tag, flag, message, status);
+    }
+    return PMPI_Improbe(source, tag, comm, flag, message, status);
+}
+
+} // extern "C"

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "threadcomm/communicator.hpp"
+
+#include "mpi/calls.hpp"
+#include "mpi/error_code.hpp"
+#include "mpi/handles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace thence::threadcomm {
+
+namespace {
+
+// Communicators by handle: open addressing, at most `most_probes` slots away from the place of the handle. Slots change
+// under the mutex; readers take no lock. A communicator that a call uses is not freed meanwhile, or the program is wrong.
+constexpr std::size_t slots = 4096;
+constexpr std::size_t most_probes = 64;
+std::array<std::atomic<communicator *>, slots> table{};
+std::atomic<std::size_t> alive{0};
+std::mutex table_mutex;
+
+std::size_t place_of(MPI_Comm comm) noexcept {
+    const auto bits = static_cast<std::uint64_t>(mpi::bits(comm)) * 0x9e3779b97f4a7c15U;
+    return bits >> 52;
+}
+static_assert(slots == std::size_t{1} << 12);
+
+struct membership {
+    root_state *root;
+    int index;
+};
+struct memberships {
+    MPI_Comm last_handle; // valid if `last` is not null
+    member *last;
+    std::uint64_t number;
+    int count;
+    membership of[most_memberships];
+};
+thread_local memberships mine{};
+
+// Says it when a thread ends inside a region.
+struct end_of_thread {
+    bool used = false;
+    ~end_of_thread() {
+        if (mine.count != 0) {
+            std::fputs("thence: a thread has ended between MPIX_Threadcomm_start and MPIX_Threadcomm_finish. The other "
+                       "threads wait for it in MPIX_Threadcomm_finish for ever\n",
+                       stderr);
+        }
+    }
+};
+thread_local end_of_thread watcher;
+
+} // namespace
+
+communicator *find(MPI_Comm comm) noexcept {
+    if (mine.last != nullptr && mine.last_handle == comm) {
+        return mine.last->comm;
+    }
+    const std::size_t home = place_of(comm);
+    for (std::size_t i = 0; i < most_probes && alive.load(std::memory_order_relaxed) != 0; ++i) {
+        communicator *const each = table[(home + i) % slots].load(std::memory_order_acquire);
+        if (each != nullptr && each->handle == comm) {
+            return each;
+        }
+    }
+    return nullptr;
+}
+
+member *self(const communicator &comm) noexcept {
+    if (mine.last != nullptr && mine.last->comm == &comm) {
+        return mine.last;
+    }
+    const int index = index_in(comm.root);
+    if (index < 0) {
+        return nullptr;
+    }
+    member *const found = comm.of_thread[static_cast<std::size_t>(index)];
+    if (found != nullptr) {
+        mine.last_handle = comm.handle;
+        mine.last = found;
+    }
+    return found;
+}
+
+bool enter(communicator &comm) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    const std::size_t home = place_of(comm.handle);
+    for (std::size_t i = 0; i < most_probes; ++i) {
+        auto &slot = table[(home + i) % slots];
+        if (slot.load(std::memory_order_relaxed) == nullptr) {
+            slot.store(&comm, std::memory_order_release);
+            if (alive.fetch_add(1) == 0) {
+                progress::slow_path_reasons.fetch_or(progress::threadcomm_alive);
+            }
+            const std::scoped_lock contexts(comm.root.lock);
+            comm.root.by_context[comm.context] = &comm;
+            return true;
+        }
+    }
+    return false;
+}
+
+void leave(communicator &comm) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    for (auto &slot : table) {
+        if (slot.load(std::memory_order_relaxed) == &comm) {
+            slot.store(nullptr, std::memory_order_release);
+            if (alive.fetch_sub(1) == 1) {
+                progress::slow_path_reasons.fetch_and(~progress::threadcomm_alive);
+            }
+            break;
+        }
+    }
+    const std::scoped_lock contexts(comm.root.lock);
+    comm.root.by_context.erase(comm.context);
+}
+
+std::uint64_t this_thread_number() noexcept {
+    static std::atomic<std::uint64_t> numbers{0};
+    if (mine.number == 0) {
+        mine.number = numbers.fetch_add(1) + 1;
+    }
+    return mine.number;
+}
+
+bool may_join() noexcept {
+    return mine.count < most_memberships;
+}
+
+void join(root_state &root, int index) noexcept {
+    watcher.used = true;
+    mine.of[mine.count++] = {&root, index};
+}
+
+void part(root_state &root) noexcept {
+    mine.last = nullptr;
+    for (int i = 0; i < mine.count; ++i) {
+        if (mine.of[i].root == &root) {
+            mine.of[i] = mine.of[--mine.count];
+            return;
+        }
+    }
+}
+
+void forget(const communicator &comm) noexcept {
+    if (mine.last != nullptr && mine.last->comm == &comm) {
+        mine.last = nullptr;
+    }
+}
+
+int index_in(const root_state &root) noexcept {
+    for (int i = 0; i < mine.count; ++i) {
+        if (mine.of[i].root == &root) {
+            return mine.of[i].index;
+        }
+    }
+    return -1;
+}
+
+// The threads of a process must not duplicate one communicator at the same time.
+int dup_self(MPI_Comm like, MPI_Comm &created) noexcept {
+    static std::mutex mutex;
+    const std::scoped_lock guard(mutex);
+    const int code = mpi::table.Comm_dup(MPI_COMM_SELF, &created);
+    if (code == MPI_SUCCESS) {
+        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+        mpi::table.Comm_get_errhandler(like, &handler);
+        mpi::table.Comm_set_errhandler(created, handler);
+        mpi::table.Errhandler_free(&handler);
+    }
+    return code;
+}
+
+int fail(MPI_Comm handle, const char *call, int error_class, const char *why) noexcept {
+    return mpi::report_on(handle, error_class, call, why);
+}
+
+root_state::~root_state() = default;
+
+communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint64_t its_context, bool root_itself,
+                           std::vector<int> processes, const std::vector<int> &threads)
+    : handle(its_handle), root(its_root), context(its_context), is_root(root_itself), process_of(std::move(processes)),
+      thread_of(threads), here(process_of.size(), nullptr),
+      of_thread(static_cast<std::size_t>(its_root.threads.threads()), nullptr) {
+    for (std::size_t rank = 0; rank < process_of.size(); ++rank) {
+        if (process_of[rank] != root.process) {
+            continue;
+        }
+        auto *const each = new member;
+        each->comm = this;
+        each->rank = static_cast<int>(rank);
+        each->thread = thread_of[rank];
+        here[rank] = each;
+        of_thread[static_cast<std::size_t>(each->thread)] = each;
+        ++members;
+    }
+}
+
+communicator::~communicator() {
+    for (member *each : here) {
+        delete each;
+    }
+}
+
+} // namespace thence::threadcomm

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPIX_Threadcomm_init, _start, _finish and _free.
+#include "threadcomm/create.hpp"
+
+#include "endpoint/carrier.hpp"
+#include "mpi/calls.hpp"
+#include "threadcomm/attributes.hpp"
+
+#include <dlfcn.h>
+
+#include <exception>
+#include <memory>
+
+namespace thence::threadcomm {
+
+namespace {
+
+using mpi::table;
+
+// What each process says at init: how many threads it has, or why it refuses.
+enum refusal : int { negative_threads = -1, no_thread_multiple = -2, no_source = -3 };
+
+const char *text_of(int said) noexcept {
+    switch (said) {
+    case negative_threads:
+        return "num_threads is negative in a process";
+    case no_thread_multiple:
+        return "a process with several threads needs MPI_THREAD_MULTIPLE";
+    default:
+        return "others have registered all sources of progress that there can be";
+    }
+}
+int class_of(int said) noexcept {
+    return said == negative_threads     ? MPI_ERR_ARG
+           : said == no_thread_multiple ? MPI_ERR_UNSUPPORTED_OPERATION
+                                        : MPI_ERR_OTHER;
+}
+
+endpoint::endpoint *route(void *data, const endpoint::wire_header &header) noexcept {
+    auto &root = *static_cast<root_state *>(data);
+    const std::scoped_lock guard(root.lock);
+    const auto at = root.by_context.find(header.context);
+    if (at == root.by_context.end()) {
+        return nullptr;
+    }
+    member *const to = at->second->here[static_cast<std::size_t>(header.dest)];
+    return to != nullptr ? &to->at(static_cast<channel>(header.channel)) : nullptr;
+}
+
+// The number of this thread in its OpenMP team, if the program has OpenMP.
+int openmp_thread() noexcept {
+    static const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_thread_num"));
+    return ask != nullptr ? ask() : -1;
+}
+
+// The communicator of the processes that have threads, and its transport. Null if this process needs none.
+std::unique_ptr<endpoint::transport> make_transport(MPI_Comm comm, bool has_threads, int with_threads, int rank,
+                                                    root_state &root) {
+    MPI_Comm hidden = MPI_COMM_NULL;
+    table.Comm_split(comm, has_threads ? 0 : MPI_UNDEFINED, rank, &hidden);
+    if (hidden == MPI_COMM_NULL) {
+        return nullptr;
+    }
+    table.Comm_rank(hidden, &root.process);
+    if (with_threads < 2) {
+        table.Comm_free(&hidden);
+        return nullptr;
+    }
+    auto made = std::make_unique<endpoint::transport>(hidden, &route, &root);
+    if (made->begin() != MPI_SUCCESS) {
+        throw std::bad_alloc();
+    }
+    return made;
+}
+
+int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<int> &all, int rank, MPI_Comm *created) {
+    MPI_Comm handle = MPI_COMM_NULL;
+    if (const int code = table.Comm_dup(comm, &handle); code != MPI_SUCCESS) {
+        return code;
+    }
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    table.Comm_get_errhandler(comm, &handler);
+    table.Comm_set_errhandler(handle, handler);
+    table.Errhandler_free(&handler);
+    std::vector<int> processes;
+    std::vector<int> indices;
+    int with_threads = 0;
+    for (const int each : all) {
+        for (int i = 0; i < each; ++i) {
+            processes.push_back(with_threads);
+            indices.push_back(i);
+        }
+        with_threads += each > 0 ? 1 : 0;
+    }
+    auto root = std::make_unique<root_state>(threads);
+    root->process = -1;
+    root->between = make_transport(comm, threads > 0, with_threads, rank, *root);
+    // Contexts that a process makes later have its number in the upper half, so 0 is that of the root alone.
+    auto whole = std::make_unique<communicator>(handle, *root, 0, true, std::move(processes), indices);
+    if (!enter(*whole)) {
+        return fail(comm, call, MPI_ERR_NO_MEM, "too many thread communicators exist");
+    }
+    root.release();
+    whole.release();
+    *created = handle;
+    return MPI_SUCCESS;
+}
+
+communicator *checked(const char *call, MPI_Comm comm, int &code) noexcept {
+    communicator *const found = comm != MPI_COMM_NULL ? find_if_any(comm) : nullptr;
+    if (found == nullptr) {
+        code = fail(comm, call, MPI_ERR_COMM, "the communicator is no thread communicator");
+    } else if (!found->is_root) {
+        code = fail(comm, call, MPI_ERR_COMM, "the communicator was derived from a thread communicator: give that one");
+    } else {
+        return found;
+    }
+    return nullptr;
+}
+
+} // namespace
+
+mpi::extension_facts facts() noexcept {
+    return progress::interposed
+               ? mpi::extension_facts{mpi::extension_state::ours,
+                                      "messages between threads are Thence's own, on any MPI"}
+               : mpi::extension_facts{mpi::extension_state::not_possible,
+                                      "libthence is not linked, and libthence-core interposes no call of MPI"};
+}
+
+int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexcept {
+    if (comm == MPI_COMM_NULL) {
+        return fail(comm, call, MPI_ERR_COMM, "comm is MPI_COMM_NULL");
+    }
+    if (created == nullptr) {
+        return fail(comm, call, MPI_ERR_ARG, "newthreadcomm is null");
+    }
+    if (find_if_any(comm) != nullptr) {
+        return fail(comm, call, MPI_ERR_COMM, "comm is a thread communicator: they cannot be nested");
+    }
+    int between_groups = 0;
+    table.Comm_test_inter(comm, &between_groups);
+    if (between_groups != 0) {
+        return fail(comm, call, MPI_ERR_COMM, "comm is an intercommunicator");
+    }
+    int rank = 0;
+    int processes = 0;
+    table.Comm_rank(comm, &rank);
+    table.Comm_size(comm, &processes);
+    const bool in_use = endpoint::begin_use();
+    const int says = threads < 0                              ? int{negative_threads}
+                     : threads > 1 && !mpi::thread_multiple() ? int{no_thread_multiple}
+                     : !in_use                                ? int{no_source}
+                                                              : threads;
+    int code = MPI_SUCCESS;
+    try {
+        std::vector<int> all(static_cast<std::size_t>(processes), 0);
+        code = table.Allgather(&says, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
+        for (const int each : all) {
+            if (code == MPI_SUCCESS && each < 0) { // all processes return the same error
+                code = fail(comm, call, class_of(each), text_of(each));
+            }
+        }
+        if (code == MPI_SUCCESS) {
+            code = make_root(call, comm, threads, all, rank, created);
+        }
+    } catch (const std::exception &) {
+        code = fail(comm, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    }
+    if (code != MPI_SUCCESS && in_use) {
+        endpoint::end_use();
+    }
+    return code;
+}
+
+int start(const char *call, MPI_Comm comm, int wanted) noexcept {
+    int code = MPI_SUCCESS;
+    communicator *const found = checked(call, comm, code);
+    if (found == nullptr) {
+        return code;
+    }
+    root_state &root = found->root;
+    if (index_in(root) >= 0) {
+        return fail(comm, call, MPI_ERR_COMM, "this thread has started it already");
+    }
+    if (!may_join()) {
+        return fail(comm, call, MPI_ERR_OTHER, "this thread has started 8 thread communicators");
+    }
+    int index = -1;
+    try {
+        switch (root.threads.start(call, this_thread_number(), wanted, openmp_thread(), index)) {
+        case region::answer::done:
+            break;
+        case region::answer::too_many:
+            return fail(comm, call, MPI_ERR_COMM, "more threads start it than num_threads of MPIX_Threadcomm_init");
+        case region::answer::index_out_of_range:
+            return fail(comm, call, MPI_ERR_RANK, "the index is not below num_threads of MPIX_Threadcomm_init");
+        case region::answer::index_twice:
+            return fail(comm, call, MPI_ERR_RANK, "two threads have asked for the same index, so none has started");
+        }
+    } catch (const std::exception &) {
+        return fail(comm, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    }
+    join(root, index);
+    return MPI_SUCCESS;
+}
+
+int finish(const char *call, MPI_Comm comm) noexcept {
+    int code = MPI_SUCCESS;
+    communicator *const found = checked(call, comm, code);
+    if (found == nullptr) {
+        return code;
+    }
+    member *const me = self(*found);
+    if (me == nullptr) {
+        return fail(comm, call, MPI_ERR_COMM, "this thread has not started it");
+    }
+    delete_attributes(*me);
+    part(found->root);
+    endpoint::retire_blocks();
+    found->root.threads.finish(call);
+    return MPI_SUCCESS;
+}
+
+int free_root(const char *call, MPI_Comm *comm) noexcept {
+    if (comm == nullptr) {
+        return fail(MPI_COMM_WORLD, call, MPI_ERR_ARG, "threadcomm is null");
+    }
+    int code = MPI_SUCCESS;
+    communicator *const found = checked(call, *comm, code);
+    if (found == nullptr) {
+        return code;
+    }
+    root_state *const root = &found->root;
+    if (!root->threads.idle()) {
+        return fail(*comm, call, MPI_ERR_COMM, "threads have started it and have not finished it");
+    }
+    if (root->derived.load() != 0) {
+        return fail(*comm, call, MPI_ERR_COMM, "communicators that were derived from it are not freed");
+    }
+    root->between.reset(); // waits for the other processes, and still receives for these threads
+    leave(*found);
+    MPI_Comm handle = found->handle;
+    delete found;
+    delete root;
+    endpoint::end_use();
+    *comm = MPI_COMM_NULL;
+    return table.Comm_free(&handle);
+}
+
+} // namespace thence::threadcomm

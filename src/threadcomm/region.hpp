@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Start and finish of a thread communicator in one process: a fixed number of threads meet at the start, get their
+// indices, and meet again at the finish. It calls no MPI.
+//
+// Indices: a thread gets the index that it asks for; else the one that it had in the last region; else, if all threads
+// suggest different ones, that (the OpenMP thread number); else the lowest that is left, in the order of arrival. All of
+// them are known only when the last thread has arrived, so that thread assigns them.
+//
+// Invariant: `state_` goes idle -> gathering -> active -> finishing -> idle. Each arrival lies on the stack of its thread,
+// which waits until `told` is set and does not look at the region before. So a region that begins anew cannot overtake a
+// thread that has not left the one before: that thread is no longer counted. tests/model/threadcomm_region.pml checks it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+namespace thence::threadcomm {
+
+class region {
+public:
+    enum class answer { done, too_many, index_out_of_range, index_twice };
+
+    explicit region(int threads) : threads_(threads), last_thread_of_(static_cast<std::size_t>(threads), 0) {}
+    region(const region &) = delete;
+    region &operator=(const region &) = delete;
+
+    int threads() const noexcept { return threads_; }
+    // False between the first arrival at a start and the end of the finish.
+    bool idle() const noexcept { return state_.load(std::memory_order_acquire) == state::idle; }
+
+    // Blocks until all threads have called it; only too_many and index_out_of_range are returned at once. `thread`: not
+    // zero, and the same whenever this thread calls. `wanted`: an index, or -1. `suggested`: one that is taken if all differ.
+    // After any answer but `done`, no thread has started. `call`: the name of the user's call, for the stall report.
+    answer start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index);
+    // Blocks until all threads have called it. The caller has started and calls it once.
+    void finish(const char *call);
+
+private:
+    enum class state { idle, gathering, active, finishing };
+    struct arrival {
+        std::uint64_t thread = 0;
+        int wanted = -1;
+        int suggested = -1;
+        int index = -1;
+        answer result = answer::done;
+        std::atomic<bool> told{false};
+    };
+    void assign();
+    void tell_all() noexcept;
+    void wait_for(const char *call, const arrival &mine) const;
+
+    const int threads_;
+    std::atomic<state> state_{state::idle}; // changes under the mutex
+    std::atomic<int> arrived_{0};           // the length of the list, for reports
+    std::mutex mutex_;
+    std::vector<arrival *> arrivals_;
+    std::vector<std::uint64_t> last_thread_of_; // by index
+};
+
+} // namespace thence::threadcomm

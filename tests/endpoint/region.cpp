@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Start and finish of a thread communicator in one process: who gets which index.
+#include "threadcomm/region.hpp"
+#include "fake_mpi.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using thence::threadcomm::region;
+using answer = region::answer;
+
+struct caller {
+    std::uint64_t thread;
+    int wanted = -1;
+    int suggested = -1;
+    int index = -1;
+    answer result = answer::done;
+};
+
+class regions : public ::testing::Test {
+protected:
+    regions() { thence::fake::world.begin({}); }
+    ~regions() override { thence::fake::world.end(); }
+    // All start, in any order, and finish if they could.
+    static void run(region &r, std::vector<caller> &all) {
+        std::vector<std::thread> threads;
+        for (caller &each : all) {
+            threads.emplace_back([&r, &each] {
+                each.result = r.start("start", each.thread, each.wanted, each.suggested, each.index);
+                if (each.result == answer::done) {
+                    r.finish("finish");
+                }
+            });
+        }
+        for (std::thread &each : threads) {
+            each.join();
+        }
+    }
+    static std::vector<int> indices(const std::vector<caller> &all) {
+        std::vector<int> result;
+        for (const caller &each : all) {
+            result.push_back(each.index);
+        }
+        return result;
+    }
+};
+
+} // namespace
+
+TEST_F(regions, indices_are_kept_by_threads_that_come_again) {
+    region r(3);
+    std::vector<caller> all{{11}, {12}, {13}};
+    run(r, all);
+    const auto first = indices(all);
+    for (int round = 0; round < 20; ++round) {
+        run(r, all);
+        EXPECT_EQ(indices(all), first);
+    }
+    EXPECT_TRUE(r.idle());
+    // A new thread gets the index that is left.
+    std::vector<caller> others{{99}, {13}, {11}};
+    run(r, others);
+    EXPECT_EQ(others[0].index, first[1]);
+    EXPECT_EQ(others[1].index, first[2]);
+}
+
+TEST_F(regions, a_wanted_index_goes_before_a_kept_one) {
+    region r(2);
+    std::vector<caller> all{{1, 0}, {2, 1}};
+    run(r, all);
+    all = {{1}, {2, 0}};
+    run(r, all);
+    EXPECT_EQ(indices(all), (std::vector<int>{1, 0}));
+}
+
+TEST_F(regions, suggestions_are_taken_if_they_differ) {
+    region r(3);
+    std::vector<caller> all{{1, -1, 2}, {2, -1, 0}, {3, -1, 1}};
+    run(r, all);
+    EXPECT_EQ(indices(all), (std::vector<int>{2, 0, 1}));
+    region other(3);
+    all = {{1, -1, 0}, {2, -1, 0}, {3, -1, 0}};
+    run(other, all);
+    auto found = indices(all);
+    std::ranges::sort(found);
+    EXPECT_EQ(found, (std::vector<int>{0, 1, 2}));
+}
+
+TEST_F(regions, none_starts_if_two_want_one_index) {
+    region r(3);
+    std::vector<caller> all{{1, 1}, {2}, {3, 1}};
+    run(r, all);
+    for (const caller &each : all) {
+        EXPECT_EQ(each.result, answer::index_twice);
+    }
+    EXPECT_TRUE(r.idle());
+    all = {{1}, {2}, {3}};
+    run(r, all);
+    EXPECT_EQ(all[0].result, answer::done);
+}
+
+TEST_F(regions, one_thread_too_many_is_refused_at_once) {
+    region r(1);
+    int index = -1;
+    ASSERT_EQ(r.start("start", 1, -1, -1, index), answer::done);
+    EXPECT_FALSE(r.idle());
+    EXPECT_EQ(r.start("start", 2, -1, -1, index), answer::too_many);
+    EXPECT_EQ(r.start("start", 2, 1, -1, index), answer::index_out_of_range);
+    r.finish("finish");
+    EXPECT_TRUE(r.idle());
+    region none(0);
+    EXPECT_EQ(none.start("start", 1, -1, -1, index), answer::too_many);
+}
