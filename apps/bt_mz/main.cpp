@@ -6,7 +6,6 @@
 #include "common/program.hpp"
 #include "common/timeline.hpp"
 
-#include <algorithm>
 #include <string_view>
 #ifdef BT_MZ_HAVE_TBB
 #include <thence/dataflow.h>
@@ -48,53 +47,6 @@ double factor_of(const Options &options, int rank, int zone) {
     return options.imbalance->has_member(of_ranks ? rank : zone) ? options.imbalance->factor : 1;
 }
 
-// The zones of this rank, connected with each other.
-std::vector<std::unique_ptr<LocalZone>> make_local_zones(const Options &options, const Constants &constants,
-                                                         const std::vector<ZoneShape> &shapes,
-                                                         const std::vector<int> &owner, int rank) {
-    std::vector<std::unique_ptr<LocalZone>> zones;
-    std::vector<LocalZone *> by_number(shapes.size(), nullptr); // null: of another rank
-    for (const ZoneShape &shape : shapes) {
-        const auto number = static_cast<std::size_t>(shape.number);
-        if (owner[number] != rank)
-            continue;
-        zones.push_back(std::make_unique<LocalZone>(shape, constants));
-        LocalZone &z = *zones.back();
-        z.factor = factor_of(options, rank, shape.number);
-        by_number[number] = &z;
-    }
-    for (auto &z : zones)
-        for (int s = 0; s < sides; ++s) {
-            z->local[s] = by_number[static_cast<std::size_t>(z->shape().neighbour[s])];
-            z->has_remote |= z->local[s] == nullptr;
-            const auto doubles = static_cast<std::size_t>(components * z->shape().face_cells(static_cast<Side>(s)));
-            for (int b = 0; b < 2; ++b) {
-                z->out[b][s].resize(doubles);
-                z->in[b][s].resize(z->local[s] == nullptr ? doubles : 0);
-            }
-        }
-    // The order in which variants take them: first those whose faces travel, then the large ones.
-    std::stable_sort(zones.begin(), zones.end(), [](const auto &a, const auto &b) {
-        return a->has_remote != b->has_remote ? a->has_remote : a->shape().cells() > b->shape().cells();
-    });
-    for (std::size_t i = 0; i < zones.size(); ++i)
-        zones[i]->index = static_cast<int>(i);
-    return zones;
-}
-
-// One step that is not timed: it makes threads and connections, and touches the memory.
-void warm_up(const Run &run, const Variant &variant) {
-    apps::Recorder recorder(0);
-    apps::ProgressBar bar(false, "", 1);
-    Run one{run.problem, run.shapes,  run.owner, run.zones, run.comm, run.rank,
-            run.ranks,   run.threads, 1,         recorder,  bar};
-    variant.solve(one);
-    for (auto &z : run.zones) {
-        z->zone.initialize();
-        z->compute = 0;
-    }
-}
-
 int run_variant(const Options &options, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
@@ -106,7 +58,9 @@ int run_variant(const Options &options, MPI_Comm comm) {
     const Constants constants(problem, options.dt);
     const std::vector<ZoneShape> shapes = make_zones(problem);
     const std::vector<int> owner = distribute(shapes, ranks);
-    auto zones = make_local_zones(options, constants, shapes, owner, rank);
+    auto zones = make_local_zones(shapes, owner, rank, constants);
+    for (auto &z : zones)
+        z->factor = factor_of(options, rank, z->shape().number);
 
     apps::Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
     apps::ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, options.steps);
@@ -115,7 +69,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
     if (variant.solve == solve_omp_tasks)
         check_omp_tasks(run);
 #endif
-    warm_up(run, variant);
+    warm_up(run, variant.solve);
     recorder.lane(); // this thread gets the first lane
     const Nanoseconds offset = apps::clock_offset(comm);
 

@@ -2,6 +2,8 @@
 // What all variants do alike: compute a part of a zone, copy faces, start messages.
 #include "run.hpp"
 
+#include <algorithm>
+
 namespace bt_mz {
 
 using apps::Activity;
@@ -78,6 +80,48 @@ int Run::start_messages(LocalZone &z, int t, MPI_Request requests[2 * sides]) {
                   &requests[count++]);
     }
     return count;
+}
+
+std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneShape> &shapes,
+                                                         const std::vector<int> &owner, int rank,
+                                                         const Constants &constants) {
+    std::vector<std::unique_ptr<LocalZone>> zones;
+    std::vector<LocalZone *> by_number(shapes.size(), nullptr); // null: of another rank
+    for (const ZoneShape &shape : shapes) {
+        const auto number = static_cast<std::size_t>(shape.number);
+        if (owner[number] != rank)
+            continue;
+        zones.push_back(std::make_unique<LocalZone>(shape, constants));
+        by_number[number] = zones.back().get();
+    }
+    for (auto &z : zones)
+        for (int s = 0; s < sides; ++s) {
+            z->local[s] = by_number[static_cast<std::size_t>(z->shape().neighbour[s])];
+            z->has_remote |= z->local[s] == nullptr;
+            const auto doubles = static_cast<std::size_t>(components * z->shape().face_cells(static_cast<Side>(s)));
+            for (int b = 0; b < 2; ++b) {
+                z->out[b][s].resize(doubles);
+                z->in[b][s].resize(z->local[s] == nullptr ? doubles : 0);
+            }
+        }
+    std::stable_sort(zones.begin(), zones.end(), [](const auto &a, const auto &b) {
+        return a->has_remote != b->has_remote ? a->has_remote : a->shape().cells() > b->shape().cells();
+    });
+    for (std::size_t i = 0; i < zones.size(); ++i)
+        zones[i]->index = static_cast<int>(i);
+    return zones;
+}
+
+void warm_up(const Run &run, void (*solve)(Run &)) {
+    apps::Recorder recorder(0);
+    apps::ProgressBar bar(false, "", 1);
+    Run one{run.problem, run.shapes,  run.owner, run.zones, run.comm, run.rank,
+            run.ranks,   run.threads, 1,         recorder,  bar};
+    solve(one);
+    for (auto &z : run.zones) {
+        z->zone.initialize();
+        z->compute = 0;
+    }
 }
 
 } // namespace bt_mz

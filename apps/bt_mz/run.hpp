@@ -76,6 +76,16 @@ struct Run {
     int start_messages(LocalZone &z, int t, MPI_Request requests[2 * sides]);
 };
 
+// The zones of this rank, connected with each other, in the order in which variants take them: first those whose faces
+// travel, then the large ones.
+std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneShape> &shapes,
+                                                         const std::vector<int> &owner, int rank,
+                                                         const Constants &constants);
+
+// One step that is not timed: it makes threads and connections, and touches the memory. Then the solution is at its start
+// again.
+void warm_up(const Run &run, void (*solve)(Run &));
+
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &); // run.steps steps from the present solution
 };

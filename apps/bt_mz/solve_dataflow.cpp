@@ -61,8 +61,10 @@ private:
                      thence::inout(&z.zone), thence::out(z.out[(t + 1) % 2])},
                     {.label = "step"}, [this, &z, t] {
                         run.copy_in(z, t);
-                        for (const Part part : parts)
+                        for (const Part part : parts) {
                             share(z, part, t);
+                            thence_progress(); // so that messages need not wait for the helper thread
+                        }
                         Run::copy_out(z, t + 1);
                         run.done(z, t);
                     });

@@ -115,8 +115,10 @@ private:
 #pragma omp task depend(in : *w, *e, *s, *n) depend(inout : mine.solution) depend(out : mine.out[(t + 1) % 2])
         {
             run.copy_in(*z, t);
-            for (const Part part : parts)
+            for (const Part part : parts) {
                 share(z, part, t);
+                thence_progress(); // so that messages need not wait for the helper thread
+            }
             Run::copy_out(*z, t + 1);
             run.done(*z, t);
             of(z).steps_done.store(t + 1, std::memory_order_release);

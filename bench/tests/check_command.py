@@ -24,13 +24,15 @@ WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "r
 WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
 WITH_OPENBLAS = ["cholesky"]
+WITH_APPLICATIONS = ["bt_mz"]
 
 
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    groups = [group for group in (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS) if group[0] in optional]
+    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS)
+    groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
 

@@ -19,6 +19,10 @@
  *  together, else the creator may wait for a message that it would have sent later. LLVM's runtime has no such
  *  limit.
  *
+ *  In GCC's runtime (seen in GCC 12) a detached task that runs inside of `taskwait depend(...)` is complete when its body
+ *  ends: tasks that depend on it start too early, and its event is fulfilled after its memory was released. Use a plain
+ *  `taskwait`, or let a thread that only creates tasks sleep until the data are there.
+ *
  *  In GCC's runtime (seen in GCC 12) a barrier may never end if the last task that it waits for is detached, has no
  *  successor, and its event is fulfilled by a thread outside of the team, such as the library's own. A `taskwait` by the
  *  thread that created the tasks, before the barrier, avoids that.

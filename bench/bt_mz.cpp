@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// NPB BT-MZ (apps/bt_mz), class W: the variants with tasks compared with fork-join. Each run is a process of its own, so
+// that idle threads of one runtime take no time from another, and the variants alternate. Fork-join runs twice, with
+// threads that spin and with threads that sleep at barriers, and the faster run counts.
+#include "measure/benchmark.hpp"
+
+#include "bt_mz/run.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thence/dataflow.h>
+#include <thence/task_runtime.h>
+
+namespace {
+
+// In the order of the parameter `variant`.
+constexpr const char *names[] = {"forkjoin", "mpi", "omp-tasks", "dataflow"};
+
+void one(measure::work &work) {
+    const bt_mz::Problem &problem = *bt_mz::find_problem("W");
+    const auto solve = bt_mz::find_variant(names[work.parameter("variant")])->solve;
+    thence_task_runtime_add(thence_flow_task_runtime());
+    int ranks = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const bt_mz::Constants constants(problem, problem.dt);
+    const auto shapes = bt_mz::make_zones(problem);
+    const auto owner = bt_mz::distribute(shapes, ranks);
+    auto zones = bt_mz::make_local_zones(shapes, owner, work.rank(), constants);
+    apps::Recorder recorder(0);
+    apps::ProgressBar bar(false, "", 1);
+    bt_mz::Run run{problem,
+                   shapes,
+                   owner,
+                   zones,
+                   MPI_COMM_WORLD,
+                   work.rank(),
+                   ranks,
+                   static_cast<int>(work.parameter("threads")),
+                   static_cast<int>(work.parameter("steps")),
+                   recorder,
+                   bar};
+    bt_mz::warm_up(run, solve);
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    solve(run);
+    double took = MPI_Wtime() - begin;
+    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    work.result("seconds", took);
+}
+
+struct shape {
+    int ranks, threads;
+};
+
+// Runs all variants alternately, and adds a figure for each against fork-join; the best with tasks has the bar.
+void compare(measure::session &session, shape of) {
+    const int rounds = session.quick() ? 3 : 9, steps = session.quick() ? 20 : 60;
+    constexpr std::size_t count = std::size(names);
+    std::vector<double> seconds[count], ratios[count];
+    for (int i = 0; i < rounds; ++i)
+        for (std::size_t v = 0; v < count; ++v) {
+            if (v == 1 && of.threads > 1)
+                continue; // the variant mpi has one thread per rank
+            const measure::numbers found = session.together(
+                of.ranks, {.work = "one",
+                           .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
+                           .environment = {"OMP_MAX_TASK_PRIORITY=1"}});
+            seconds[v].push_back(found.at("seconds"));
+            ratios[v].push_back(seconds[0].back() / seconds[v].back());
+        }
+    std::size_t best = 2;
+    for (std::size_t v = 3; v < count; ++v)
+        if (measure::median_of(ratios[v]).value > measure::median_of(ratios[best]).value)
+            best = v;
+    for (std::size_t v = 1; v < count; ++v)
+        if (!ratios[v].empty())
+            session.add({.name = std::string(names[v]) + ", " + std::to_string(of.ranks) + " x " +
+                                 std::to_string(of.threads) + (v == best ? ", the best with tasks" : ""),
+                         .found = measure::median_of(ratios[v]),
+                         .unit = "times the speed",
+                         .kind = v == best ? measure::bar_kind::at_least : measure::bar_kind::none,
+                         .bar = 1.0,
+                         .against = "fork-join on the same cores",
+                         .side_unit = "milliseconds per step",
+                         .ours = 1e3 * measure::median_of(seconds[v]).value / steps,
+                         .baseline = 1e3 * measure::median_of(seconds[0]).value / steps});
+}
+
+void judge(measure::session &session) {
+    compare(session, {.ranks = 2, .threads = 1});
+    compare(session, {.ranks = 1, .threads = 2});
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "bt_mz",
+                          .about = "NPB BT-MZ class W, ranks x threads: OpenMP tasks and data-flow tasks compared with "
+                                   "fork-join",
+                          .bars = "the best with tasks at least 1.0 times the speed",
+                          .pieces = {{"one", one}},
+                          .judge = judge});
+}
