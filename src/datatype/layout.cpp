@@ -130,11 +130,12 @@ bool read_before(MPI_Datatype type, read_result &result) {
 const layout *read_and_keep(MPI_Datatype type) {
     type_reader reader(&read_before);
     const read_result result = reader.read(type);
-    const layout *made = new layout{result.what, static_cast<number>(extent_of(type))};
+    const number extent = extent_of(type);
+    const layout *made = new layout{result.what, extent};
     if (result.predefined && predefined.add(type, made)) {
         return made;
     }
-    // Of a predefined datatype too, if it must be.
+    // A predefined datatype can have an attribute, too.
     const int code = mpi::table.Type_set_attr(type, keyval.load(std::memory_order_relaxed), const_cast<layout *>(made));
     if (code != MPI_SUCCESS) {
         made->release();

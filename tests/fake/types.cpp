@@ -99,7 +99,8 @@ derived_type *find(const char *call, MPI_Datatype type) {
 int get_envelope(MPI_Datatype type, MPI_Count lengths[4], int *combiner) {
     std::scoped_lock guard(mutex);
     const derived_type *t = find("MPI_Type_get_envelope", type);
-    const constructor by = t == nullptr ? constructor{.combiner = MPI_COMBINER_NAMED} : t->by;
+    static const constructor no_arguments{.combiner = MPI_COMBINER_NAMED};
+    const constructor &by = t == nullptr ? no_arguments : t->by;
     lengths[0] = static_cast<MPI_Count>(by.integers.size());
     lengths[1] = static_cast<MPI_Count>(by.addresses.size());
     lengths[2] = static_cast<MPI_Count>(by.counts.size());
