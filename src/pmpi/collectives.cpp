@@ -6,6 +6,7 @@
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/blocking_in_mpi.hpp"
 #include "pmpi/collective_table.hpp"
+#include "pmpi/on_threadcomm_collectives.hpp"
 
 using namespace thence::interpose;
 
@@ -21,13 +22,14 @@ template <class Start> int by_nonblocking(const char *name, Start start, const v
     return how != nullptr ? how->complete(&request, MPI_STATUS_IGNORE, where) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-template <class Blocking, class Start>
-int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, const void *where) {
+template <class Blocking, class Start, class OnThreads>
+int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, OnThreads on_threads,
+               const void *where) {
     if (is_plain()) [[likely]] {
         return blocking();
     }
-    if (const auto *const threads = thence::threadcomm::find_if_any(comm)) {
-        return thence::pmpi::refuse_on(*threads, name);
+    if (auto *const threads = thence::threadcomm::find_if_any(comm)) {
+        return on_threads(*threads);
     }
     return collectives_by_nonblocking.load(std::memory_order_relaxed) ? by_nonblocking(name, start, where)
                                                                       : thence::pmpi::block_in_mpi(name, blocking);
@@ -61,16 +63,19 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
 
 #define PASTE_AGAIN(a, b) a##b
 #define PASTE(a, b) PASTE_AGAIN(a, b)
-#define COLLECTIVE(name, nonblocking, parameters, arguments)                                                           \
+#define COLLECTIVE(name, common_name, nonblocking, parameters, arguments)                                              \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return collective(                                                                                             \
             "MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                  \
             [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
+            [&](auto &threads) {                                                                                       \
+                return thence::pmpi::on_threads::common_name("MPI_" #name, threads, THENCE_UNPACK arguments);          \
+            },                                                                                                         \
             __builtin_return_address(0));                                                                              \
     }
-#define WITH_INT(name, parameters, arguments) COLLECTIVE(name, NONBLOCKING_##name, parameters, arguments)
+#define WITH_INT(name, parameters, arguments) COLLECTIVE(name, name, NONBLOCKING_##name, parameters, arguments)
 #define WITH_COUNTS(name, parameters, arguments)                                                                       \
-    COLLECTIVE(name##_c, PASTE(NONBLOCKING_##name, _c), parameters, arguments)
+    COLLECTIVE(name##_c, name, PASTE(NONBLOCKING_##name, _c), parameters, arguments)
 
 extern "C" {
 
