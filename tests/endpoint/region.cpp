@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Start and finish of a thread communicator in one process: who gets which index.
 #include "threadcomm/region.hpp"
+#include "base/settings.hpp"
 #include "fake_mpi.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -116,4 +120,27 @@ TEST_F(regions, one_thread_too_many_is_refused_at_once) {
     EXPECT_TRUE(r.idle());
     region none(0);
     EXPECT_EQ(none.start("start", 1, -1, -1, index), answer::too_many);
+}
+
+TEST_F(regions, a_start_that_lasts_is_reported_once_with_how_many_are_missing) {
+    setenv("THENCE_STALL", "50ms", 1);
+    thence::base::read_settings();
+    testing::internal::CaptureStderr();
+    region r(2);
+    std::thread first([&] {
+        int index = -1;
+        EXPECT_EQ(r.start("the_start", 1, -1, -1, index), answer::done);
+        r.finish("the_finish");
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    int index = -1;
+    EXPECT_EQ(r.start("the_start", 2, -1, -1, index), answer::done);
+    r.finish("the_finish");
+    first.join();
+    const std::string said = testing::internal::GetCapturedStderr();
+    unsetenv("THENCE_STALL");
+    thence::base::read_settings();
+    const std::string expected = "the_start: 1 of 2 threads have called it";
+    EXPECT_NE(said.find(expected), said.npos) << said;
+    EXPECT_EQ(said.find(expected, said.find(expected) + 1), said.npos) << said;
 }
