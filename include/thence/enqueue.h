@@ -92,6 +92,8 @@ typedef struct thence_queue_table {
     int (*copy)(void *queue, void *to, const void *from, size_t bytes);
     /** A stream begins (`on` 1) or ceases (0) to use the queue. Null: nothing to do. */
     int (*use)(void *queue, int on);
+    /** As `launch` and then `wait`, in one step. Null: these two are called. Not used with `record`. */
+    int (*launch_and_wait)(void *queue, void (*function)(void *data), void *data, uint32_t *word, uint32_t value);
 } thence_queue_table;
 
 /** @brief A queue: what `value` of the info of thence_stream_create() has for the type `thence_queue`. */

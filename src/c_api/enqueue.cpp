@@ -55,9 +55,12 @@ int enqueue(const public_call &call, message m, bool receives, MPI_Comm comm, MP
         return fail(call, reason::count_too_large);
     }
 #endif
-    return c_api::enqueue(call, m, receives ? &start_receive : &start_send,
-                          std::array{buffer_use{&m.buffer, m.count, m.type, !receives, receives}}, comm, where, status,
-                          request);
+    return c_api::enqueue(
+        call, {receives ? &start_receive : &start_send, &m, sizeof m, comm, nullptr, where},
+        [&] {
+            return std::array{buffer_use{&m.buffer, m.count, m.type, !receives, receives}};
+        },
+        status, request);
 }
 
 int check_request(const public_call &call, const MPI_Request *request) {
@@ -116,7 +119,9 @@ int thence_start_enqueue(thence_start_function *start, const void *data, size_t 
     if (start == nullptr || (data == nullptr && size != 0)) {
         return fail(call, start == nullptr ? reason::null_start : reason::null_data_to_copy);
     }
-    return c_api::enqueue(call, {start, data, size, comm, nullptr, __builtin_return_address(0)}, {}, status, nullptr);
+    return c_api::enqueue(
+        call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
+        [] { return std::array<buffer_use, 0>{}; }, status);
 }
 
 int thence_istart_enqueue(thence_start_function *start, const void *data, size_t size, MPI_Comm comm,
@@ -128,7 +133,9 @@ int thence_istart_enqueue(thence_start_function *start, const void *data, size_t
     if (const int code = check_request(call, request); code != MPI_SUCCESS) {
         return code;
     }
-    return c_api::enqueue(call, {start, data, size, comm, nullptr, __builtin_return_address(0)}, {}, nullptr, request);
+    return c_api::enqueue(
+        call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
+        [] { return std::array<buffer_use, 0>{}; }, nullptr, request);
 }
 
 #define MESSAGES(c, count_t)                                                                                           \

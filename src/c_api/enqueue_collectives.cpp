@@ -92,8 +92,9 @@ int collective(const public_call &call, const void *where, MPI_Comm comm, Argume
         return fail(call, reason::null_comm);
     }
     std::tuple<Arguments...> arguments(each...);
-    return c_api::enqueue(call, arguments, &start<nonblocking, Arguments...>, buffers<form>(arguments, comm), comm,
-                          where, MPI_STATUS_IGNORE);
+    return c_api::enqueue(
+        call, {&start<nonblocking, Arguments...>, &arguments, sizeof arguments, comm, nullptr, where},
+        [&] { return buffers<form>(arguments, comm); }, MPI_STATUS_IGNORE);
 }
 
 #if !defined(THENCE_MPI_LARGE_COUNTS)

@@ -8,12 +8,6 @@ namespace thence::c_api {
 
 namespace {
 
-int refusal(const public_call &call, int code) noexcept {
-    return code == MPI_ERR_NO_MEM  ? fail(call, reason::no_memory)
-           : code == MPI_ERR_OTHER ? fail(call, reason::queue_refused)
-                                   : code;
-}
-
 // The bytes that `count` elements span, relative to the address of the buffer.
 struct extent {
     MPI_Aint lower = 0;
@@ -50,7 +44,7 @@ public:
     copies(const copies &) = delete;
     copies &operator=(const copies &) = delete;
 
-    // Replaces the buffer by a copy if it has to be. Returns MPI_SUCCESS or an error that refusal() knows, or -1: it
+    // Replaces the buffer by a copy if it has to be. Returns MPI_SUCCESS or an error that result_of() knows, or -1: it
     // cannot be copied.
     int replace(const buffer_use &buffer) {
         int needed = 0;
@@ -104,21 +98,21 @@ private:
     std::vector<stream::copy_back> kept_;
 };
 
-int enqueue_with_copies(const public_call &call, stream::queue &its, const stream::starting &what,
-                        std::span<buffer_use> buffers, MPI_Status *status, MPI_Request *request) {
+int enqueue_copied(const public_call &call, stream::queue &its, const stream::starting &what,
+                   std::span<buffer_use> buffers, MPI_Status *status, MPI_Request *request) {
     copies all(its);
     for (const buffer_use &each : buffers) {
         if (const int code = all.replace(each); code != MPI_SUCCESS) {
-            return code == -1 ? fail(call, reason::no_copy_of_such) : refusal(call, code);
+            return code == -1 ? fail(call, reason::no_copy_of_such) : result_of(call, code);
         }
     }
     if (request != nullptr) {
-        return refusal(call, its.enqueue(what, all.take(), request));
+        return result_of(call, its.enqueue(what, all.take(), request));
     }
     if (const int code = its.enqueue(what, status); code != MPI_SUCCESS) {
-        return refusal(call, code);
+        return result_of(call, code);
     }
-    return refusal(call, all.finish());
+    return result_of(call, all.finish());
 }
 
 } // namespace
@@ -137,22 +131,19 @@ stream::queue *queue_of(const public_call &call, MPI_Comm comm, stream::attachme
     return code == MPI_SUCCESS ? its->its->order.get() : nullptr;
 }
 
-int enqueue(const public_call &call, stream::starting what, std::span<buffer_use> buffers, MPI_Status *status,
-            MPI_Request *request) noexcept {
-    int code = MPI_SUCCESS;
-    stream::queue *its = queue_of(call, what.comm, what.of, code);
-    if (its == nullptr) {
-        return code;
-    }
+int result_of(const public_call &call, int code) noexcept {
+    return code == MPI_ERR_NO_MEM  ? fail(call, reason::no_memory)
+           : code == MPI_ERR_OTHER ? fail(call, reason::queue_refused)
+                                   : code;
+}
+
+int enqueue_with_copies(const public_call &call, stream::queue &its, const stream::starting &what,
+                        std::span<buffer_use> buffers, MPI_Status *status, MPI_Request *request) noexcept {
     try {
-        if (its->handle().table->needs_copy != nullptr) {
-            return enqueue_with_copies(call, *its, what, buffers, status, request);
-        }
+        return enqueue_copied(call, its, what, buffers, status, request);
     } catch (const std::bad_alloc &) {
         return fail(call, reason::no_memory);
     }
-    code = request != nullptr ? its->enqueue(what, {}, request) : its->enqueue(what, status);
-    return code == MPI_SUCCESS ? code : refusal(call, code);
 }
 
 } // namespace thence::c_api

@@ -27,17 +27,30 @@ struct buffer_use {
     bool written;
 };
 
-// Enqueues an operation that the queue waits for, or, with `request`, one that it does not wait for. `data` of `what` are
-// the arguments, in which buffers that MPI does not take are replaced by copies.
-int enqueue(const public_call &call, stream::starting what, std::span<buffer_use> buffers, MPI_Status *status,
-            MPI_Request *request) noexcept;
+// Reports the error of a call of the queue, if it is one.
+int result_of(const public_call &call, int code) noexcept;
 
-// The same for a structure of arguments `Arguments`, which `start` gets, and `buffers`.
-template <class Arguments, std::size_t n>
-int enqueue(const public_call &call, Arguments &arguments, thence_start_function *start,
-            std::array<buffer_use, n> buffers, MPI_Comm comm, const void *where, MPI_Status *status,
+// Enqueues an operation, some of whose buffers may have to be copied. `data` of `what` are the arguments, in which such
+// buffers are replaced by copies.
+int enqueue_with_copies(const public_call &call, stream::queue &its, const stream::starting &what,
+                        std::span<buffer_use> buffers, MPI_Status *status, MPI_Request *request) noexcept;
+
+// Enqueues an operation that the queue waits for, or, with `request`, one that it does not wait for. `describe` returns its
+// buffers, an array of buffer_use.
+template <class Describe>
+int enqueue(const public_call &call, stream::starting &&what, Describe &&describe, MPI_Status *status,
             MPI_Request *request = nullptr) noexcept {
-    return enqueue(call, {start, &arguments, sizeof arguments, comm, nullptr, where}, buffers, status, request);
+    int code = MPI_SUCCESS;
+    stream::queue *its = queue_of(call, what.comm, what.of, code);
+    if (its == nullptr) {
+        return code;
+    }
+    if (its->handle().table->needs_copy != nullptr) [[unlikely]] {
+        auto buffers = describe();
+        return enqueue_with_copies(call, *its, what, buffers, status, request);
+    }
+    code = request != nullptr ? its->enqueue(what, {}, request) : its->enqueue(what, status);
+    return code == MPI_SUCCESS ? code : result_of(call, code);
 }
 
 } // namespace thence::c_api

@@ -23,16 +23,31 @@ namespace {
 
 struct entry {
     entry *next;
-    void (*function)(void *); // null: a wait
+    void (*function)(void *); // null: a wait, or what is left of a call with a wait
     void *data;
-    std::uint32_t *word;
+    std::uint32_t *word; // null: no wait behind the call
     std::uint32_t value;
     bool of_user; // the function may release it, so it is not touched after the call
 };
 static_assert(sizeof(entry) <= sizeof(thence_host_queue_entry) && alignof(entry) <= alignof(thence_host_queue_entry));
 
+class spin_lock {
+public:
+    void lock() noexcept {
+        for (int round = 0; flag_.exchange(true, std::memory_order_acquire); ++round) {
+            if (round > 64) {
+                std::this_thread::yield();
+            }
+        }
+    }
+    void unlock() noexcept { flag_.store(false, std::memory_order_release); }
+
+private:
+    std::atomic<bool> flag_{false};
+};
+
 bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
-    return static_cast<std::int32_t>(std::atomic_ref(*word).load(std::memory_order_acquire) - value) >= 0;
+    return static_cast<std::int32_t>(std::atomic_ref(*word).load(std::memory_order_seq_cst) - value) >= 0;
 }
 
 // Never destroyed: a program may end while queues exist.
@@ -77,12 +92,16 @@ struct thence_host_queue {
     }
 
     void wake() noexcept {
+        if (!suspended.load(std::memory_order_seq_cst)) {
+            return; // a task that suspends the queue looks at the word once more after it has set this
+        }
         {
             const std::scoped_lock guard(mutex);
             if (now != state::suspended || !is_set(first->word, first->value)) {
                 return;
             }
             now = state::running;
+            suspended.store(false, std::memory_order_relaxed);
         }
         start_task();
     }
@@ -110,7 +129,10 @@ struct thence_host_queue {
                     }
                     continue;
                 }
-                if (!is_set(todo->word, todo->value)) { // what is left comes before what was enqueued meanwhile
+                suspended.store(true, std::memory_order_seq_cst);
+                if (is_set(todo->word, todo->value)) {
+                    suspended.store(false, std::memory_order_relaxed);
+                } else { // what is left comes before what was enqueued meanwhile
                     entry *last = todo;
                     while (last->next != nullptr) {
                         last = last->next;
@@ -124,14 +146,19 @@ struct thence_host_queue {
                     break;
                 }
             }
-            entry *ran = std::exchange(todo, todo->next);
-            const bool of_user = ran->of_user;
-            if (ran->function != nullptr) {
+            entry *ran = todo;
+            if (ran->of_user) {
+                todo = ran->next;
                 ran->function(ran->data);
-            }
-            if (of_user) {
                 continue;
             }
+            if (auto *function = std::exchange(ran->function, nullptr); function != nullptr) {
+                function(ran->data);
+                if (ran->word != nullptr && !is_set(ran->word, ran->value)) {
+                    continue; // a wait is left of it
+                }
+            }
+            todo = ran->next;
             ran->next = nullptr;
             *finished_end = ran;
             finished_end = &ran->next;
@@ -182,11 +209,12 @@ struct thence_host_queue {
         }
     }
 
-    std::mutex mutex; // guards what follows but `streams`
+    spin_lock mutex; // guards what follows but `streams`; held for a few instructions
     entry *first = nullptr;
     entry **end = &first;
     entry *unused = nullptr;
     state now = state::idle;
+    std::atomic<bool> suspended{false}; // `now` is or becomes `suspended`; changes under the mutex
     std::atomic<int> streams{0};
 };
 
@@ -198,6 +226,11 @@ thence_host_queue &of(void *handle) noexcept {
 
 int launch(void *handle, void (*function)(void *), void *data) noexcept {
     return of(handle).push({nullptr, function, data, nullptr, 0, false});
+}
+
+int launch_and_wait(void *handle, void (*function)(void *), void *data, std::uint32_t *word,
+                    std::uint32_t value) noexcept {
+    return of(handle).push({nullptr, function, data, word, value, false});
 }
 
 int wait(void *handle, std::uint32_t *word, std::uint32_t value) noexcept {
@@ -224,7 +257,8 @@ constexpr thence_queue_table table = {sizeof(thence_queue_table),
                                       nullptr,
                                       nullptr,
                                       nullptr,
-                                      &use};
+                                      &use,
+                                      &launch_and_wait};
 
 } // namespace
 

@@ -15,6 +15,8 @@ namespace {
 
 std::mutex mutex; // guards the creation of the key
 std::atomic<int> key{MPI_KEYVAL_INVALID};
+// Changes when an attribute is set or deleted: what a thread has noted of a communicator may be wrong then.
+std::atomic<unsigned long> changes{1};
 
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     const auto *from = static_cast<const attachment *>(value);
@@ -23,6 +25,7 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
         return MPI_ERR_NO_MEM;
     }
     to->its->communicators.fetch_add(1);
+    changes.fetch_add(1);
     *static_cast<void **>(copied) = to;
     *flag = 1;
     return MPI_SUCCESS;
@@ -34,6 +37,7 @@ int remove(MPI_Comm, int, void *value, void *) {
         its.release(); // it stays
         return MPI_ERR_PENDING;
     }
+    changes.fetch_add(1);
     its->its->communicators.fetch_sub(1);
     return MPI_SUCCESS;
 }
@@ -49,6 +53,17 @@ int find_key() noexcept {
         }
     }
     return known;
+}
+
+attachment *look_up(MPI_Comm comm) noexcept {
+    const int known = key.load(std::memory_order_acquire);
+    attachment *its = nullptr;
+    int there = 0;
+    if (known == MPI_KEYVAL_INVALID ||
+        mpi::stream_table.Comm_get_attr(comm, known, static_cast<void *>(&its), &there) != MPI_SUCCESS) {
+        return nullptr;
+    }
+    return there != 0 ? its : nullptr;
 }
 
 // True if the streams of all processes are MPI's own or null, and at least one is not null. Collective over `comm`.
@@ -108,20 +123,24 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
         return code;
     }
     its->communicators.fetch_add(1);
+    changes.fetch_add(1);
     mine.release(); // the attribute owns it
     created = fresh;
     return MPI_SUCCESS;
 }
 
+// The attribute of the communicator that this thread asked for last. An attribute is asked for with every enqueued call.
 attachment *attachment_of(MPI_Comm comm) noexcept {
-    const int known = key.load(std::memory_order_acquire);
-    attachment *its = nullptr;
-    int there = 0;
-    if (known == MPI_KEYVAL_INVALID ||
-        mpi::stream_table.Comm_get_attr(comm, known, static_cast<void *>(&its), &there) != MPI_SUCCESS) {
-        return nullptr;
+    static thread_local constinit struct {
+        MPI_Comm comm;
+        unsigned long changes;
+        attachment *its;
+    } noted{};
+    const unsigned long now = changes.load(std::memory_order_acquire);
+    if (noted.changes != now || noted.comm != comm) {
+        noted = {comm, now, look_up(comm)};
     }
-    return there != 0 ? its : nullptr;
+    return noted.its;
 }
 
 void forget_key() noexcept {

@@ -272,7 +272,8 @@ constexpr thence_queue_table with_memory_operations = {sizeof(thence_queue_table
                                                        &release,
                                                        &needs_copy,
                                                        &copy,
-                                                       &use};
+                                                       &use,
+                                                       nullptr};
 constexpr thence_queue_table with_host_functions = {sizeof(thence_queue_table),
                                                     "CUDA fallback",
                                                     0,
@@ -284,7 +285,8 @@ constexpr thence_queue_table with_host_functions = {sizeof(thence_queue_table),
                                                     &release,
                                                     &needs_copy,
                                                     &copy,
-                                                    &use};
+                                                    &use,
+                                                    nullptr};
 
 bool has_memory_operations(const cuda_queue &its) noexcept {
     int device = 0;

@@ -2,6 +2,7 @@
 // The half that calls of the program run: what is enqueued. The other half is in queue_progress.cpp.
 #include "stream/queue.hpp"
 
+#include "continuation/library.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/stream_calls.hpp"
 #include "stream/carriers.hpp"
@@ -23,6 +24,8 @@ queue *queue::create(const thence_queue &which) noexcept {
     }
     queue *made = new (std::nothrow) queue(which);
     if (made != nullptr) {
+        made->begins_itself_ = table.record == nullptr && (table.flags & THENCE_QUEUE_CALLS_MPI) != 0 &&
+                               continuation::others_may_attach.load(std::memory_order_relaxed);
         made->words_ = static_cast<std::uint32_t *>(made->allocate(words_bytes));
         if (made->words_ != nullptr) {
             std::memset(made->words_, 0, words_bytes);
@@ -68,15 +71,17 @@ void queue::release(void *memory) noexcept {
     }
 }
 
-int queue::take_error() noexcept {
-    const std::scoped_lock guard(mutex_);
-    return std::exchange(kept_error_, int{MPI_SUCCESS});
-}
-
 // Under mutex_.
 void queue::keep(int error) noexcept {
-    if (kept_error_ == MPI_SUCCESS) {
-        kept_error_ = error;
+    if (kept_error_.load(std::memory_order_relaxed) == MPI_SUCCESS) {
+        kept_error_.store(error);
+    }
+}
+
+// Items that have not ended are more by `n`, for progress.
+void queue::count(long n) noexcept {
+    if (!begins_itself_) {
+        count_outstanding(n);
     }
 }
 
@@ -126,9 +131,11 @@ void queue::give_item(item &it) noexcept {
     it.complete = it.waits = it.reached = false;
     it.references = it.pending = 0;
     it.place = 0;
-    it.waited_for.clear();
-    it.nulls.clear();
-    it.copies.clear();
+    if (!it.waited_for.empty() || !it.nulls.empty() || !it.copies.empty()) {
+        it.waited_for.clear();
+        it.nulls.clear();
+        it.copies.clear();
+    }
     it.statuses = MPI_STATUSES_IGNORE;
     it.memory = nullptr;
     const std::scoped_lock guard(mutex_);
@@ -153,7 +160,7 @@ void queue::drop_carrier(item &it) noexcept {
 }
 
 // Gives the item its number, and lets the queue say when it is there. `enqueueing_` is held.
-int queue::push(item &added) noexcept {
+int queue::push(item &added, bool waits) noexcept {
     added.number = ++last_number_;
     {
         const std::scoped_lock guard(mutex_);
@@ -167,10 +174,12 @@ int queue::push(item &added) noexcept {
         unbegun_.fetch_add(1);
         outstanding_.fetch_add(1);
     }
-    count_outstanding(1); // from here on a thread that makes progress looks at the trigger word
+    count(1); // from here on a thread that makes progress looks at the trigger word
     const thence_queue_table &table = *its_.table;
-    const int refused = table.record != nullptr ? table.record(its_.handle, words_, added.number)
-                                                : table.launch(its_.handle, &triggered, this);
+    const int refused =
+        table.record != nullptr ? table.record(its_.handle, words_, added.number)
+        : waits ? table.launch_and_wait(its_.handle, &triggered, this, words_ + done_word, added.wait_number)
+                : table.launch(its_.handle, &triggered, this);
     if (refused == 0) {
         return MPI_SUCCESS;
     }
@@ -191,7 +200,7 @@ int queue::push(item &added) noexcept {
         unbegun_.fetch_sub(1);
         outstanding_.fetch_sub(1);
     }
-    count_outstanding(-1);
+    count(-1);
     return MPI_ERR_OTHER;
 }
 
@@ -201,11 +210,13 @@ int queue::push_with_wait(item &added) noexcept {
     added.waits = true;
     const std::uint32_t wait_number = ++last_wait_;
     added.wait_number = wait_number;
-    if (const int code = push(added); code != MPI_SUCCESS) {
+    const bool in_one_step = its_.table->record == nullptr && its_.table->launch_and_wait != nullptr;
+    if (const int code = push(added, in_one_step); code != MPI_SUCCESS) {
         --last_wait_;
         return code;
     }
-    return its_.table->wait(its_.handle, words_ + done_word, wait_number) == 0 ? MPI_SUCCESS : MPI_ERR_OTHER;
+    return in_one_step || its_.table->wait(its_.handle, words_ + done_word, wait_number) == 0 ? MPI_SUCCESS
+                                                                                              : MPI_ERR_OTHER;
 }
 
 int queue::enqueue(const starting &what, MPI_Status *status) noexcept {

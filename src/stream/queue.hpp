@@ -16,6 +16,8 @@
 //    has ended. `references` counts these.
 #pragma once
 
+#include "base/spin_lock.hpp"
+
 #include <thence/enqueue.h>
 
 #include <mpi.h>
@@ -98,7 +100,10 @@ public:
     const thence_queue &handle() const noexcept { return its_; }
     bool is_idle() const noexcept { return outstanding_.load() == 0; }
     // Takes the error of the first operation that has failed.
-    int take_error() noexcept;
+    int take_error() noexcept {
+        return kept_error_.load(std::memory_order_relaxed) == MPI_SUCCESS ? int{MPI_SUCCESS}
+                                                                          : kept_error_.exchange(MPI_SUCCESS);
+    }
 
     // Enqueue an operation for which the queue waits, one for which it does not, and waits for such. Return MPI_SUCCESS,
     // MPI_ERR_NO_MEM, or MPI_ERR_OTHER if the queue refused: then nothing has changed.
@@ -134,33 +139,37 @@ private:
     static int completed(int error, MPI_Status *status, void *data) noexcept;
     item *take_item(const starting *what) noexcept;
     void give_item(item &it) noexcept;
-    int push(item &added) noexcept;
+    int push(item &added, bool waits = false) noexcept;
     int push_release(void *memory) noexcept;
     int push_with_wait(item &added) noexcept;
     void begin(item &it) noexcept;
     void attach(item &it) noexcept;
     void complete(item &it, int error) noexcept;
+    void complete_at_once(item &it) noexcept;
     bool wait_may_end(item &it) noexcept;
     void end(item &it) noexcept;
     static item *drop(item &it) noexcept;
     void keep(int error) noexcept;
+    void count(long n) noexcept;
 
     thence_queue its_;
+    bool begins_itself_ = false;     // launched functions begin the items, so no other thread has to look for triggers
     std::uint32_t *words_ = nullptr; // [0]: trigger, [done_word]: done
-    std::mutex enqueueing_;          // held while a call enqueues, so numbers are in the order of the queue
+    base::spin_lock enqueueing_;     // held while a call enqueues, so numbers are in the order of the queue
     std::uint32_t last_number_ = 0;
     std::uint32_t last_wait_ = 0;
 
-    mutable std::mutex mutex_; // guards what follows, and all items. Nothing of MPI or of the queue is called under it.
-    item *first_ = nullptr;    // not begun, in order
+    mutable base::spin_lock
+        mutex_;             // guards what follows, and all items. Nothing of MPI or of the queue is called under it.
+    item *first_ = nullptr; // not begun, in order
     item *last_ = nullptr;
     std::atomic<std::uint32_t> first_number_{0}; // of first_, if `unbegun_` is not 0
     std::atomic<long> unbegun_{0};
     bool beginning_ = false;
     item *unused_ = nullptr;
-    int kept_error_ = MPI_SUCCESS;
-    std::atomic<long> outstanding_{0}; // items that have not ended
-    std::atomic<long> inside_{0};      // threads that still use the queue
+    std::atomic<int> kept_error_{MPI_SUCCESS}; // changes under mutex_
+    std::atomic<long> outstanding_{0};         // items that have not ended
+    std::atomic<long> inside_{0};              // threads that still use the queue
 };
 
 } // namespace thence::stream

@@ -9,7 +9,8 @@
 #include "stream/communicator.hpp"
 #include "stream/queues.hpp"
 
-#include <new>
+#include <cstdlib>
+#include <utility>
 
 namespace thence::stream {
 
@@ -33,9 +34,7 @@ void queue::triggered(void *self) noexcept {
     auto &its = *static_cast<queue *>(self);
     its.inside_.fetch_add(1); // an item is outstanding, so the queue exists
     std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_acq_rel);
-    if ((its.its_.table->flags & THENCE_QUEUE_CALLS_MPI) != 0 &&
-        continuation::others_may_attach.load(std::memory_order_relaxed) &&
-        continuation::is_set_up.load(std::memory_order_acquire)) {
+    if (its.begins_itself_ && continuation::is_set_up.load(std::memory_order_acquire)) {
         its.begin_triggered();
     }
     its.inside_.fetch_sub(1);
@@ -106,10 +105,14 @@ void queue::begin(item &it) noexcept {
 void queue::attach(item &it) noexcept {
     const continuation::user_callback callback{reinterpret_cast<continuation::any_function>(&completed), &it};
     const continuation::attach_options how{THENCE_INVOKE_FAILED, continuation::signature::own, it.where};
+    const MPI_Request cr = completions();
+    if (continuation::is_complete(&it.request) && continuation::take_complete(it.request, &it.status, cr)) {
+        it.waiter == &it ? complete_at_once(it) : complete(it, MPI_SUCCESS);
+        return;
+    }
     int flag = 0;
     int code = MPI_SUCCESS;
-    if (const MPI_Request cr = completions(); continuation::can_attach_single(&it.request, callback, cr, &flag))
-        [[likely]] {
+    if (continuation::can_attach_single(&it.request, callback, cr, &flag)) [[likely]] {
         code = continuation::attach_single(it.request, callback, how, &it.status, cr, &flag);
     } else {
         code = continuation::attach(1, &it.request, callback, how, &it.status,
@@ -153,7 +156,7 @@ void queue::complete(item &it, int error) noexcept {
         }
     }
     if (carrier != MPI_REQUEST_NULL) {
-        count_outstanding(-1);
+        count(-1);
         mpi::stream_table.Grequest_complete(carrier); // may end the carrier, but not the item: this reference is left
         const std::scoped_lock guard(mutex_);
         last = drop(it);
@@ -165,6 +168,33 @@ void queue::complete(item &it, int error) noexcept {
         end(*ended);
     }
     inside_.fetch_sub(1);
+}
+
+// An operation for which the queue waits was complete, without error, when it had begun. As complete() and end(), with one
+// lock. A thread in begin_triggered() has a pin.
+void queue::complete_at_once(item &it) noexcept {
+    write_status(it, it.statuses);
+    if (it.data != it.inside) {
+        std::free(it.data);
+    }
+    it.start = nullptr;
+    it.data = nullptr;
+    it.of = nullptr;
+    it.waiter = nullptr;
+    it.waits = it.reached = false;
+    it.references = it.pending = 0;
+    it.statuses = MPI_STATUSES_IGNORE;
+    {
+        const std::scoped_lock guard(mutex_);
+        it.next = unused_;
+        unused_ = &it;
+        outstanding_.fetch_sub(1);
+        std::atomic_ref(words_[done_word]).store(it.wait_number, std::memory_order_seq_cst); // no later wait has ended
+    }
+    count(-1);
+    if (its_.table->wake != nullptr) {
+        its_.table->wake(its_.handle);
+    }
 }
 
 // True if the queue has reached the wait and its operations are complete: then the statuses are set, and end() follows.
@@ -193,28 +223,28 @@ void queue::end(item &it) noexcept {
     inside_.fetch_add(1);
     const bool waited = it.waits;
     const std::uint32_t wait_number = it.wait_number;
-    std::vector<item *> unneeded;
+    item *unneeded = nullptr; // linked by `next`
+    const auto drop_and_link = [&unneeded](item &each) {
+        if (drop(each) != nullptr) {
+            each.next = std::exchange(unneeded, &each);
+        }
+    };
     {
         const std::scoped_lock guard(mutex_);
-        it.waited_for.swap(unneeded);
-        std::erase_if(unneeded, [this](item *each) { return drop(*each) == nullptr; });
-        const bool last = drop(it) != nullptr;
-        outstanding_.fetch_sub(1);
-        if (last) {
-            try {
-                unneeded.push_back(&it);
-            } catch (const std::bad_alloc &) { // it is not used again
-            }
+        for (item *each : it.waited_for) {
+            drop_and_link(*each);
         }
+        drop_and_link(it);
+        outstanding_.fetch_sub(1);
         if (std::atomic_ref done(words_[done_word]);
             waited && !is_behind(done.load(std::memory_order_relaxed), wait_number)) {
             done.store(wait_number, std::memory_order_seq_cst);
         }
     }
-    for (item *each : unneeded) {
-        give_item(*each);
+    while (unneeded != nullptr) {
+        give_item(*std::exchange(unneeded, unneeded->next));
     }
-    count_outstanding(-1);
+    count(-1);
     if (waited && its_.table->wake != nullptr) {
         its_.table->wake(its_.handle);
     }
