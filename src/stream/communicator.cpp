@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stream/communicator.hpp"
 
+#include "continuation/run.hpp"
+#include "continuation/thread_state.hpp"
 #include "mpi/implementation.hpp"
 #include "mpi/stream_calls.hpp"
 #include "stream/queue.hpp"
@@ -8,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 
 namespace thence::stream {
 
@@ -31,11 +34,15 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     return MPI_SUCCESS;
 }
 
+// MPI_Comm_free calls it. It waits until all enqueued operations have begun: to refuse is no way, since MPICH does not let the
+// program free the communicator once more then.
 int remove(MPI_Comm, int, void *value, void *) {
-    std::unique_ptr<attachment> its(static_cast<attachment *>(value));
-    if (its->not_begun.load() != 0) {
-        its.release(); // it stays
-        return MPI_ERR_PENDING;
+    const std::unique_ptr<attachment> its(static_cast<attachment *>(value));
+    while (its->not_begun.load() != 0) {
+        if (continuation::free_to_run()) {
+            continuation::make_progress();
+        }
+        std::this_thread::yield();
     }
     changes.fetch_add(1);
     its->its->communicators.fetch_sub(1);

@@ -16,8 +16,7 @@ namespace thence::stream {
 // What one communicator has.
 struct attachment {
     context *its;
-    // Enqueued operations of this communicator that have not begun. MPI_Comm_free is refused while there are any, since
-    // they still need it.
+    // Enqueued operations of this communicator that have not begun. MPI_Comm_free waits for them, since they still need it.
     std::atomic<long> not_begun{0};
 };
 

@@ -7,8 +7,8 @@
 // item, it waits for the done word to reach the item's place among the waits. Words are compared modulo 2^32.
 //
 // Invariants:
-//  - Items begin in their order, one after the other: `beginning_` names the one thread that does it. A thread that finds
-//    it set leaves, since that thread looks at the trigger word once more, under the mutex, after it has cleared it.
+//  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it held
+//    leaves, since the other one looks at the trigger word once more after it has given it up.
 //  - The queue is at no more than one wait, since it passes none before the done word says so. So the done word is set to
 //    the number of the wait that ends.
 //  - A status is written after the queue has reached the wait, and before the done word is set.
@@ -142,6 +142,7 @@ private:
     int push(item &added, bool waits = false) noexcept;
     int push_release(void *memory) noexcept;
     int push_with_wait(item &added) noexcept;
+    item &take_first() noexcept;
     void begin(item &it) noexcept;
     void attach(item &it) noexcept;
     void complete(item &it, int error) noexcept;
@@ -165,7 +166,7 @@ private:
     item *last_ = nullptr;
     std::atomic<std::uint32_t> first_number_{0}; // of first_, if `unbegun_` is not 0
     std::atomic<long> unbegun_{0};
-    bool beginning_ = false;
+    base::spin_lock beginning_; // held by the one thread that begins items; never waited for
     item *unused_ = nullptr;
     std::atomic<int> kept_error_{MPI_SUCCESS}; // changes under mutex_
     std::atomic<long> outstanding_{0};         // items that have not ended

@@ -33,7 +33,8 @@ void write_status(const item &of, MPI_Status *to) noexcept {
 void queue::triggered(void *self) noexcept {
     auto &its = *static_cast<queue *>(self);
     its.inside_.fetch_add(1); // an item is outstanding, so the queue exists
-    std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_acq_rel);
+    std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (its.begins_itself_ && continuation::is_set_up.load(std::memory_order_acquire)) {
         its.begin_triggered();
     }
@@ -45,31 +46,33 @@ bool queue::is_triggered() const noexcept {
                                              first_number_.load(std::memory_order_relaxed));
 }
 
+// Who leaves `beginning_` looks once more, since a thread that has found it taken leaves.
 long queue::begin_triggered() noexcept {
     long begun = 0;
-    std::unique_lock guard(mutex_);
-    if (beginning_) {
-        return 0;
-    }
-    beginning_ = true;
-    while (first_ != nullptr && is_behind(std::atomic_ref(*words_).load(std::memory_order_acquire), first_->number)) {
-        item &it = *first_;
-        first_ = it.next;
-        it.next = nullptr;
-        if (first_ == nullptr) {
-            last_ = nullptr;
-        } else {
-            first_number_.store(first_->number, std::memory_order_relaxed);
+    while (is_triggered() && beginning_.try_lock()) {
+        while (is_triggered()) {
+            begin(take_first());
+            ++begun;
         }
-        unbegun_.fetch_sub(1);
-        it.reached = it.start != nullptr; // a wait: in begin(), where it may end
-        guard.unlock();
-        begin(it);
-        ++begun;
-        guard.lock();
+        beginning_.unlock();
+        std::atomic_thread_fence(std::memory_order_seq_cst); // with the one in triggered(): one of both sees the other
     }
-    beginning_ = false;
     return begun;
+}
+
+// It is triggered.
+inline item &queue::take_first() noexcept {
+    const std::scoped_lock guard(mutex_);
+    item &it = *first_;
+    first_ = it.next;
+    if (first_ == nullptr) {
+        last_ = nullptr;
+    } else {
+        first_number_.store(first_->number, std::memory_order_relaxed);
+    }
+    unbegun_.fetch_sub(1);
+    it.reached = it.start != nullptr; // a wait: in begin(), where it may end
+    return it;
 }
 
 void queue::begin(item &it) noexcept {
