@@ -15,7 +15,7 @@ using c_api::reason;
 
 namespace {
 
-std::optional<reason> wrong(const grequest::functions &of_user) noexcept {
+inline std::optional<reason> wrong(const grequest::functions &of_user) noexcept {
     if (of_user.query == nullptr) {
         return reason::null_query_fn;
     }
@@ -32,15 +32,22 @@ int set_up_room(const c_api::public_call &call) noexcept {
     return grequest::set_up() ? MPI_SUCCESS : fail(call, reason::too_many_sources);
 }
 
-int start(const c_api::public_call &call, const grequest::functions &of_user, void *state, MPI_Request *request) {
+[[gnu::always_inline]] inline int start(const char *call, const grequest::functions &of_user, void *state,
+                                        MPI_Request *request, bool calls_no_mpi) {
     if (request == nullptr) [[unlikely]] {
         return fail(call, reason::null_request);
     }
-    if (const int code = set_up_room(call); code != MPI_SUCCESS) [[unlikely]] {
-        return code;
+    if (!grequest::is_set_up.load(std::memory_order_acquire)) [[unlikely]] {
+        if (const int code = set_up_room(call); code != MPI_SUCCESS) {
+            return code;
+        }
     }
-    const int code = grequest::start(of_user, state, request);
-    return code != grequest::out_of_memory ? code : fail(call, reason::no_memory);
+    const int code = grequest::start(of_user.query, of_user.free, of_user.cancel, of_user.poll, of_user.wait, state,
+                                     request, calls_no_mpi);
+    if (code == grequest::out_of_memory) [[unlikely]] {
+        return fail(call, reason::no_memory);
+    }
+    return code;
 }
 
 } // namespace
@@ -51,11 +58,11 @@ int thence_grequest_start(MPI_Grequest_query_function *query_fn, MPI_Grequest_fr
                           MPI_Grequest_cancel_function *cancel_fn, thence_grequest_poll_function *poll_fn,
                           thence_grequest_wait_function *wait_fn, void *extra_state, MPI_Request *request) {
     constexpr const char *call = "thence_grequest_start";
-    const grequest::functions of_user{query_fn, free_fn, cancel_fn, poll_fn, wait_fn, false};
+    const grequest::functions of_user{query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     if (const auto why = wrong(of_user)) {
         return fail(call, *why);
     }
-    return start(call, of_user, extra_state, request);
+    return start(call, of_user, extra_state, request, false);
 }
 
 int thence_grequest_start_x(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
@@ -63,22 +70,21 @@ int thence_grequest_start_x(MPI_Grequest_query_function *query_fn, MPI_Grequest_
                             thence_grequest_wait_function *wait_fn, void *extra_state, unsigned flags,
                             MPI_Request *request) {
     constexpr const char *call = "thence_grequest_start_x";
-    const grequest::functions of_user{query_fn, free_fn, cancel_fn,
-                                      poll_fn,  wait_fn, (flags & THENCE_POLL_CALLS_NO_MPI) != 0};
+    const grequest::functions of_user{query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     if (const auto why = wrong(of_user)) {
         return fail(call, *why);
     }
     if ((flags & ~THENCE_POLL_CALLS_NO_MPI) != 0) {
         return fail(call, reason::unknown_poll_flags);
     }
-    return start(call, of_user, extra_state, request);
+    return start(call, of_user, extra_state, request, (flags & THENCE_POLL_CALLS_NO_MPI) != 0);
 }
 
 int thence_grequest_class_create(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
                                  MPI_Grequest_cancel_function *cancel_fn, thence_grequest_poll_function *poll_fn,
                                  thence_grequest_wait_function *wait_fn, thence_grequest_class *greq_class) {
     constexpr const char *call = "thence_grequest_class_create";
-    const grequest::functions of_user{query_fn, free_fn, cancel_fn, poll_fn, wait_fn, false};
+    const grequest::functions of_user{query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     if (const auto why = wrong(of_user)) {
         return fail(call, *why);
     }
@@ -99,7 +105,7 @@ int thence_grequest_class_create(MPI_Grequest_query_function *query_fn, MPI_Greq
 int thence_grequest_class_allocate(thence_grequest_class greq_class, void *extra_state, MPI_Request *request) {
     constexpr const char *call = "thence_grequest_class_allocate";
     const std::optional<grequest::functions> of_class = grequest::functions_of(greq_class);
-    return of_class ? start(call, *of_class, extra_state, request) : fail(call, reason::no_greq_class);
+    return of_class ? start(call, *of_class, extra_state, request, false) : fail(call, reason::no_greq_class);
 }
 
 int thence_grequest_class_free(thence_grequest_class *greq_class) {

@@ -24,22 +24,15 @@ polled_list &list_of(const polled &thing) noexcept {
 bool start_async(thence_async_poll_function *function, void *state, bool calls_no_mpi) noexcept {
     {
         const std::scoped_lock guard(room_lock);
-        polled_list &mine = calls_no_mpi ? without_mpi : with_mpi;
-        if (!mine.reserve()) {
-            return false;
-        }
-        thence_async *const thing = things.take();
+        thence_async *const thing = things.take([](std::size_t count) noexcept { return room_for_things(count); });
         if (thing == nullptr) {
-            mine.unreserve();
             return false;
         }
-        thing->kind = polled_kind::async_thing;
         thing->calls_no_mpi = calls_no_mpi;
-        thing->claimed = thing->released = false;
         thing->function = function;
         thing->state = state;
         ++running;
-        mine.add(*thing);
+        list_of(*thing).add(*thing);
     }
     progress::engage();
     return true;

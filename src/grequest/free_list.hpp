@@ -3,25 +3,22 @@
 // that was given back finds an object. The caller holds the lock of the room.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <new>
 
 namespace thence::grequest {
 
 template <class T> class free_list {
 public:
-    // Null if memory is exhausted.
-    T *take() noexcept {
-        if (first_ == nullptr) {
-            constexpr int together = 64;
-            T *const more = new (std::nothrow) T[together];
-            for (int i = 0; more != nullptr && i < together; ++i) {
-                give(more[i]);
-            }
+    // Null if memory is exhausted. `make_room(n)`: makes room in the lists for n objects in all, so that no later call
+    // fails for lack of it.
+    template <class MakeRoom> T *take(MakeRoom &&make_room) noexcept {
+        if (first_ == nullptr && !more(make_room)) [[unlikely]] {
+            return nullptr;
         }
         T *const taken = first_;
-        if (taken != nullptr) {
-            first_ = taken->next_free;
-        }
+        first_ = taken->next_free;
         return taken;
     }
     void give(T &object) noexcept {
@@ -30,7 +27,18 @@ public:
     }
 
 private:
+    template <class MakeRoom> [[gnu::noinline]] bool more(MakeRoom &&make_room) noexcept {
+        const std::size_t together = std::max<std::size_t>(64, count_); // twice as many as before
+        T *const objects = make_room(count_ + together) ? new (std::nothrow) T[together] : nullptr;
+        for (std::size_t i = 0; objects != nullptr && i < together; ++i) {
+            give(objects[i]);
+        }
+        count_ += objects != nullptr ? together : 0;
+        return objects != nullptr;
+    }
+
     T *first_ = nullptr;
+    std::size_t count_ = 0;
 };
 
 } // namespace thence::grequest

@@ -10,49 +10,25 @@ namespace thence::grequest {
 
 base::spin_lock room_lock;
 
-bool polled_list::reserve() noexcept {
+bool polled_list::make_room(std::size_t most) noexcept {
     try {
-        if (entries_.capacity() < entries_.size() + reserved_ + 1) {
-            entries_.reserve(std::max<std::size_t>(64, 2 * (entries_.size() + reserved_ + 1)));
-        }
+        entries_.resize(std::max(most, entries_.size()));
+        return true;
     } catch (const std::exception &) {
         return false;
     }
-    ++reserved_;
-    return true;
-}
-
-void polled_list::add(polled &added) noexcept {
-    --reserved_;
-    added.at = static_cast<std::uint32_t>(entries_.size());
-    entries_.push_back(&added);
-    fresh_ = true;
-    size_.store(static_cast<long>(entries_.size()), std::memory_order_seq_cst);
-}
-
-void polled_list::remove(polled &removed) noexcept {
-    if (removed.at == polled::not_listed) {
-        return;
-    }
-    polled *const last = entries_.back();
-    entries_[removed.at] = last;
-    last->at = removed.at;
-    removed.at = polled::not_listed;
-    entries_.pop_back();
-    size_.store(static_cast<long>(entries_.size()), std::memory_order_seq_cst);
 }
 
 void polled_list::clear() noexcept {
-    for (polled *each : entries_) {
-        each->at = polled::not_listed;
+    for (; count_ != 0; --count_) {
+        entries_[count_ - 1]->at = polled::not_listed;
     }
-    entries_.clear();
     size_.store(0, std::memory_order_seq_cst);
 }
 
 // Null if there is no such entry, or if another thread has claimed it.
 polled *polled_list::claim(std::size_t at) noexcept {
-    if (at >= entries_.size() || entries_[at]->claimed) {
+    if (at >= count_ || entries_[at]->claimed) {
         return nullptr;
     }
     entries_[at]->claimed = true;
@@ -64,7 +40,7 @@ polled *polled_list::claim(std::size_t at) noexcept {
 long polled_list::poll_newest(bool (*poll)(polled &)) noexcept {
     std::unique_lock guard(room_lock);
     long ended = 0;
-    std::size_t at = entries_.size();
+    std::size_t at = count_;
     for (std::size_t i = 0; i < window && at != 0; ++i) {
         polled *const each = claim(--at);
         if (each == nullptr) {
@@ -78,7 +54,7 @@ long polled_list::poll_newest(bool (*poll)(polled &)) noexcept {
         } else if (ended != 0) {
             break;
         }
-        at = std::min(at, entries_.size()); // what the poll function has started is newer than this pass
+        at = std::min(at, count_); // what the poll function has started is newer than this pass
     }
     return ended;
 }
@@ -86,8 +62,8 @@ long polled_list::poll_newest(bool (*poll)(polled &)) noexcept {
 // `ended`: how many have ended in this pass. Once any has, few are asked that have not.
 long polled_list::poll_in_turn(bool (*poll)(polled &), std::size_t most, bool all, long ended) noexcept {
     std::unique_lock guard(room_lock);
-    for (std::size_t i = 0; i < most && !entries_.empty(); ++i) {
-        if (next_ >= entries_.size()) {
+    for (std::size_t i = 0; i < most && count_ != 0; ++i) {
+        if (next_ >= count_) {
             next_ = 0;
         }
         polled *const each = claim(next_);
@@ -118,7 +94,7 @@ long polled_list::pass(bool (*poll)(polled &)) noexcept {
     bool newest = false;
     {
         const std::scoped_lock guard(room_lock);
-        size = entries_.size();
+        size = count_;
         newest = std::exchange(fresh_, false) && size > 2 * window;
     }
     long ended = newest ? poll_newest(poll) : 0;

@@ -3,10 +3,10 @@
 // async functions. One pass over it calls a bounded number of them, however many there are: the newest and the next in
 // rotation.
 //
-// Invariant: at most one pass runs at a time, and none runs inside another (a poll function may make MPI progress,
-// which polls the list). So a poll function never runs on two threads, nor inside another. While a thing is claimed, a
-// thread calls functions of its user: it stays in memory, and nobody else claims it. All fields of the list and of
-// `polled` are guarded by the lock of the room; it is never held while MPI or a function of the user is called.
+// Invariant: while a thing is claimed, a thread calls functions of its user: it stays in memory, and nobody else claims
+// it. So a poll function of one thing never runs on two threads. At most one pass runs at a time, and none inside another
+// or inside a poll function, which may make MPI progress. All fields of the list and of `polled` are guarded by the lock of
+// the room; it is never held while MPI or a function of the user is called.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -28,7 +28,7 @@ struct polled {
     static constexpr std::uint32_t not_listed = UINT32_MAX;
 
     std::uint32_t at = not_listed; // its index in the list
-    polled_kind kind;
+    polled_kind kind = polled_kind::async_thing;
     bool calls_no_mpi = false; // may be polled where MPI holds a lock
     bool claimed = false;
     bool released = false; // its owner is done with it: who has claimed it gives it back
@@ -42,12 +42,25 @@ public:
     bool empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
     long size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
-    // Makes room for one more than there are and than were reserved before. Returns false if memory is exhausted. The
-    // next add() or unreserve() uses it up. These and remove() are called with the lock.
-    bool reserve() noexcept;
-    void unreserve() noexcept { --reserved_; }
-    void add(polled &added) noexcept;
-    void remove(polled &removed) noexcept;
+    // Makes room for this many. Returns false if memory is exhausted. This, add() and remove() are called with the lock.
+    bool make_room(std::size_t most) noexcept;
+    // There is room for it.
+    void add(polled &added) noexcept {
+        added.at = static_cast<std::uint32_t>(count_);
+        entries_[count_++] = &added;
+        fresh_ = true;
+        size_.store(static_cast<long>(count_), std::memory_order_seq_cst);
+    }
+    void remove(polled &removed) noexcept {
+        if (removed.at == polled::not_listed) {
+            return;
+        }
+        polled *const last = entries_[--count_];
+        entries_[removed.at] = last;
+        last->at = removed.at;
+        removed.at = polled::not_listed;
+        size_.store(static_cast<long>(count_), std::memory_order_release); // only what is added must be seen at once
+    }
 
     // Calls `poll` for a bounded number of things, which it claims for that time. `poll` ends the claim and returns true
     // if the thing has ended. Returns how many have. Called without the lock.
@@ -60,8 +73,8 @@ private:
     long poll_newest(bool (*poll)(polled &)) noexcept;
     long poll_in_turn(bool (*poll)(polled &), std::size_t most, bool all, long ended) noexcept;
 
-    std::vector<polled *> entries_;
-    std::size_t reserved_ = 0;
+    std::vector<polled *> entries_; // the first count_ are in use
+    std::size_t count_ = 0;
     std::size_t next_ = 0; // in rotation
     bool fresh_ = false;   // something was added since the last pass
     std::atomic<long> size_{0};

@@ -29,8 +29,10 @@ constexpr double wait_seconds = 1e-3; // MPI makes progress between two calls of
 // Guarded by room_lock.
 free_list<generalized> objects;
 handle_table<generalized> by_handle;
-long incomplete_count = 0;
-long with_wait_function = 0; // not complete
+long with_poll_function = 0; // not complete, as the next
+long with_wait_function = 0;
+
+const MPI_Status *empty = nullptr; // set before the first start
 
 // The request whose poll function this thread runs.
 thread_local constinit generalized *polling = nullptr;
@@ -42,10 +44,12 @@ polled_list &list_of(const generalized &g) noexcept {
 }
 
 // MPI is told of the completion, or knows it: the request is polled no more. With the lock.
-void mark_done(generalized &g) noexcept {
+inline void mark_done(generalized &g) noexcept {
     g.done = true;
-    --incomplete_count;
     list_of(g).remove(g);
+    if (g.of_user.poll != nullptr && --with_poll_function == 0) {
+        progress::slow_path_reasons.fetch_and(~progress::polled_grequests, std::memory_order_relaxed);
+    }
     if (g.of_user.wait != nullptr && --with_wait_function == 0) {
         progress::slow_path_reasons.fetch_and(~progress::waited_grequests, std::memory_order_relaxed);
     }
@@ -86,7 +90,7 @@ int release(void *object) {
     void *const state = g.state;
     {
         const std::scoped_lock guard(room_lock);
-        by_handle.erase(g.request);
+        by_handle.erase(g);
         if (!g.done) {
             mark_done(g);
         }
@@ -100,29 +104,30 @@ int release(void *object) {
     return of_user(state);
 }
 
-// True if a completion of which we were not told has made the request complete.
-bool is_complete_unseen(generalized &g) noexcept {
-    if (engine::can_read_complete()) {
-        return engine::read_complete(g.request);
-    }
-    if (progress::interposed) {
-        return false;
-    }
+// True if a completion of which we were not told has made the request complete: a call that is not interposed.
+[[gnu::noinline]] bool asks_complete(generalized &g) noexcept {
     const generalized *const outer = std::exchange(asking, &g);
     const bool complete = engine::is_complete_now(g.request);
     asking = outer;
     return complete;
 }
+[[gnu::always_inline]] inline bool is_complete_unseen(generalized &g) noexcept {
+    if (engine::can_read_complete()) [[likely]] {
+        return engine::read_complete(g.request);
+    }
+    return !progress::interposed && asks_complete(g);
+}
 
 // A function of the user has returned `code`. Ends the claim. Returns true if the request has ended; it may not exist
 // any more then.
-bool end_claim(generalized &g, int code) noexcept {
+[[gnu::always_inline]] inline bool end_claim(generalized &g, int code) noexcept {
     const bool unseen = !g.completion_wanted.load(std::memory_order_relaxed) && is_complete_unseen(g);
     MPI_Request request = MPI_REQUEST_NULL;
     {
         const std::scoped_lock guard(room_lock);
         g.claimed = false;
         if (g.released) {
+            g.released = false;
             objects.give(g);
             return true;
         }
@@ -143,43 +148,34 @@ bool end_claim(generalized &g, int code) noexcept {
     return true;
 }
 
-generalized *take(bool calls_no_mpi) noexcept {
+inline generalized *take() noexcept {
     const std::scoped_lock guard(room_lock);
-    if (!by_handle.reserve()) {
-        return nullptr;
-    }
-    if (polled_list &list = calls_no_mpi ? without_mpi : with_mpi; list.reserve()) {
-        if (generalized *const taken = objects.take(); taken != nullptr) {
-            return taken;
-        }
-        list.unreserve();
-    }
-    by_handle.unreserve();
-    return nullptr;
+    return objects.take([](std::size_t count) noexcept {
+        empty = &mpi::empty_status();
+        return room_for_requests(count) && by_handle.make_room(count);
+    });
 }
 
 } // namespace
 
-int start(const functions &of_user, void *state, MPI_Request *request) noexcept {
-    generalized *const taken = take(of_user.calls_no_mpi);
+int start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+          MPI_Grequest_cancel_function *cancel_fn, thence_grequest_poll_function *poll_fn,
+          thence_grequest_wait_function *wait_fn, void *state, MPI_Request *request, bool calls_no_mpi) noexcept {
+    generalized *const taken = take();
     if (taken == nullptr) {
         return out_of_memory;
     }
     generalized &g = *taken;
-    g.at = polled::not_listed;
-    g.kind = polled_kind::generalized_request;
-    g.calls_no_mpi = of_user.calls_no_mpi;
-    g.claimed = g.released = g.done = false;
+    g.calls_no_mpi = calls_no_mpi;
+    g.done = false; // it is neither listed nor claimed nor released
     g.completion_wanted.store(false, std::memory_order_relaxed);
-    g.of_user = of_user;
+    g.of_user = {query_fn, free_fn, cancel_fn, poll_fn, wait_fn};
     g.state = state;
     g.error = MPI_SUCCESS;
-    g.status = mpi::empty_status();
+    g.status = *empty;
     const int code = table.Grequest_start(&query, &release, &cancel, &g, &g.request);
     if (code != MPI_SUCCESS) {
         const std::scoped_lock guard(room_lock);
-        by_handle.unreserve();
-        list_of(g).unreserve();
         objects.give(g);
         return code;
     }
@@ -187,15 +183,18 @@ int start(const functions &of_user, void *state, MPI_Request *request) noexcept 
     {
         const std::scoped_lock guard(room_lock);
         alive.fetch_add(1, std::memory_order_relaxed);
-        ++incomplete_count;
         by_handle.insert(g.request, &g);
-        polled_list &mine = list_of(g);
-        of_user.poll != nullptr ? mine.add(g) : mine.unreserve();
-        if (of_user.wait != nullptr && ++with_wait_function == 1) {
+        if (poll_fn != nullptr) {
+            list_of(g).add(g);
+            if (++with_poll_function == 1) {
+                progress::slow_path_reasons.fetch_or(progress::polled_grequests, std::memory_order_relaxed);
+            }
+        }
+        if (wait_fn != nullptr && ++with_wait_function == 1) {
             progress::slow_path_reasons.fetch_or(progress::waited_grequests, std::memory_order_relaxed);
         }
     }
-    if (of_user.poll != nullptr) {
+    if (poll_fn != nullptr) {
         progress::engage();
     }
     return MPI_SUCCESS;
@@ -219,7 +218,9 @@ int complete(MPI_Request request) noexcept {
     return table.Grequest_complete(request);
 }
 
-bool poll(generalized &g) noexcept {
+namespace {
+
+[[gnu::always_inline]] inline bool poll_claimed(generalized &g) noexcept {
     if (is_complete_unseen(g)) {
         return end_claim(g, MPI_SUCCESS);
     }
@@ -227,6 +228,30 @@ bool poll(generalized &g) noexcept {
     const int code = g.of_user.poll(g.state, &g.status);
     polling = outer;
     return end_claim(g, code);
+}
+
+} // namespace
+
+bool poll(generalized &g) noexcept {
+    return poll_claimed(g);
+}
+
+bool poll_now(MPI_Request request) noexcept {
+    if (!may_run_here()) {
+        return false;
+    }
+    generalized *g = nullptr;
+    {
+        const std::scoped_lock guard(room_lock);
+        g = by_handle.find(request);
+        if (g == nullptr || g->claimed || g->at == polled::not_listed) {
+            return false;
+        }
+        g->claimed = true;
+    }
+    const busy_scope polling_it; // no callback runs inside a function of the user
+    poll_claimed(*g);
+    return true;
 }
 
 bool any_with_wait_function(int count, const MPI_Request requests[]) noexcept {
@@ -312,15 +337,18 @@ bool wait_together(int count, const MPI_Request requests[], const bool skip[]) n
 
 long incomplete() noexcept {
     const std::scoped_lock guard(room_lock);
-    return incomplete_count;
+    long count = 0;
+    by_handle.for_each([&](const generalized &g) { count += g.done ? 0 : 1; });
+    return count;
 }
 
 void forget_all() noexcept {
     const std::scoped_lock guard(room_lock);
     by_handle.clear();
-    incomplete_count = with_wait_function = 0;
+    with_poll_function = with_wait_function = 0;
     alive.store(0, std::memory_order_relaxed);
-    progress::slow_path_reasons.fetch_and(~progress::waited_grequests, std::memory_order_relaxed);
+    progress::slow_path_reasons.fetch_and(~(progress::polled_grequests | progress::waited_grequests),
+                                          std::memory_order_relaxed);
 }
 
 } // namespace thence::grequest

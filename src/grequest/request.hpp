@@ -27,10 +27,12 @@ struct functions {
     MPI_Grequest_cancel_function *cancel;
     thence_grequest_poll_function *poll; // null: none
     thence_grequest_wait_function *wait; // null: none
-    bool calls_no_mpi;                   // poll() calls at most MPI_Grequest_complete
 };
 
 struct generalized : polled {
+    generalized() noexcept { kind = polled_kind::generalized_request; }
+
+    std::uint32_t slot; // in the table of handles
     functions of_user;
     void *state;
     MPI_Request request;
@@ -45,11 +47,17 @@ struct generalized : polled {
 extern THENCE_INTERNAL std::atomic<long> alive;
 
 inline constexpr int out_of_memory = -1;
-// Starts one. Returns MPI_SUCCESS, out_of_memory, or what MPI_Grequest_start returned. The room is set up.
-int start(const functions &of_user, void *state, MPI_Request *request) noexcept;
+// Starts one. `calls_no_mpi`: poll_fn calls at most MPI_Grequest_complete. Returns MPI_SUCCESS, out_of_memory, or what MPI_Grequest_start returned. The room is set up.
+int start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
+          MPI_Grequest_cancel_function *cancel_fn, thence_grequest_poll_function *poll_fn,
+          thence_grequest_wait_function *wait_fn, void *state, MPI_Request *request, bool calls_no_mpi) noexcept;
 
 // MPI_Grequest_complete, for any generalized request.
 THENCE_INTERNAL int complete(MPI_Request request) noexcept;
+
+// Polls this request, if it is one of ours that is polled, and if its function may run on this thread now; else returns
+// false.
+THENCE_INTERNAL bool poll_now(MPI_Request request) noexcept;
 
 // True if one of these requests has a wait function.
 THENCE_INTERNAL bool any_with_wait_function(int count, const MPI_Request requests[]) noexcept;

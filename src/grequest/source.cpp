@@ -19,24 +19,15 @@ namespace thence::grequest {
 
 polled_list with_mpi;
 polled_list without_mpi;
+std::atomic<bool> is_set_up{false};
 
 namespace {
-
-using continuation::this_thread;
-using continuation::thread_state;
 
 std::atomic<long> ended_in_hook{0}; // under a lock of MPI, and not counted by run() yet
 
 bool poll_one(polled &thing) noexcept {
     return thing.kind == polled_kind::generalized_request ? poll(static_cast<generalized &>(thing))
                                                           : poll(static_cast<thence_async &>(thing));
-}
-
-// No function of the user may run inside an attach, a poll or a pass of ours, nor in a callback that has interrupted
-// MPI's progress. In an ordinary callback it may: that may wait for a generalized request.
-bool may_run_here() noexcept {
-    const unsigned long busy = this_thread.busy & ~thread_state::enlisted_mark;
-    return busy == 0 || busy == thread_state::running_mark + 1;
 }
 
 long pass(polled_list &list) noexcept {
@@ -94,8 +85,7 @@ void finish_async() noexcept {
 void tear_down() noexcept;
 const continuation::client as_client{&finish_async, &tear_down};
 
-bool is_set_up = false; // guarded by the mutex
-std::mutex mutex;
+std::mutex mutex; // guards setting up and tearing down
 
 void tear_down() noexcept {
     const std::scoped_lock guard(mutex);
@@ -118,7 +108,7 @@ void tear_down() noexcept {
 
 } // namespace
 
-bool set_up() noexcept {
+bool set_up_first() noexcept {
     const std::scoped_lock guard(mutex);
     if (!is_set_up) {
         if (!progress::add_source(as_source)) {
@@ -128,6 +118,29 @@ bool set_up() noexcept {
         is_set_up = true;
     }
     return true;
+}
+
+namespace {
+
+// The most that there ever were, with room_lock.
+std::size_t most_requests = 0;
+std::size_t most_things = 0;
+
+bool make_room() noexcept {
+    const std::size_t most = most_requests + most_things;
+    return with_mpi.make_room(most) && without_mpi.make_room(most);
+}
+
+} // namespace
+
+bool room_for_requests(std::size_t count) noexcept {
+    most_requests = count;
+    return make_room();
+}
+
+bool room_for_things(std::size_t count) noexcept {
+    most_things = count;
+    return make_room();
 }
 
 bool any_polled() noexcept {

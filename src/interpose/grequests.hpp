@@ -18,6 +18,19 @@ inline int complete_grequest(MPI_Request request) noexcept {
     return grequest::complete(request);
 }
 
+// True if MPI_Test and MPI_Wait must poll their request first: others may be outstanding in large numbers, and each has its
+// turn, but this one is asked for.
+inline bool any_polled_grequests() noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::polled_grequests) != 0;
+}
+inline bool poll_now(MPI_Request request) noexcept {
+    return grequest::poll_now(request);
+}
+// True if that is the only reason for the slow path.
+inline bool only_polled_grequests() noexcept {
+    return progress::slow_path_reasons.load(std::memory_order_relaxed) == progress::polled_grequests;
+}
+
 // True if a call that blocks on these requests must call a wait function.
 inline bool any_with_wait_function(int count, const MPI_Request requests[]) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::waited_grequests) != 0 &&

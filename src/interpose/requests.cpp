@@ -148,8 +148,8 @@ bool is_plain(int count, const MPI_Request requests[]) noexcept {
     if (why == 0) [[likely]] {
         return !any_cr(count, requests);
     }
-    constexpr std::uint64_t of_other_requests =
-        progress::persistent_attached | progress::persistent_hidden | progress::waited_grequests;
+    constexpr std::uint64_t of_other_requests = progress::persistent_attached | progress::persistent_hidden |
+                                                progress::polled_grequests | progress::waited_grequests;
     return (why & ~of_other_requests) == 0 && !any_special(count, requests) && !any_with_wait_function(count, requests);
 }
 

@@ -25,7 +25,9 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (refused_status(status)) {
         return refuse_null("MPI_Test", {{"status", true}});
     }
-    poll_first();
+    if (!any_polled_grequests() || is_cr_handle(*request) || !poll_now(*request)) {
+        poll_first();
+    }
     const int code = test_one("MPI_Test", request, flag, status);
     catch_up_after(1, request); // a CR keeps its handle
     return code;
@@ -48,6 +50,9 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return request == nullptr || !is_cr_handle(*request) ? PMPI_Wait(request, status)
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
+    if (any_polled_grequests() && !is_cr_handle(*request)) {
+        poll_now(*request);
+    }
     const wait_strategy *how = strategy("MPI_Wait");
     const void *where = __builtin_return_address(0); // MPI_Wait jumps here
     if (is_cr_handle(*request)) {
@@ -58,6 +63,11 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status, where);
     }
     return wait_by_testing(how, request, status, where);
+}
+
+__attribute__((noinline)) int wait_after_poll(MPI_Request *request, MPI_Status *status) {
+    poll_now(*request);
+    return PMPI_Wait(request, status);
 }
 
 } // namespace
@@ -77,6 +87,9 @@ THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
         return PMPI_Wait(request, status);
+    }
+    if (request != nullptr && !is_cr_handle(*request) && only_polled_grequests()) {
+        return wait_after_poll(request, status);
     }
     if (request != nullptr && is_cr_handle(*request) && !any_strategy_added() && !refused_status(status)) {
         return thence::c_api::mpi_wait(request, status); // as slow_wait() does, which would ask for a strategy first
