@@ -43,7 +43,8 @@
  *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
  *  they come.
  *
- *  MPI_Comm_free waits until all operations that are enqueued on the communicator have begun.
+ *  MPI_Comm_free fails before all operations that are enqueued on the communicator have begun. On MPICH it cannot be freed
+ *  later then.
  *
  *  Each function returns, besides what it says: `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_OTHER` (`comm` has no stream with
  *  a queue, or the queue refused); `MPI_ERR_NO_MEM`; the kept error. Each may be called by any thread, but not before

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stream/communicator.hpp"
 
-#include "continuation/run.hpp"
-#include "continuation/thread_state.hpp"
 #include "mpi/implementation.hpp"
 #include "mpi/stream_calls.hpp"
 #include "stream/queue.hpp"
@@ -10,7 +8,6 @@
 #include <memory>
 #include <mutex>
 #include <new>
-#include <thread>
 
 namespace thence::stream {
 
@@ -34,15 +31,12 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     return MPI_SUCCESS;
 }
 
-// MPI_Comm_free calls it. It waits until all enqueued operations have begun: to refuse is no way, since MPICH does not let the
-// program free the communicator once more then.
+// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
 int remove(MPI_Comm, int, void *value, void *) {
-    const std::unique_ptr<attachment> its(static_cast<attachment *>(value));
-    while (its->not_begun.load() != 0) {
-        if (continuation::free_to_run()) {
-            continuation::make_progress();
-        }
-        std::this_thread::yield();
+    std::unique_ptr<attachment> its(static_cast<attachment *>(value));
+    if (its->not_begun.load() != 0) {
+        its.release(); // it stays
+        return MPI_ERR_PENDING;
     }
     changes.fetch_add(1);
     its->its->communicators.fetch_sub(1);

@@ -16,7 +16,7 @@ namespace thence::stream {
 // What one communicator has.
 struct attachment {
     context *its;
-    // Enqueued operations of this communicator that have not begun. MPI_Comm_free waits for them, since they still need it.
+    // Enqueued operations of this communicator that have not begun. MPI_Comm_free fails while there are any.
     std::atomic<long> not_begun{0};
 };
 

@@ -54,7 +54,8 @@ TEST_P(enqueue, calls_return_before_the_queue_is_there) {
     EXPECT_EQ(status.MPI_ERROR, MPI_SUCCESS);
 }
 
-TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
+#if defined(OPEN_MPI) // MPICH has given the communicator up before it deletes the attribute
+TEST_P(enqueue, a_communicator_is_not_freed_before_its_operations_have_begun) {
     queued_communicator q(GetParam());
     MPI_Comm second = MPI_COMM_NULL;
     MPI_Comm_dup(q.comm, &second);
@@ -69,16 +70,14 @@ TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
     EXPECT_EQ(MPIX_Irecv_enqueue(&got, 1, MPI_INT, previous(), 3, second, &request), MPI_SUCCESS);
     EXPECT_EQ(MPIX_Send_enqueue(&rank, 1, MPI_INT, next(), 3, second), MPI_SUCCESS);
     EXPECT_EQ(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    std::thread opener([&] {
-        sleep_ms(20);
-        open = true;
-    });
-    EXPECT_EQ(MPI_Comm_free(&second), MPI_SUCCESS);
-    EXPECT_TRUE(open);
-    opener.join();
+    MPI_Comm same = second;
+    EXPECT_NE(MPI_Comm_free(&same), MPI_SUCCESS);
+    open = true;
     q.queue.synchronize();
     EXPECT_EQ(got, previous());
+    EXPECT_EQ(MPI_Comm_free(&second), MPI_SUCCESS);
 }
+#endif
 
 TEST_P(enqueue, match_calls_that_are_not_enqueued) {
     queued_communicator q(GetParam());
