@@ -98,7 +98,7 @@ std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneS
         for (int s = 0; s < sides; ++s) {
             z->local[s] = by_number[static_cast<std::size_t>(z->shape().neighbour[s])];
             z->has_remote |= z->local[s] == nullptr;
-            const auto doubles = static_cast<std::size_t>(components * z->shape().face_cells(static_cast<Side>(s)));
+            const auto doubles = components * static_cast<std::size_t>(z->shape().face_cells(static_cast<Side>(s)));
             for (int b = 0; b < 2; ++b) {
                 z->out[b][s].resize(doubles);
                 z->in[b][s].resize(z->local[s] == nullptr ? doubles : 0);

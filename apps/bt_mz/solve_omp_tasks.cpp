@@ -149,7 +149,7 @@ private:
         if (!z->has_remote || t == run.steps)
             return;
         [[maybe_unused]] Tokens &mine = of(z);
-        omp_event_handle_t event;
+        omp_event_handle_t event{};
 #pragma omp task priority(1) depend(in : mine.out[t % 2]) depend(out : mine.in[t % 2]) detach(event)
         {
             MPI_Request requests[2 * sides];

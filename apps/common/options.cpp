@@ -41,29 +41,32 @@ void add_run_options(CLI::App &app, CommonOptions &options, const std::string &n
 }
 
 void add_output_options(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts) {
-    app.add_option_function<std::string>(
-        "--imbalance",
-        [&options, parts](const std::string &text) {
-            try {
-                options.imbalance = parse_imbalance(text, parts);
-            } catch (const std::invalid_argument &e) {
-                throw CLI::ValidationError("--imbalance", e.what());
-            }
-        },
-        imbalance_help(parts));
+    // Validators store what they parse.
+    app.add_option("--imbalance", options.imbalance_text, imbalance_help(parts))
+        ->check(CLI::Validator(
+            [&options, parts](const std::string &text) {
+                try {
+                    options.imbalance = parse_imbalance(text, parts);
+                    return std::string();
+                } catch (const std::invalid_argument &e) {
+                    return std::string(e.what());
+                }
+            },
+            ""));
     app.add_option("--json", options.json, "Write settings, times and the result of the comparison");
     app.add_option("--timeline", options.timeline,
                    "Record the activity of each thread and each message, and write them as JSON");
     app.add_option("--timeline-capacity", options.timeline_capacity,
                    "Largest number of intervals and messages recorded per thread [131072]")
         ->check(CLI::Range(1, 1 << 26));
-    app.add_option_function<std::string>(
-           "--progress",
-           [&options](const std::string &when) {
-               options.progress = when == "always" ? When::always : when == "never" ? When::never : When::automatic;
-           },
-           "Progress bar: auto (on a terminal), always, never [auto]")
-        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app.add_option("--progress", options.progress_text, "Progress bar: auto (on a terminal), always, never [auto]")
+        ->check(CLI::IsMember({"auto", "always", "never"}))
+        ->check(CLI::Validator(
+            [&options](const std::string &when) {
+                options.progress = when == "always" ? When::always : when == "never" ? When::never : When::automatic;
+                return std::string();
+            },
+            ""));
 }
 
 bool parse(CLI::App &app, int argc, char **argv, const std::function<void()> &check, int &status) {

@@ -24,6 +24,7 @@ struct CommonOptions {
     int timeline_capacity = 1 << 17;
     When progress = When::automatic;
     std::optional<Imbalance> imbalance;
+    std::string imbalance_text, progress_text; // as written
 };
 
 // Adds --variant and --threads. `known`: whether this program has a variant. `name`: of the program, for errors.
