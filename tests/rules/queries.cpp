@@ -4,6 +4,7 @@
 
 #include "base/settings.hpp"
 #include "c_api/sized.hpp"
+#include "engine/engine.hpp"
 
 #include <thence/extensions.h>
 
@@ -85,8 +86,9 @@ TEST_P(queries, of_settings_go_through_all_of_them_and_then_those_that_are_none)
             EXPECT_NE(info.in_force, nullptr);
             if (std::string(info.name) == "THENCE_ENGINE") {
                 EXPECT_STREQ(info.text, std::getenv("THENCE_ENGINE"));
-                EXPECT_STREQ(info.in_force, info.text);
-                EXPECT_EQ(info.complaint, nullptr);
+                EXPECT_STREQ(info.in_force, thence::engine::current->name());
+                EXPECT_EQ(info.complaint == nullptr, std::string(info.text) == info.in_force)
+                    << "the fake MPI runs some engines that the variable does not name";
             }
         } else if (std::string(info.name) == "THENCE_NO_SUCH_SETTING") {
             ++unknown;
