@@ -321,9 +321,9 @@ TEST_P(grequests, of_a_class_share_its_functions_which_live_on_when_it_is_freed)
     work a;
     work b;
     for (work *each : {&a, &b}) {
-        ASSERT_EQ(thence_grequest_class_allocate(its, each, &each->request), MPI_SUCCESS);
-        each->handle = each->request;
         each->ended = true;
+        ASSERT_EQ(thence_grequest_class_allocate(its, each, &each->handle), MPI_SUCCESS);
+        each->request = each->handle;
     }
     const thence_grequest_class gone = its;
     EXPECT_EQ(thence_grequest_class_free(&its), MPI_SUCCESS);

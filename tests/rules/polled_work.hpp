@@ -84,9 +84,10 @@ struct work {
 
     void start(thence_grequest_poll_function *polled = &poll, thence_grequest_wait_function *waits_for = nullptr,
                unsigned flags = 0) {
-        EXPECT_EQ(thence_grequest_start_x(&query, &free, &cancel, polled, waits_for, this, flags, &request),
+        // The poll function uses `handle`, which is set before its first call, on any thread.
+        EXPECT_EQ(thence_grequest_start_x(&query, &free, &cancel, polled, waits_for, this, flags, &handle),
                   MPI_SUCCESS);
-        handle = request;
+        request = handle;
     }
     // Its functions were called as they should be, and the request is gone.
     void expect_over(int times_queried = 1) const {
