@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint/carrier.hpp"
 
+#include "base/spin_lock.hpp"
 #include "endpoint/endpoint.hpp"
 #include "endpoint/transport.hpp"
 #include "mpi/calls.hpp"
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
+#include <utility>
 
 namespace thence::endpoint {
 
@@ -22,10 +24,38 @@ bool outstanding() noexcept {
     return open_requests.load(std::memory_order_seq_cst) != 0;
 }
 
+// Receives that were cancelled and are not complete yet. MPI calls cancel() under a lock that MPI_Grequest_complete takes,
+// too (MPICH 4.0 aborts), so the next poll completes them.
+class cancelled_receives {
+public:
+    void add(operation &op) noexcept {
+        const std::scoped_lock guard(lock_);
+        list_.add(op);
+        some_.store(true, std::memory_order_release);
+    }
+    void complete() noexcept {
+        if (!some_.load(std::memory_order_acquire)) {
+            return;
+        }
+        lock_.lock();
+        completed_list now = std::exchange(list_, {});
+        some_.store(false, std::memory_order_relaxed);
+        lock_.unlock();
+        now.tell();
+    }
+
+private:
+    base::spin_lock lock_; // guards list_
+    completed_list list_;
+    std::atomic<bool> some_{false};
+};
+constinit cancelled_receives cancelled;
+
 bool poll(progress::from where) noexcept {
     if (where == progress::from::locked_hook || !outstanding()) {
         return false;
     }
+    cancelled.complete();
     poll_transports();
     drive_needed();
     return false;
@@ -54,7 +84,7 @@ int cancel(void *state, int complete) {
     if (complete == 0 && op != nullptr && op->at != nullptr && op->at->withdraw(*op)) {
         op->result.cancelled = true;
         op->result.bytes = 0;
-        thence::endpoint::complete(*op);
+        cancelled.add(*op);
     }
     return MPI_SUCCESS;
 }

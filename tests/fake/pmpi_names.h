@@ -18,6 +18,7 @@
 #define PMPI_Grequest_complete thence_fake_Grequest_complete
 #define PMPI_Cancel thence_fake_Cancel
 #define PMPI_Comm_call_errhandler thence_fake_Comm_call_errhandler
+#define PMPI_Comm_set_attr thence_fake_Comm_set_attr
 #define PMPI_Send_init thence_fake_Send_init
 #define PMPI_Bsend_init thence_fake_Bsend_init
 #define PMPI_Ssend_init thence_fake_Ssend_init

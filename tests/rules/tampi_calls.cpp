@@ -14,9 +14,6 @@ int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_at
                            void *extra) {
     return table.Comm_create_keyval(copy, when_deleted, keyval, extra);
 }
-int MPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
-    return table.Comm_set_attr(comm, keyval, value);
-}
 int MPI_Comm_free_keyval(int *keyval) {
     *keyval = MPI_KEYVAL_INVALID;
     return MPI_SUCCESS;
