@@ -103,7 +103,9 @@ private:
     }
 
     // A member without bytes: MPICH 5 crashes when it packs some structs with one, and Open MPI does not keep to their
-    // extent. A negative stride: Open MPI takes it for a positive one if the blocks touch or overlap.
+    // extent. A negative stride: Open MPI takes it for a positive one if the blocks touch or overlap. Blocks that overlap:
+    // Intel MPI 2021.18 packs some vectors of them as if the blocks touched, and so it does with elements whose extent is
+    // zero.
     static bool packed_wrongly(MPI_Datatype type) {
         int size = 0;
         MPI_Type_size(type, &size);
@@ -111,23 +113,49 @@ private:
             return true;
         }
 #if defined(OPEN_MPI)
+        constexpr bool is_open_mpi = true;
+#else
+        constexpr bool is_open_mpi = false;
+#endif
+        if (!is_open_mpi && !is_intel_mpi()) {
+            return false;
+        }
+        MPI_Aint stride = 0;
+        MPI_Aint lower = 0;
+        MPI_Aint extent = 0;
+        MPI_Type_get_extent(type, &lower, &extent);
+        if (extent == 0 && is_intel_mpi()) {
+            return true;
+        }
         int combiner = 0;
         int lengths[3];
         MPI_Type_get_envelope(type, &lengths[0], &lengths[1], &lengths[2], &combiner);
-        if (combiner == MPI_COMBINER_VECTOR || combiner == MPI_COMBINER_HVECTOR) {
-            int i[3] = {};
-            MPI_Aint stride = 0;
-            MPI_Aint lower = 0;
-            MPI_Aint extent = 0;
-            MPI_Datatype old = MPI_DATATYPE_NULL;
-            MPI_Type_get_contents(type, lengths[0], lengths[1], lengths[2], i, &stride, &old);
-            MPI_Type_get_extent(old, &lower, &extent);
-            MPI_Type_free(&old);
-            stride = combiner == MPI_COMBINER_VECTOR ? i[2] * extent : stride;
-            return stride < 0 && -stride <= i[1] * extent;
+        if (combiner != MPI_COMBINER_VECTOR && combiner != MPI_COMBINER_HVECTOR) {
+            return false;
         }
-#endif
-        return false;
+        int i[3] = {};
+        MPI_Datatype old = MPI_DATATYPE_NULL;
+        MPI_Type_get_contents(type, lengths[0], lengths[1], lengths[2], i, &stride, &old);
+        MPI_Type_get_extent(old, &lower, &extent);
+        int named = 0;
+        MPI_Type_get_envelope(old, &lengths[0], &lengths[1], &lengths[2], &named);
+        if (named != MPI_COMBINER_NAMED) {
+            MPI_Type_free(&old);
+        }
+        stride = combiner == MPI_COMBINER_VECTOR ? i[2] * extent : stride;
+        const MPI_Aint block = i[1] * extent;
+        return is_open_mpi ? stride < 0 && -stride <= block : stride < block && -stride < block;
+    }
+
+    // The MPI that runs, which may be another than that of the header (standard ABI).
+    static bool is_intel_mpi() {
+        static const bool is = [] {
+            char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+            int length = 0;
+            MPI_Get_library_version(text, &length);
+            return std::string(text).find("Intel") != std::string::npos;
+        }();
+        return is;
     }
 
     std::vector<int> several(int count, int low, int high) {
@@ -222,6 +250,7 @@ private:
         return type;
     }
 
+    // Intel MPI 2021.18 gives a process elements of others if one of several dimensions is cyclic.
     MPI_Datatype distributed(MPI_Datatype old) {
         const int dimensions = between(1, 3);
         std::vector<int> sizes, kinds, lengths, grid;
@@ -229,7 +258,7 @@ private:
         for (int i = 0; i < dimensions; ++i) {
             const int kind[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC};
             sizes.push_back(between(1, 8));
-            kinds.push_back(kind[between(0, 2)]);
+            kinds.push_back(kind[between(0, dimensions > 1 && is_intel_mpi() ? 1 : 2)]);
             grid.push_back(kinds.back() == MPI_DISTRIBUTE_NONE ? 1 : between(1, 3));
             processes *= grid.back();
             if (kinds.back() == MPI_DISTRIBUTE_NONE || between(0, 1) == 0) {
