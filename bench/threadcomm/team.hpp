@@ -39,7 +39,7 @@ public:
     explicit team(int threads) : threads_(threads) {
         check(thence_threadcomm_init(MPI_COMM_WORLD, threads, &ours), "thence_threadcomm_init");
         // An MPI may have the calls and not the feature.
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
         if (calls_.init == nullptr || calls_.init(MPI_COMM_WORLD, threads, &native) != MPI_SUCCESS) {
             native = MPI_COMM_NULL;
         }

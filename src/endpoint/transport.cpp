@@ -5,6 +5,7 @@
 #include "endpoint/endpoint.hpp"
 #include "endpoint/waiting.hpp"
 #include "mpi/calls.hpp"
+#include "mpi/implementation.hpp"
 #include "progress/progress.hpp"
 
 #include <algorithm>
@@ -47,7 +48,7 @@ bool poll_transports() noexcept {
 }
 
 transport::transport(MPI_Comm comm, router route, void *data) noexcept : comm_(comm), route_(route), data_(data) {
-    table.Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    table.Comm_set_errhandler(comm_, mpi::errors_return());
     int *largest = nullptr;
     int flag = 0;
     table.Comm_get_attr(comm_, MPI_TAG_UB, &largest, &flag);

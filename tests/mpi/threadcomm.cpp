@@ -117,7 +117,7 @@ TEST(threadcomm, calls_outside_of_start_and_finish_are_errors) {
 
 TEST(threadcomm, what_does_not_fit_a_region_is_refused) {
     threads_of t(2);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
     EXPECT_EQ(class_of(MPIX_Threadcomm_start(MPI_COMM_WORLD)), MPI_ERR_COMM);
     EXPECT_EQ(class_of(thence_threadcomm_start_as(t.comm, 2)), MPI_ERR_RANK);
     MPI_Comm nested = MPI_COMM_NULL;

@@ -14,7 +14,7 @@ class threads_of {
 public:
     explicit threads_of(int count) : count_(count) {
         EXPECT_EQ(MPIX_Threadcomm_init(MPI_COMM_WORLD, count, &comm), MPI_SUCCESS);
-        MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(comm, thence_errors_return());
     }
     ~threads_of() {
         EXPECT_EQ(MPIX_Threadcomm_free(&comm), MPI_SUCCESS);
