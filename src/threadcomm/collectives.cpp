@@ -2,6 +2,7 @@
 // Collectives that move data.
 #include "threadcomm/collectives.hpp"
 
+#include "threadcomm/direct.hpp"
 #include "threadcomm/peers.hpp"
 #include "threadcomm/transfers.hpp"
 
@@ -11,6 +12,8 @@
 namespace thence::threadcomm {
 
 namespace {
+
+constexpr const char *does_not_fit = "counts or datatypes do not fit, or the data could not be moved";
 
 // Runs `body(me, moves)` with the checks that all collectives have. `root`: all_ranks if the call has none.
 template <class Body> int collective(const char *call, communicator &comm, int root, Body body) noexcept {
@@ -26,9 +29,7 @@ template <class Body> int collective(const char *call, communicator &comm, int r
         transfers moves(*me);
         body(*me, moves);
         moves.finish();
-        return moves.error() == MPI_SUCCESS ? int{MPI_SUCCESS}
-                                            : fail(comm.handle, call, moves.error(),
-                                                   "counts or datatypes do not fit, or the data could not be moved");
+        return moves.error() == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, moves.error(), does_not_fit);
     } catch (const std::exception &) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
@@ -41,6 +42,15 @@ int checked_root(int root) noexcept {
 } // namespace
 
 int barrier(const char *call, communicator &comm) noexcept {
+    if (comm.together != nullptr) {
+        int code = MPI_SUCCESS;
+        if (const member *const me = check_self(call, comm, code)) {
+            comm.together->begin(me->rank);
+            comm.together->come(me->rank);
+            comm.together->wait_for_all(me->rank);
+        }
+        return code;
+    }
     return collective(call, comm, all_ranks, [&](member &me, transfers &moves) {
         const endpoint::buffer nothing = endpoint::bytes_at(nullptr, 0);
         const int size = comm.size();
@@ -54,6 +64,13 @@ int barrier(const char *call, communicator &comm) noexcept {
 
 // A binomial tree.
 int broadcast(const char *call, communicator &comm, const data_argument &data, int root) noexcept {
+    if (comm.together != nullptr && root >= 0 && root < comm.size()) {
+        int code = MPI_SUCCESS;
+        member *const me = check_self(call, comm, code);
+        if (me == nullptr || broadcast_directly(*me, data, root, code)) {
+            return me == nullptr || code == MPI_SUCCESS ? code : fail(comm.handle, call, code, does_not_fit);
+        }
+    }
     return collective(call, comm, checked_root(root), [&](member &me, transfers &moves) {
         const endpoint::buffer all = moves.data(data.base, data.count, data.type);
         const int size = comm.size();

@@ -198,6 +198,9 @@ communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint6
         of_thread[static_cast<std::size_t>(each->thread)] = each;
         ++members;
     }
+    if (members == size() && members > 1) {
+        together = std::make_unique<meeting>(members);
+    }
 }
 
 communicator::~communicator() {

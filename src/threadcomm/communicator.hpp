@@ -16,6 +16,7 @@
 #include "endpoint/endpoint.hpp"
 #include "endpoint/transport.hpp"
 #include "progress/interposed.hpp"
+#include "threadcomm/meeting.hpp"
 #include "threadcomm/region.hpp"
 
 #include <mpi.h>
@@ -83,6 +84,7 @@ public:
     std::vector<member *> of_thread;   // by the index of a thread; null: it has no rank
     std::atomic<int> left{0};          // members that have freed it
     int members = 0;                   // ranks in this process
+    std::unique_ptr<meeting> together; // null: one rank, or ranks in several processes
 };
 
 inline bool any_alive() noexcept {

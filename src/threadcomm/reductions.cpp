@@ -4,6 +4,7 @@
 #include "threadcomm/collectives.hpp"
 
 #include "mpi/calls.hpp"
+#include "threadcomm/direct.hpp"
 #include "threadcomm/peers.hpp"
 #include "threadcomm/transfers.hpp"
 
@@ -71,6 +72,12 @@ private:
     endpoint::buffer source_;
 };
 
+constexpr const char *does_not_fit = "the operation, a count or a datatype does not fit";
+
+bool is_valid(const reduction &what) noexcept {
+    return what.op != MPI_OP_NULL && what.type != MPI_DATATYPE_NULL && what.count >= 0;
+}
+
 template <class Body>
 int reducing_collective(const char *call, communicator &comm, const reduction &what, int root, Body body) noexcept {
     int code = MPI_SUCCESS;
@@ -81,7 +88,7 @@ int reducing_collective(const char *call, communicator &comm, const reduction &w
     if (root != all_ranks && (root < 0 || root >= comm.size())) {
         return fail(comm.handle, call, MPI_ERR_ROOT, "root is no rank of the thread communicator");
     }
-    if (what.op == MPI_OP_NULL || what.type == MPI_DATATYPE_NULL || what.count < 0) {
+    if (!is_valid(what)) {
         return fail(comm.handle, call,
                     what.op == MPI_OP_NULL           ? MPI_ERR_OP
                     : what.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE
@@ -93,9 +100,7 @@ int reducing_collective(const char *call, communicator &comm, const reduction &w
         body(*me, work);
         work.moves().finish();
         const int error = work.moves().error();
-        return error == MPI_SUCCESS
-                   ? int{MPI_SUCCESS}
-                   : fail(comm.handle, call, error, "the operation, a count or a datatype does not fit");
+        return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, error, does_not_fit);
     } catch (const std::exception &) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
@@ -105,6 +110,13 @@ int reducing_collective(const char *call, communicator &comm, const reduction &w
 
 int reduce(const char *call, communicator &comm, const reduction &what, int root) noexcept {
     const bool to_all = root == all_ranks;
+    if (to_all && comm.together != nullptr && is_valid(what)) {
+        int code = MPI_SUCCESS;
+        member *const me = check_self(call, comm, code);
+        if (me == nullptr || reduce_directly(*me, what, code)) {
+            return me == nullptr || code == MPI_SUCCESS ? code : fail(comm.handle, call, code, does_not_fit);
+        }
+    }
     reduction its = what;
     const int code =
         reducing_collective(call, comm, its, root < 0 && !to_all ? -2 : root, [&](member &me, reducing &work) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Races: pushers and a popper of the queue, threads that send to each other while others drive their endpoints, and
-// regions that follow each other closely.
+// Races: pushers and a popper of the queue, threads that send to each other while others drive their endpoints, regions
+// that follow each other closely, and rounds of collectives without messages.
 #include "endpoint/endpoint.hpp"
 #include "endpoint/ring.hpp"
 #include "endpoint/waiting.hpp"
 #include "fake_mpi.hpp"
+#include "threadcomm/meeting.hpp"
 #include "threadcomm/region.hpp"
 
 #include <gtest/gtest.h>
@@ -152,6 +153,54 @@ TEST_F(endpoint_stress, regions_do_not_overtake_each_other) {
                 // All were inside before any got out of the finish.
                 for (auto &each : in_round) {
                     ASSERT_GE(each.load(), round + 1);
+                }
+            }
+        });
+    }
+    for (std::thread &each : threads) {
+        each.join();
+    }
+}
+
+// Barriers, broadcasts and reductions in a sequence that repeats after a prime number of rounds.
+TEST_F(endpoint_stress, rounds_read_what_was_brought_to_them) {
+    using thence::threadcomm::meeting;
+    constexpr int count = 4;
+    constexpr int rounds = 700 * scale;
+    constexpr int words = 8;
+    meeting all(count);
+    std::array<std::atomic<int>, count> entered{};
+    const auto word = [](int round, int rank, int i) { return static_cast<unsigned char>(31 * round + 7 * rank + i); };
+    std::vector<std::thread> threads;
+    for (int me = 0; me < count; ++me) {
+        threads.emplace_back([&, me] {
+            const auto check = [&](int round, int from) {
+                const meeting::contribution &its = all.read(me, from);
+                ASSERT_EQ(its.bytes, static_cast<std::uint64_t>(round));
+                for (int i = 0; i < words; ++i) {
+                    ASSERT_EQ(its.data[static_cast<std::size_t>(i)], word(round, from, i));
+                }
+            };
+            for (int round = 1; round <= rounds; ++round) {
+                entered[static_cast<std::size_t>(me)] = round;
+                meeting::contribution &mine = all.begin(me);
+                mine.bytes = static_cast<std::uint64_t>(round);
+                for (int i = 0; i < words; ++i) {
+                    mine.data[static_cast<std::size_t>(i)] = word(round, me, i);
+                }
+                all.come(me);
+                const int root = round % 7; // 4 to 6: all read all
+                if (root < count) {
+                    if (me != root) {
+                        check(round, root);
+                    }
+                    continue;
+                }
+                all.wait_for_all(me);
+                for (int from = 0; from < count; ++from) {
+                    check(round, from);
+                    ASSERT_GE(entered[static_cast<std::size_t>(from)].load(), round);
+                    ASSERT_LE(entered[static_cast<std::size_t>(from)].load(), round + 2);
                 }
             }
         });

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <numeric>
+#include <random>
 
 namespace {
 
@@ -231,6 +232,87 @@ TEST(threadcomm_collectives, combine_in_the_order_of_the_ranks) {
     });
     MPI_Op_free(&op);
     MPI_Type_free(&type);
+}
+
+// Small and large ones, which go different ways in one process, follow each other in any order.
+TEST(threadcomm_collectives, are_right_in_any_sequence) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(4, MPI_INT64_T, &type);
+    MPI_Type_commit(&type);
+    MPI_Datatype with_gaps = MPI_DATATYPE_NULL; // two ints of four
+    MPI_Type_vector(2, 1, 2, MPI_INT, &with_gaps);
+    MPI_Type_commit(&with_gaps);
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(&multiply, 0, &op);
+    threads_of t(3);
+    t.run([&](int rank, int size) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+        std::mt19937 random(17); // the same on all ranks
+        for (int i = 0; i < 300; ++i) {
+            const MPI_Comm comm = random() % 2 == 0 ? t.comm : copy;
+            const int root = static_cast<int>(random() % static_cast<unsigned>(size));
+            const int n = static_cast<int>(random() % 16); // of 32 bytes
+            switch (random() % 5) {
+            case 0:
+                ASSERT_EQ(MPI_Barrier(comm), MPI_SUCCESS);
+                break;
+            case 1: {
+                std::vector<int> data = sequence(8 * n, rank == root ? i : -1);
+                ASSERT_EQ(MPI_Bcast(data.data(), 8 * n, MPI_INT, root, comm), MPI_SUCCESS);
+                ASSERT_EQ(data, sequence(8 * n, i));
+                break;
+            }
+            case 2: { // the root has a row, the others gaps
+                std::array<int, 4> data = {-1, -1, -1, -1};
+                std::array<int, 2> row = {i, root};
+                ASSERT_EQ(rank == root ? MPI_Bcast(row.data(), 2, MPI_INT, root, comm)
+                                       : MPI_Bcast(data.data(), 1, with_gaps, root, comm),
+                          MPI_SUCCESS);
+                ASSERT_EQ(data,
+                          rank == root ? (std::array<int, 4>{-1, -1, -1, -1}) : (std::array<int, 4>{i, -1, root, -1}));
+                break;
+            }
+            case 3: {
+                const std::vector<matrix> mine(static_cast<std::size_t>(n), matrix_of(rank));
+                std::vector<matrix> result(static_cast<std::size_t>(n));
+                ASSERT_EQ(MPI_Allreduce(mine.data(), result.data(), n, type, op, comm), MPI_SUCCESS);
+                ASSERT_EQ(result, std::vector<matrix>(static_cast<std::size_t>(n), product_of(0, size)));
+                break;
+            }
+            default: {
+                struct {
+                    double value;
+                    int place;
+                } largest = {static_cast<double>((rank + i) % size), rank};
+                ASSERT_EQ(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, comm), MPI_SUCCESS);
+                ASSERT_EQ(largest.value, size - 1);
+                ASSERT_EQ((largest.place + i) % size, size - 1);
+            }
+            }
+        }
+        ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    });
+    MPI_Op_free(&op);
+    MPI_Type_free(&with_gaps);
+    MPI_Type_free(&type);
+}
+
+TEST(threadcomm_collectives, counts_that_differ_are_told) {
+    threads_of t(2);
+    t.run([&](int rank, int) {
+        for (const int n : {10, 100}) { // the smaller and the larger way
+            std::vector<int> data(static_cast<std::size_t>(n), rank);
+            const int code = MPI_Bcast(data.data(), rank == 1 ? n / 2 : n, MPI_INT, 0, t.comm);
+            if (rank != 1) {
+                ASSERT_EQ(code, MPI_SUCCESS);
+            } else {
+                ASSERT_EQ(class_of(code), MPI_ERR_TRUNCATE);
+                ASSERT_EQ(data.back(), rank);
+            }
+        }
+        ASSERT_EQ(MPI_Barrier(t.comm), MPI_SUCCESS);
+    });
 }
 
 TEST(threadcomm_collectives, wildcards_do_not_take_their_messages) {
