@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "endpoint/endpoint.hpp"
 
+#include "continuation/thread_state.hpp"
 #include "endpoint/carrier.hpp"
 #include "endpoint/transport.hpp"
 
@@ -16,7 +17,7 @@ namespace thence::endpoint {
 // The endpoints that requests have needed. An endpoint leaves when it is destroyed.
 class registry {
 public:
-    // A callback that runs while this thread drives may send. It appends to the list that drive() goes through.
+    // What is called while this thread drives may append to the list that drive() goes through.
     void add(endpoint &added) noexcept {
         const bool mine = driving;
         if (!mine) {
@@ -38,6 +39,7 @@ public:
         if (!lock_.try_lock()) {
             return false;
         }
+        const continuation::busy_scope busy; // a callback could wait for a thread that waits for this lock
         driving = true;
         bool some = false;
         for (std::size_t i = 0; i < all_.size(); ++i) {

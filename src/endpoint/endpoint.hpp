@@ -59,8 +59,8 @@ public:
     // The number of requests that need this endpoint to be driven: receives posted here, sends that wait here. Progress
     // drives endpoints whose number is not zero.
     void needed_by_request() noexcept;
-    void not_needed_by_request() noexcept { needed_.fetch_sub(1, std::memory_order_relaxed); }
-    bool is_needed() const noexcept { return needed_.load(std::memory_order_relaxed) != 0; }
+    void not_needed_by_request() noexcept { needed_.fetch_sub(1, std::memory_order_release); }
+    bool is_needed() const noexcept { return needed_.load(std::memory_order_acquire) != 0; }
 
 private:
     // What one hold of the lock leaves to do.

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <utility>
 
 namespace thence::endpoint {
 
@@ -21,6 +22,14 @@ namespace {
 using mpi::table;
 
 constexpr int header_tag = 0;
+
+int class_of(int code) noexcept {
+    int error_class = MPI_ERR_OTHER;
+    if (code != MPI_SUCCESS) {
+        table.Error_class(code, &error_class);
+    }
+    return code == MPI_SUCCESS ? int{MPI_SUCCESS} : error_class;
+}
 
 base::spin_lock registry_lock;
 std::atomic<int> transports{0};
@@ -102,6 +111,7 @@ transport::~transport() {
 }
 
 void transport::receive_header(block &into) noexcept {
+    into.request = MPI_REQUEST_NULL; // also if MPI refuses
     table.Irecv(into.bytes, static_cast<int>(block::whole), MPI_BYTE, MPI_ANY_SOURCE, header_tag, comm_, &into.request);
 }
 
@@ -130,7 +140,13 @@ bool transport::send(int process, const wire_header &header, operation &send, bo
     }
     std::memcpy(message->bytes, &complete_header, sizeof complete_header);
     const std::size_t length = sizeof complete_header + (inside ? static_cast<std::size_t>(send.data.bytes) : 0);
-    table.Isend(message->bytes, static_cast<int>(length), MPI_BYTE, process, header_tag, comm_, &message->request);
+    message->request = MPI_REQUEST_NULL;
+    error = class_of(
+        table.Isend(message->bytes, static_cast<int>(length), MPI_BYTE, process, header_tag, comm_, &message->request));
+    if (error != MPI_SUCCESS) {
+        give_block(message);
+        return true;
+    }
     int flag = 0;
     if (table.Test(&message->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
         give_block(message);
@@ -144,8 +160,11 @@ bool transport::send(int process, const wire_header &header, operation &send, bo
     }
     send.through = this;
     const auto start = synchronous ? table.Issend : table.Isend;
-    start(send.data.base, static_cast<int>(send.data.count), send.data.type, process, complete_header.serial, comm_,
-          &send.own);
+    error = class_of(start(send.data.base, static_cast<int>(send.data.count), send.data.type, process,
+                           complete_header.serial, comm_, &send.own));
+    if (error != MPI_SUCCESS) {
+        return true;
+    }
     const std::scoped_lock guard(lock_);
     moving_.push_back(&send);
     under_way_.fetch_add(1);
@@ -154,19 +173,27 @@ bool transport::send(int process, const wire_header &header, operation &send, bo
 
 void transport::start_receive(operation &receive) noexcept {
     const bool fits = receive.result.error == MPI_SUCCESS;
+    int code = MPI_SUCCESS;
     if (fits && receive.data.contiguous() && receive.data.bytes <= INT_MAX) {
-        table.Irecv(receive.data.row, static_cast<int>(receive.data.bytes), MPI_BYTE, receive.process, receive.serial,
-                    comm_, &receive.own);
+        code = table.Irecv(receive.data.row, static_cast<int>(receive.data.bytes), MPI_BYTE, receive.process,
+                           receive.serial, comm_, &receive.own);
     } else if (fits && !receive.carried && receive.data.count <= INT_MAX) {
-        table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
-                    receive.serial, comm_, &receive.own);
+        code = table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
+                           receive.serial, comm_, &receive.own);
     } else { // the message is longer than the buffer, or the user may have freed the datatype: `room` gets it first
         receive.room = static_cast<unsigned char *>(std::malloc(receive.result.bytes + 1));
         if (receive.room == nullptr) {
             std::abort();
         }
-        table.Irecv(receive.room, static_cast<int>(std::min<std::uint64_t>(receive.result.bytes, INT_MAX)), MPI_BYTE,
-                    receive.process, receive.serial, comm_, &receive.own);
+        code = table.Irecv(receive.room, static_cast<int>(std::min<std::uint64_t>(receive.result.bytes, INT_MAX)),
+                           MPI_BYTE, receive.process, receive.serial, comm_, &receive.own);
+    }
+    if (code != MPI_SUCCESS) { // no data come
+        std::free(std::exchange(receive.room, nullptr));
+        receive.result.error = class_of(code);
+        receive.result.bytes = 0;
+        complete(receive);
+        return;
     }
     const std::scoped_lock guard(lock_);
     moving_.push_back(&receive);
@@ -209,10 +236,16 @@ bool transport::poll() noexcept {
     }
     const continuation::busy_scope busy; // a callback that waits for a message would wait for this poll
     bool some = false;
-    for (;;) {
+    for (std::size_t missing = 0; missing < window;) {
         block *&slot = headers_[oldest_];
         if (slot == nullptr || slot->request == MPI_REQUEST_NULL) {
-            break;
+            // There was no memory for this receive. It is posted now, as the newest of all.
+            if (slot != nullptr || (slot = take_block()) != nullptr) {
+                receive_header(*slot);
+            }
+            oldest_ = (oldest_ + 1) % window;
+            ++missing;
+            continue;
         }
         int flag = 0;
         MPI_Status status;
@@ -237,10 +270,8 @@ bool transport::poll() noexcept {
 
 // `code`: what the test returned.
 void transport::ended(operation &op, int code) noexcept {
-    if (code != MPI_SUCCESS && op.result.error == MPI_SUCCESS) {
-        int error_class = MPI_ERR_OTHER;
-        table.Error_class(code, &error_class);
-        op.result.error = error_class;
+    if (op.result.error == MPI_SUCCESS) {
+        op.result.error = class_of(code);
     }
     if (op.room != nullptr) {
         const std::uint64_t fits = std::min(op.result.bytes, op.data.bytes);

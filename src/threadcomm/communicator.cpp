@@ -16,15 +16,19 @@ namespace {
 
 // Communicators by handle: open addressing, at most `most_probes` slots away from the place of the handle. Slots change
 // under the mutex; readers take no lock. A communicator that a call uses is not freed meanwhile, or the program is wrong.
+// Any other may be, so readers compare the keys and do not touch the communicators of other handles.
 constexpr std::size_t slots = 4096;
 constexpr std::size_t most_probes = 64;
+std::array<std::atomic<std::uint64_t>, slots> keys{}; // the bits of the handle; zero: the slot is free
 std::array<std::atomic<communicator *>, slots> table{};
 std::atomic<std::size_t> alive{0};
 std::mutex table_mutex;
 
-std::size_t place_of(MPI_Comm comm) noexcept {
-    const auto bits = static_cast<std::uint64_t>(mpi::bits(comm)) * 0x9e3779b97f4a7c15U;
-    return bits >> 52;
+std::uint64_t key_of(MPI_Comm comm) noexcept {
+    return static_cast<std::uint64_t>(mpi::bits(comm));
+}
+std::size_t place_of(std::uint64_t key) noexcept {
+    return (key * 0x9e3779b97f4a7c15U) >> 52;
 }
 static_assert(slots == std::size_t{1} << 12);
 
@@ -60,11 +64,12 @@ communicator *find(MPI_Comm comm) noexcept {
     if (mine.last != nullptr && mine.last_handle == comm) {
         return mine.last->comm;
     }
-    const std::size_t home = place_of(comm);
+    const std::uint64_t key = key_of(comm);
+    const std::size_t home = place_of(key);
     for (std::size_t i = 0; i < most_probes && alive.load(std::memory_order_relaxed) != 0; ++i) {
-        communicator *const each = table[(home + i) % slots].load(std::memory_order_acquire);
-        if (each != nullptr && each->handle == comm) {
-            return each;
+        const std::size_t at = (home + i) % slots;
+        if (keys[at].load(std::memory_order_acquire) == key) {
+            return key != 0 ? table[at].load(std::memory_order_relaxed) : nullptr;
         }
     }
     return nullptr;
@@ -88,11 +93,13 @@ member *self(const communicator &comm) noexcept {
 
 bool enter(communicator &comm) noexcept {
     const std::scoped_lock guard(table_mutex);
-    const std::size_t home = place_of(comm.handle);
+    const std::uint64_t key = key_of(comm.handle);
+    const std::size_t home = place_of(key);
     for (std::size_t i = 0; i < most_probes; ++i) {
-        auto &slot = table[(home + i) % slots];
-        if (slot.load(std::memory_order_relaxed) == nullptr) {
-            slot.store(&comm, std::memory_order_release);
+        const std::size_t at = (home + i) % slots;
+        if (keys[at].load(std::memory_order_relaxed) == 0) {
+            table[at].store(&comm, std::memory_order_relaxed);
+            keys[at].store(key, std::memory_order_release);
             if (alive.fetch_add(1) == 0) {
                 progress::slow_path_reasons.fetch_or(progress::threadcomm_alive);
             }
@@ -104,17 +111,22 @@ bool enter(communicator &comm) noexcept {
     return false;
 }
 
-void leave(communicator &comm) noexcept {
+void hide(communicator &comm) noexcept {
     const std::scoped_lock guard(table_mutex);
-    for (auto &slot : table) {
-        if (slot.load(std::memory_order_relaxed) == &comm) {
-            slot.store(nullptr, std::memory_order_release);
+    for (std::size_t at = 0; at < slots; ++at) {
+        if (table[at].load(std::memory_order_relaxed) == &comm) {
+            keys[at].store(0, std::memory_order_release);
+            table[at].store(nullptr, std::memory_order_relaxed);
             if (alive.fetch_sub(1) == 1) {
                 progress::slow_path_reasons.fetch_and(~progress::threadcomm_alive);
             }
             break;
         }
     }
+}
+
+void leave(communicator &comm) noexcept {
+    hide(comm);
     const std::scoped_lock contexts(comm.root.lock);
     comm.root.by_context.erase(comm.context);
 }
@@ -179,7 +191,12 @@ int fail(MPI_Comm handle, const char *call, int error_class, const char *why) no
     return mpi::report_on(handle, error_class, call, why);
 }
 
-root_state::~root_state() = default;
+root_state::~root_state() {
+    between.reset(); // it may reach the communicators that were kept
+    while (kept != nullptr) {
+        delete std::exchange(kept, kept->next_kept);
+    }
+}
 
 communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint64_t its_context, bool root_itself,
                            std::vector<int> processes, const std::vector<int> &threads)
@@ -201,6 +218,12 @@ communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint6
     if (members == size() && members > 1) {
         together = std::make_unique<meeting>(members);
     }
+}
+
+bool communicator::has_open_requests() const noexcept {
+    return std::ranges::any_of(here, [](const member *each) {
+        return each != nullptr && (each->user.is_needed() || each->internal.is_needed());
+    });
 }
 
 communicator::~communicator() {

@@ -60,6 +60,7 @@ struct root_state {
     std::atomic<int> derived{0};                  // communicators that are not freed
     base::spin_lock lock;                         // guards by_context
     std::unordered_map<std::uint64_t, communicator *> by_context;
+    communicator *kept = nullptr; // freed while requests needed their endpoints; deleted with the root
 };
 
 class communicator {
@@ -85,6 +86,10 @@ public:
     std::atomic<int> left{0};          // members that have freed it
     int members = 0;                   // ranks in this process
     std::unique_ptr<meeting> together; // null: one rank, or ranks in several processes
+    communicator *next_kept = nullptr; // in the list of the root
+
+    // True if a request of a rank of this process needs one of the endpoints.
+    bool has_open_requests() const noexcept;
 };
 
 inline bool any_alive() noexcept {
@@ -101,6 +106,7 @@ member *self(const communicator &comm) noexcept;
 // Makes find() know it, and messages from other processes reach it. False: too many exist.
 bool enter(communicator &comm) noexcept;
 void leave(communicator &comm) noexcept;
+void hide(communicator &comm) noexcept; // only from find()
 
 // The threads of this process that are between start and finish.
 inline constexpr int most_memberships = 8;

@@ -187,19 +187,15 @@ int start(const char *call, MPI_Comm comm, int wanted) noexcept {
         return fail(comm, call, MPI_ERR_OTHER, "this thread has started 8 thread communicators");
     }
     int index = -1;
-    try {
-        switch (root.threads.start(call, this_thread_number(), wanted, openmp_thread(), index)) {
-        case region::answer::done:
-            break;
-        case region::answer::too_many:
-            return fail(comm, call, MPI_ERR_COMM, "more threads start it than num_threads of MPIX_Threadcomm_init");
-        case region::answer::index_out_of_range:
-            return fail(comm, call, MPI_ERR_RANK, "the index is not below num_threads of MPIX_Threadcomm_init");
-        case region::answer::index_twice:
-            return fail(comm, call, MPI_ERR_RANK, "two threads have asked for the same index, so none has started");
-        }
-    } catch (const std::exception &) {
-        return fail(comm, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    switch (root.threads.start(call, this_thread_number(), wanted, openmp_thread(), index)) {
+    case region::answer::done:
+        break;
+    case region::answer::too_many:
+        return fail(comm, call, MPI_ERR_COMM, "more threads start it than num_threads of MPIX_Threadcomm_init");
+    case region::answer::index_out_of_range:
+        return fail(comm, call, MPI_ERR_RANK, "the index is not below num_threads of MPIX_Threadcomm_init");
+    case region::answer::index_twice:
+        return fail(comm, call, MPI_ERR_RANK, "two threads have asked for the same index, so none has started");
     }
     join(root, index);
     return MPI_SUCCESS;
@@ -237,6 +233,13 @@ int free_root(const char *call, MPI_Comm *comm) noexcept {
     }
     if (root->derived.load() != 0) {
         return fail(*comm, call, MPI_ERR_COMM, "communicators that were derived from it are not freed");
+    }
+    bool is_needed = found->has_open_requests();
+    for (const communicator *each = root->kept; each != nullptr; each = each->next_kept) {
+        is_needed = is_needed || each->has_open_requests();
+    }
+    if (is_needed) {
+        return fail(*comm, call, MPI_ERR_PENDING, "requests of its ranks are not complete");
     }
     root->between.reset(); // waits for the other processes, and still receives for these threads
     leave(*found);

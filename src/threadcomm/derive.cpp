@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <mutex>
+#include <utility>
 
 namespace thence::threadcomm {
 
@@ -171,13 +173,21 @@ int free(const char *call, communicator &comm, MPI_Comm *handle) noexcept {
     delete_attributes(*me);
     forget(comm);
     *handle = MPI_COMM_NULL;
-    if (comm.left.fetch_add(1, std::memory_order_acq_rel) + 1 < comm.members) {
+    MPI_Comm last = comm.handle;
+    const int members = comm.members; // who is not the last must not touch it after it has counted
+    if (comm.left.fetch_add(1, std::memory_order_acq_rel) + 1 < members) {
         return MPI_SUCCESS;
     }
-    leave(comm);
-    MPI_Comm last = comm.handle;
-    comm.root.derived.fetch_sub(1);
-    delete &comm;
+    root_state &root = comm.root;
+    if (comm.has_open_requests()) { // they complete all the same, so it stays until the root is freed
+        hide(comm);
+        const std::scoped_lock guard(root.lock);
+        comm.next_kept = std::exchange(root.kept, &comm);
+    } else {
+        leave(comm);
+        delete &comm;
+    }
+    root.derived.fetch_sub(1);
     return table.Comm_free(&last);
 }
 

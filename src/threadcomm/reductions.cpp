@@ -118,8 +118,10 @@ int reduce(const char *call, communicator &comm, const reduction &what, int root
         }
     }
     reduction its = what;
+    bool begun = false;
     const int code =
         reducing_collective(call, comm, its, root < 0 && !to_all ? -2 : root, [&](member &me, reducing &work) {
+            begun = true;
             work.to_rank_0();
             const int target = to_all ? 0 : root;
             if (me.rank == 0 && target != 0) {
@@ -131,7 +133,12 @@ int reduce(const char *call, communicator &comm, const reduction &what, int root
                 copy(work.at(work.mine()), result, result.bytes);
             }
         });
-    return code == MPI_SUCCESS && to_all ? broadcast(call, comm, {what.to, what.count, what.type}, 0) : code;
+    if (!to_all || !begun) {
+        return code;
+    }
+    // Also if the operation has failed, on the ranks that combine: the others wait for this.
+    const int second = broadcast(call, comm, {what.to, what.count, what.type}, 0);
+    return code != MPI_SUCCESS ? code : second;
 }
 
 int reduce_scatter(const char *call, communicator &comm, const reduction &what, const blocks &parts) noexcept {

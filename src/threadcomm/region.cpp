@@ -7,17 +7,24 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 namespace thence::threadcomm {
 
-void region::assign() {
+region::region(int threads)
+    : threads_(threads), last_thread_of_(static_cast<std::size_t>(threads), 0),
+      owner_(static_cast<std::size_t>(threads), nullptr), suggested_(static_cast<std::size_t>(threads), 0) {
+    arrivals_.reserve(static_cast<std::size_t>(threads));
+}
+
+void region::assign() noexcept {
     const auto count = static_cast<std::size_t>(threads_);
-    std::vector<arrival *> owner(count, nullptr);
+    std::ranges::fill(owner_, nullptr);
     for (arrival *each : arrivals_) {
         if (each->wanted < 0) {
             continue;
         }
-        arrival *&at = owner[static_cast<std::size_t>(each->wanted)];
+        arrival *&at = owner_[static_cast<std::size_t>(each->wanted)];
         if (at != nullptr) {
             for (arrival *all : arrivals_) {
                 all->result = answer::index_twice;
@@ -28,8 +35,8 @@ void region::assign() {
         each->index = each->wanted;
     }
     const auto give = [&](arrival &to, int index) {
-        if (to.index < 0 && index >= 0 && index < threads_ && owner[static_cast<std::size_t>(index)] == nullptr) {
-            owner[static_cast<std::size_t>(index)] = &to;
+        if (to.index < 0 && index >= 0 && index < threads_ && owner_[static_cast<std::size_t>(index)] == nullptr) {
+            owner_[static_cast<std::size_t>(index)] = &to;
             to.index = index;
         }
     };
@@ -40,15 +47,13 @@ void region::assign() {
             }
         }
     }
-    std::vector<bool> suggested(count, false);
+    std::ranges::fill(suggested_, 0);
     const bool all_differ = std::ranges::all_of(arrivals_, [&](const arrival *each) {
         if (each->suggested < 0 || each->suggested >= threads_) {
             return false;
         }
         const auto at = static_cast<std::size_t>(each->suggested);
-        const bool is_new = !suggested[at];
-        suggested[at] = true;
-        return is_new;
+        return std::exchange(suggested_[at], 1) == 0;
     });
     for (arrival *each : arrivals_) {
         if (all_differ) {
@@ -67,15 +72,14 @@ void region::assign() {
 }
 
 void region::tell_all() noexcept {
-    std::vector<arrival *> told;
-    told.swap(arrivals_); // an arrival is gone once it is told
     arrived_.store(0, std::memory_order_relaxed);
-    for (arrival *each : told) {
+    for (arrival *each : arrivals_) { // an arrival is gone once it is told
         each->told.store(true, std::memory_order_release);
     }
+    arrivals_.clear(); // a thread that was told and arrives again needs the mutex
 }
 
-region::answer region::start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index) {
+region::answer region::start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index) noexcept {
     if (wanted < -1 || wanted >= threads_) {
         return answer::index_out_of_range;
     }
@@ -104,7 +108,7 @@ region::answer region::start(const char *call, std::uint64_t thread, int wanted,
     return mine.result;
 }
 
-void region::finish(const char *call) {
+void region::finish(const char *call) noexcept {
     arrival mine;
     {
         const std::scoped_lock guard(mutex_);
@@ -120,7 +124,7 @@ void region::finish(const char *call) {
 }
 
 // Says once, after THENCE_STALL, how many threads are missing.
-void region::wait_for(const char *call, const arrival &mine) const {
+void region::wait_for(const char *call, const arrival &mine) const noexcept {
     endpoint::waiting wait;
     const auto limit = base::current_settings().stall.count();
     const std::uint32_t since = base::coarse_milliseconds();

@@ -9,6 +9,7 @@
 // Invariant: `state_` goes idle -> gathering -> active -> finishing -> idle. Each arrival lies on the stack of its thread,
 // which waits until `told` is set and does not look at the region before. So a region that begins anew cannot overtake a
 // thread that has not left the one before: that thread is no longer counted. tests/model/threadcomm_region.pml checks it.
+// Start and finish need no memory, so no thread can fail between two of the others.
 #pragma once
 
 #include <atomic>
@@ -22,20 +23,24 @@ class region {
 public:
     enum class answer { done, too_many, index_out_of_range, index_twice };
 
-    explicit region(int threads) : threads_(threads), last_thread_of_(static_cast<std::size_t>(threads), 0) {}
+    explicit region(int threads); // may throw std::bad_alloc
     region(const region &) = delete;
     region &operator=(const region &) = delete;
 
     int threads() const noexcept { return threads_; }
-    // False between the first arrival at a start and the end of the finish.
-    bool idle() const noexcept { return state_.load(std::memory_order_acquire) == state::idle; }
+    // False between the first arrival at a start and the end of the finish. If true, no thread is inside start() or
+    // finish() with an access to the region before it, so it may be destroyed.
+    bool idle() const noexcept {
+        const std::scoped_lock guard(mutex_); // the last thread tells the others under it
+        return state_.load(std::memory_order_relaxed) == state::idle;
+    }
 
     // Blocks until all threads have called it; only too_many and index_out_of_range are returned at once. `thread`: not
     // zero, and the same whenever this thread calls. `wanted`: an index, or -1. `suggested`: one that is taken if all differ.
     // After any answer but `done`, no thread has started. `call`: the name of the user's call, for the stall report.
-    answer start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index);
+    answer start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index) noexcept;
     // Blocks until all threads have called it. The caller has started and calls it once.
-    void finish(const char *call);
+    void finish(const char *call) noexcept;
 
 private:
     enum class state { idle, gathering, active, finishing };
@@ -47,16 +52,18 @@ private:
         answer result = answer::done;
         std::atomic<bool> told{false};
     };
-    void assign();
+    void assign() noexcept;
     void tell_all() noexcept;
-    void wait_for(const char *call, const arrival &mine) const;
+    void wait_for(const char *call, const arrival &mine) const noexcept;
 
     const int threads_;
     std::atomic<state> state_{state::idle}; // changes under the mutex
     std::atomic<int> arrived_{0};           // the length of the list, for reports
-    std::mutex mutex_;
-    std::vector<arrival *> arrivals_;
+    mutable std::mutex mutex_;
+    std::vector<arrival *> arrivals_;           // has room for all threads
     std::vector<std::uint64_t> last_thread_of_; // by index
+    std::vector<arrival *> owner_;              // by index, while indices are assigned
+    std::vector<char> suggested_;               // the same
 };
 
 } // namespace thence::threadcomm

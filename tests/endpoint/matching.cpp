@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of matching at one endpoint: order, wildcards, what a probe leaves, truncation, and all forms of data.
 #include "endpoint/endpoint.hpp"
+
+#include "continuation/thread_state.hpp"
+#include "endpoint/carrier.hpp"
 #include "fake_mpi.hpp"
+#include "mpi/calls.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,6 +19,15 @@
 namespace {
 
 using namespace thence::endpoint;
+
+decltype(thence::mpi::table.Grequest_complete) fakes_complete = nullptr;
+int completed = 0;
+int completed_where_callbacks_run = 0;
+int complete_and_look(MPI_Request request) {
+    ++completed;
+    completed_where_callbacks_run += thence::continuation::free_to_run() ? 1 : 0;
+    return fakes_complete(request);
+}
 
 class matching : public ::testing::Test {
 protected:
@@ -254,4 +267,26 @@ TEST_F(matching, as_the_text_of_mpi_says) {
             ASSERT_EQ(in[0], each.value);
         }
     }
+}
+
+// Its callback could wait for a thread that needs an endpoint for the first time, and so for the end of the drive.
+TEST_F(matching, no_callback_runs_while_endpoints_are_driven_for_requests) {
+    auto *const received = new operation; // its request deletes it
+    ASSERT_EQ(carry(*received), MPI_SUCCESS);
+    MPI_Request request = received->carrier;
+    std::vector<int> in(1, -1);
+    post(*received, in, {});
+    thence::mpi::table.Status_set_elements = [](MPI_Status *, MPI_Datatype, int) { return int{MPI_SUCCESS}; };
+    thence::mpi::table.Status_set_cancelled = [](MPI_Status *, int) { return int{MPI_SUCCESS}; };
+    fakes_complete = thence::mpi::table.Grequest_complete;
+    thence::mpi::table.Grequest_complete = &complete_and_look;
+    operation sent;
+    EXPECT_TRUE(send(sent, {42}, 0, 0));
+    EXPECT_TRUE(drive_needed());
+    thence::mpi::table.Grequest_complete = fakes_complete;
+    EXPECT_EQ(completed, 1);
+    EXPECT_EQ(completed_where_callbacks_run, 0);
+    EXPECT_TRUE(thence::continuation::free_to_run());
+    EXPECT_EQ(thence::mpi::table.Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(in[0], 42);
 }

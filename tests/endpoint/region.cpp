@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -143,4 +144,24 @@ TEST_F(regions, a_start_that_lasts_is_reported_once_with_how_many_are_missing) {
     const std::string expected = "the_start: 1 of 2 threads have called it";
     EXPECT_NE(said.find(expected), said.npos) << said;
     EXPECT_EQ(said.find(expected, said.find(expected) + 1), said.npos) << said;
+}
+
+// The last thread of a finish tells the others under the mutex of the region; idle() waits until it has given it up.
+TEST_F(regions, a_region_is_destroyed_as_soon_as_it_is_idle) {
+    for (int round = 0; round < 200; ++round) {
+        auto r = std::make_unique<region>(2);
+        std::atomic<int> started{0};
+        const auto enter = [&started](region &its, std::uint64_t number) {
+            int index = -1;
+            ASSERT_EQ(its.start("start", number, -1, -1, index), answer::done);
+            ++started;
+            its.finish("finish");
+        };
+        std::thread other([&enter, its = r.get()] { enter(*its, 2); });
+        enter(*r, 1);
+        EXPECT_TRUE(r->idle());
+        r.reset(); // the other thread may not have returned
+        other.join();
+        EXPECT_EQ(started, 2);
+    }
 }

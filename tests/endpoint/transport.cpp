@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages between processes, where MPI refuses a call.
+#include "endpoint/transport.hpp"
+
+#include "endpoint/endpoint.hpp"
+#include "fake_mpi.hpp"
+#include "mpi/calls.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <vector>
+
+namespace {
+
+using namespace thence::endpoint;
+using thence::mpi::table;
+
+constexpr std::size_t large = 100'000;
+bool refuse_headers = false;
+decltype(table.Irecv) fakes_irecv = nullptr;
+
+int isend(const void *, int, MPI_Datatype, int, int tag, MPI_Comm, MPI_Request *request) {
+    *request = MPI_REQUEST_NULL;
+    return tag == 0 && !refuse_headers ? MPI_SUCCESS : MPI_ERR_INTERN;
+}
+int irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *request) {
+    *request = MPI_REQUEST_NULL;
+    return MPI_ERR_INTERN;
+}
+int ibarrier(MPI_Comm, MPI_Request *request) {
+    *request = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
+}
+endpoint *to_data(void *data, const wire_header &) noexcept {
+    return static_cast<endpoint *>(data);
+}
+
+class transports : public ::testing::Test {
+protected:
+    transports() {
+        thence::fake::world.begin({});
+        fakes_irecv = table.Irecv;
+        table.Ibarrier = &ibarrier;
+        table.Comm_dup(MPI_COMM_SELF, &comm);
+    }
+    ~transports() override { thence::fake::world.end(); }
+
+    MPI_Comm comm = MPI_COMM_NULL;
+    endpoint here;
+};
+
+} // namespace
+
+TEST_F(transports, a_send_that_mpi_refuses_is_an_error) {
+    transport t(comm, &to_data, &here);
+    const std::vector<unsigned char> data(large);
+    table.Isend = &isend;
+    for (const bool headers : {true, false}) {
+        refuse_headers = headers;
+        for (const std::size_t bytes : {std::size_t{8}, large}) {
+            operation op;
+            op.data = bytes_at(data.data(), bytes);
+            int error = MPI_SUCCESS;
+            EXPECT_TRUE(t.send(0, {}, op, false, error));
+            EXPECT_EQ(error, headers || bytes == large ? MPI_ERR_INTERN : MPI_SUCCESS);
+        }
+    }
+}
+
+TEST_F(transports, a_receive_that_mpi_refuses_ends_with_an_error) {
+    transport t(comm, &to_data, &here);
+    std::vector<unsigned char> data(large);
+    table.Irecv = &irecv;
+    for (const std::size_t room : {large, large / 2}) {
+        operation op;
+        op.data = bytes_at(data.data(), room);
+        op.through = &t;
+        op.process = 0;
+        op.serial = 1;
+        op.result.bytes = large;
+        op.result.error = room < large ? MPI_ERR_TRUNCATE : MPI_SUCCESS;
+        t.start_receive(op);
+        EXPECT_TRUE(op.done);
+        EXPECT_EQ(op.result.error, MPI_ERR_INTERN);
+        EXPECT_EQ(op.room, nullptr);
+    }
+}
+
+// The same happens when memory ends: there is no receive for a header for a while.
+TEST_F(transports, receives_for_headers_that_were_refused_are_posted_later) {
+    transport t(comm, &to_data, &here);
+    table.Irecv = &irecv;
+    ASSERT_EQ(t.begin(), MPI_SUCCESS);
+    t.poll();
+    table.Irecv = fakes_irecv;
+    t.poll();
+    constexpr int messages = 40; // more than receives are posted
+    for (int i = 0; i < messages; ++i) {
+        struct {
+            wire_header header;
+            int data;
+        } message{};
+        message.header.bytes = sizeof message.data;
+        message.header.tag = 3;
+        message.data = i;
+        MPI_Request sent = MPI_REQUEST_NULL;
+        table.Isend(&message, sizeof message.header + sizeof message.data, MPI_BYTE, 0, 0, comm, &sent);
+        t.poll();
+        table.Wait(&sent, MPI_STATUS_IGNORE);
+        int got = -1;
+        operation op;
+        op.data = bytes_at(&got, sizeof got);
+        op.wanted = {MPI_ANY_SOURCE, 0, 3};
+        here.post(op);
+        ASSERT_TRUE(op.done);
+        EXPECT_EQ(got, i);
+    }
+}

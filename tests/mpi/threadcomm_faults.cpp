@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Thread communicators: requests that outlive a communicator, and an operation that MPI refuses on some ranks.
+#include "threadcomm.hpp"
+
+#include <vector>
+
+namespace {
+
+int class_of(int code) {
+    int its = MPI_SUCCESS;
+    MPI_Error_class(code, &its);
+    return its;
+}
+
+} // namespace
+
+// MPI: what is outstanding when a communicator is freed completes all the same.
+TEST(threadcomm_faults, requests_outlive_the_communicator) {
+    threads_of t(2);
+    constexpr std::size_t many = 50'000;
+    t.run([&](int rank, int size) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+        const int to = (rank + 1) % size;
+        const int from = (rank + size - 1) % size;
+        const std::vector<int> sent(many, rank);
+        std::vector<int> got(many, -1);
+        int small = -1;
+        MPI_Request all[4] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+        ASSERT_EQ(MPI_Irecv(got.data(), many, MPI_INT, from, 1, copy, &all[0]), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Irecv(&small, 1, MPI_INT, from, 2, copy, &all[1]), MPI_SUCCESS);
+        MPI_Barrier(t.comm);
+        ASSERT_EQ(MPI_Isend(&rank, 1, MPI_INT, to, 2, copy, &all[2]), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Isend(sent.data(), many, MPI_INT, to, 1, copy, &all[3]), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Waitall(4, all, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(small, from);
+        EXPECT_EQ(got, std::vector<int>(many, from));
+    });
+}
+
+TEST(threadcomm_faults, a_root_is_not_freed_while_requests_are_open) {
+    threads_of t(1);
+    MPI_Request open = MPI_REQUEST_NULL;
+    int got = 0;
+    t.run([&](int, int) { ASSERT_EQ(MPI_Irecv(&got, 1, MPI_INT, MPI_ANY_SOURCE, 0, t.comm, &open), MPI_SUCCESS); });
+    MPI_Comm handle = t.comm;
+    EXPECT_EQ(class_of(MPIX_Threadcomm_free(&handle)), MPI_ERR_PENDING);
+    EXPECT_EQ(handle, t.comm);
+    ASSERT_EQ(MPI_Cancel(&open), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Wait(&open, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+// Only the ranks that combine see that MPI refuses the operation; the others are not left behind.
+TEST(threadcomm_faults, an_operation_that_does_not_fit_the_datatype_ends_on_all_ranks) {
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL;
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // MPI_Reduce_local calls one of these two
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    {
+        threads_of t(2);
+        t.run([&](int rank, int) {
+            double in = rank;
+            double out = 0;
+            const int code = MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_BAND, t.comm);
+            if (rank == 0) {
+                EXPECT_EQ(class_of(code), MPI_ERR_OP);
+            }
+            int sum = 0;
+            EXPECT_EQ(MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, t.comm), MPI_SUCCESS);
+        });
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+    MPI_Errhandler_free(&before);
+}
