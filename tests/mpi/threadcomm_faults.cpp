@@ -55,8 +55,8 @@ TEST(threadcomm_faults, a_root_is_not_freed_while_requests_are_open) {
 TEST(threadcomm_faults, an_operation_that_does_not_fit_the_datatype_ends_on_all_ranks) {
     MPI_Errhandler before = MPI_ERRHANDLER_NULL;
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); // MPI_Reduce_local calls one of these two
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return()); // MPI_Reduce_local calls one of these two
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, thence_errors_return());
     {
         threads_of t(2);
         t.run([&](int rank, int) {
