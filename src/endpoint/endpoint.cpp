@@ -50,8 +50,9 @@ public:
         return some;
     }
 
-private:
     static thread_local constinit bool driving; // this thread has the lock, in drive()
+
+private:
     base::spin_lock lock_;
     std::vector<endpoint *> all_;
 };
@@ -84,6 +85,10 @@ void drop(envelope &message) noexcept {
 
 bool drive_needed() noexcept {
     return needed().drive();
+}
+
+bool is_driving() noexcept {
+    return registry::driving;
 }
 
 endpoint::~endpoint() {

@@ -94,5 +94,7 @@ bool send_here(endpoint &to, operation &send, int source, int index, int tag, bo
 
 // Drives all endpoints that are needed by requests. True if anything had arrived.
 bool drive_needed() noexcept;
+// True if this thread is in drive_needed(). No endpoint may be destroyed then.
+bool is_driving() noexcept;
 
 } // namespace thence::endpoint

@@ -80,11 +80,24 @@ int transport::begin() noexcept {
     return MPI_SUCCESS;
 }
 
-transport::~transport() {
-    MPI_Request all_here = MPI_REQUEST_NULL;
+bool transport::try_end() noexcept {
+    if (!std::exchange(ending_, true)) {
+        table.Ibarrier(comm_, &all_here_);
+    }
     int flag = 0;
-    table.Ibarrier(comm_, &all_here);
-    for (waiting wait; table.Test(&all_here, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0; wait()) {
+    return table.Test(&all_here_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+}
+
+bool transport::no_poll_is_under_way() noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    polling_.unlock();
+    return true;
+}
+
+transport::~transport() {
+    for (waiting wait; !try_end(); wait()) {
         poll();
     }
     for (waiting wait; under_way_.load() != 0; wait()) { // headers that have not left yet

@@ -50,6 +50,14 @@ public:
     // Returns true if anything has happened.
     bool poll() noexcept;
 
+    // The destructor without waiting: the first call tells the other processes that this one sends no more. True once all
+    // have called it. Called by one thread at a time.
+    bool try_end() noexcept;
+    // True if sends that have not left, or receives of data, are under way.
+    bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
+    // True if each poll that begins from now on sees what the caller has done before. False: try again later.
+    bool no_poll_is_under_way() noexcept;
+
 private:
     static constexpr std::size_t window = 16;
     void receive_header(block &into) noexcept;
@@ -62,6 +70,9 @@ private:
     void *data_;
     int most_serial_ = 32767;
     std::atomic<std::uint32_t> last_serial_{0};
+
+    bool ending_ = false; // try_end() was called
+    MPI_Request all_here_ = MPI_REQUEST_NULL;
 
     base::spin_lock polling_; // guards these
     std::array<block *, window> headers_{};
