@@ -36,7 +36,16 @@
 #define MPIX_Stream_create thence_stream_create
 #define MPIX_Stream_free thence_stream_free
 #define MPIX_Stream_comm_create thence_stream_comm_create
+#define MPIX_Stream_comm_create_multiplex thence_stream_comm_create_multiplex
 #define MPIX_Comm_get_stream thence_comm_get_stream
+#define MPIX_Stream_send thence_stream_send
+#define MPIX_Stream_send_c thence_stream_send_c
+#define MPIX_Stream_isend thence_stream_isend
+#define MPIX_Stream_isend_c thence_stream_isend_c
+#define MPIX_Stream_recv thence_stream_recv
+#define MPIX_Stream_recv_c thence_stream_recv_c
+#define MPIX_Stream_irecv thence_stream_irecv
+#define MPIX_Stream_irecv_c thence_stream_irecv_c
 #define MPIX_Info_set_hex thence_info_set_hex
 
 /* Enqueue: MPICH has those up to MPIX_Allreduce_enqueue_c, the others have the same form. */

@@ -69,14 +69,118 @@ THENCE_EXPORT int thence_stream_free(thence_stream *stream);
  *  @note Threads: any that may call MPI, as for MPI_Comm_dup. */
 THENCE_EXPORT int thence_stream_comm_create(MPI_Comm comm, thence_stream stream, MPI_Comm *newcomm);
 
+/** @brief Create a multiplex communicator: each process has several streams there. Collective over `comm`.
+ *
+ *  thence_stream_send() and the calls that follow it send a message from one stream to another. MPI's own messages and
+ *  collectives on the communicator are those of an ordinary one, and never match the messages of these calls.
+ *  @param comm             the communicator whose processes the new one has, in the same order. Its attributes are
+ *                          copied, as by MPI_Comm_dup. It is an intracommunicator, and no thread communicator.
+ *  @param count            how many streams this process has there. Processes may differ in that. 0: one, which is
+ *                          ::THENCE_STREAM_NULL.
+ *  @param array_of_streams the streams of this process. Entries may be ::THENCE_STREAM_NULL, and the same stream may be
+ *                          there twice. The position in the array is the index of a stream. Operations cannot be enqueued
+ *                          on the communicator. Null is allowed if `count` is 0.
+ *  @param[out] newcomm     the new communicator. MPI_Comm_dup and MPI_Comm_idup copy it together with its streams, and
+ *                          messages on a copy are its own. After MPI_Comm_free pending operations still complete.
+ *  @return `MPI_ERR_COMM` (`comm` is null, an intercommunicator, or a thread communicator); `MPI_ERR_ARG` (null
+ *          `newcomm`; in a process, a negative `count`, null `array_of_streams`, or an entry that is no stream);
+ *          `MPI_ERR_NO_MEM`; the error of MPI's own call; `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *          What is wrong in one process with `count` or `array_of_streams` is the error of all.
+ *  @note Threads: any that may call MPI, as for MPI_Comm_dup. */
+THENCE_EXPORT int thence_stream_comm_create_multiplex(MPI_Comm comm, int count, thence_stream array_of_streams[],
+                                                      MPI_Comm *newcomm);
+
 /** @brief Say which stream a communicator has.
  *  @param comm        any communicator.
- *  @param idx         which of its streams: 0 is the first.
+ *  @param idx         which of its streams: 0 is the first. Only multiplex communicators have more.
  *  @param[out] stream the stream of this process; ::THENCE_STREAM_NULL if it has none with that index.
  *  @return `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_ARG` (null `stream`); `MPI_ERR_OTHER` before `MPI_Init` and after
  *          `MPI_Finalize`.
  *  @note Threads: any. */
 THENCE_EXPORT int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream);
+
+/** @brief Send a message from one stream to another, and wait until the buffer can be used again.
+ *
+ *  Messages from one stream to another are received in the order in which they were sent, as those of MPI. Small messages
+ *  are copied, so the call may return before the receive is posted; a large one waits for it.
+ *  @param buf                 the data.
+ *  @param count               how many elements, at least 0.
+ *  @param datatype            of an element.
+ *  @param dest                the rank of the destination, or `MPI_PROC_NULL`. It may be that of the caller.
+ *  @param tag                 at least 0. All bits count.
+ *  @param comm                a multiplex communicator.
+ *  @param source_stream_index the index of the stream of this process.
+ *  @param dest_stream_index   the index of the stream of the destination.
+ *  @return `MPI_ERR_OTHER` (`comm` is no multiplex communicator); `MPI_ERR_RANK`, `MPI_ERR_TAG`, `MPI_ERR_COUNT`,
+ *          `MPI_ERR_TYPE`, `MPI_ERR_ARG` (what is wrong with `dest`, `tag`, `count`, `datatype`, an index);
+ *          `MPI_ERR_COUNT` also if the message goes to another process and has 2^31 bytes or more; `MPI_ERR_NO_MEM`; the
+ *          error of MPI's own call. Errors go through the error handler of `comm`.
+ *  @note Threads: any, but one at a time for a stream. Threads of several streams may be in these calls at the same time
+ *        if MPI was initialized with `MPI_THREAD_MULTIPLE`. */
+THENCE_EXPORT int thence_stream_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                                     MPI_Comm comm, int source_stream_index, int dest_stream_index);
+/** @brief The same with a large count: see thence_stream_send(). */
+THENCE_EXPORT int thence_stream_send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                       MPI_Comm comm, int source_stream_index, int dest_stream_index);
+
+/** @brief Start a send from one stream to another: see thence_stream_send().
+ *  @param buf                 the data.
+ *  @param count               how many elements.
+ *  @param datatype            of an element.
+ *  @param dest                the rank of the destination.
+ *  @param tag                 the tag.
+ *  @param comm                a multiplex communicator.
+ *  @param source_stream_index the index of the stream of this process.
+ *  @param dest_stream_index   the index of the stream of the destination.
+ *  @param[out] request        a generalized request of MPI. Every completion call of MPI takes it, and
+ *                             continuations can be attached to it.
+ *  @return as thence_stream_send(); `MPI_ERR_ARG` (null `request`); `MPI_ERR_OTHER` (MPI makes no request).
+ *  @note Threads: as for thence_stream_send(). */
+THENCE_EXPORT int thence_stream_isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
+                                      MPI_Comm comm, int source_stream_index, int dest_stream_index,
+                                      MPI_Request *request);
+/** @brief The same with a large count: see thence_stream_isend(). */
+THENCE_EXPORT int thence_stream_isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag,
+                                        MPI_Comm comm, int source_stream_index, int dest_stream_index,
+                                        MPI_Request *request);
+
+/** @brief Receive a message from a stream.
+ *  @param[out] buf            gets the data.
+ *  @param count               how many elements it has room for, at least 0.
+ *  @param datatype            of an element.
+ *  @param source              the rank of the sender, `MPI_ANY_SOURCE` or `MPI_PROC_NULL`.
+ *  @param tag                 the tag, or `MPI_ANY_TAG`.
+ *  @param comm                a multiplex communicator.
+ *  @param source_stream_index the index of the stream of the sender; -1: any.
+ *  @param dest_stream_index   the index of the stream of this process, for which the message is.
+ *  @param[out] status         rank, tag and count of the message, or `MPI_STATUS_IGNORE`.
+ *  @return as thence_stream_send(); `MPI_ERR_TRUNCATE` (the message is longer than the buffer, which has what fits).
+ *  @note Threads: as for thence_stream_send(). */
+THENCE_EXPORT int thence_stream_recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                     int source_stream_index, int dest_stream_index, MPI_Status *status);
+/** @brief The same with a large count: see thence_stream_recv(). */
+THENCE_EXPORT int thence_stream_recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                       MPI_Comm comm, int source_stream_index, int dest_stream_index,
+                                       MPI_Status *status);
+
+/** @brief Start a receive from a stream: see thence_stream_recv().
+ *  @param[out] buf            gets the data.
+ *  @param count               how many elements it has room for.
+ *  @param datatype            of an element.
+ *  @param source              the rank of the sender.
+ *  @param tag                 the tag.
+ *  @param comm                a multiplex communicator.
+ *  @param source_stream_index the index of the stream of the sender; -1: any.
+ *  @param dest_stream_index   the index of the stream of this process.
+ *  @param[out] request        as in thence_stream_isend(). MPI_Cancel cancels it while no message has matched.
+ *  @return as thence_stream_isend(). The request tells of truncation.
+ *  @note Threads: as for thence_stream_send(). */
+THENCE_EXPORT int thence_stream_irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
+                                      int source_stream_index, int dest_stream_index, MPI_Request *request);
+/** @brief The same with a large count: see thence_stream_irecv(). */
+THENCE_EXPORT int thence_stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag,
+                                        MPI_Comm comm, int source_stream_index, int dest_stream_index,
+                                        MPI_Request *request);
 
 /** @brief Store bytes in an info as hexadecimal text.
  *  @param info       the info.

@@ -9,6 +9,7 @@
 #include "stream/communicator.hpp"
 #include "stream/cuda.hpp"
 #include "stream/info.hpp"
+#include "stream/multiplex.hpp"
 #include "stream/queue.hpp"
 #include "stream/stream.hpp"
 
@@ -158,8 +159,15 @@ int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream) {
     if (const int code = c_api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    const stream::attachment *its = stream::attachment_of(comm);
-    *stream = its != nullptr && idx == 0 ? its->its->handle : THENCE_STREAM_NULL;
+    const stream::context *found = nullptr;
+    if (const stream::attachment *its = stream::attachment_of(comm)) {
+        found = idx == 0 ? its->its : nullptr;
+    } else if (const stream::multiplex *state = stream::multiplex_of(comm)) {
+        const auto &streams = state->its.streams;
+        const bool is_there = idx >= 0 && static_cast<std::size_t>(idx) < streams.size();
+        found = is_there ? streams[static_cast<std::size_t>(idx)] : nullptr;
+    }
+    *stream = found != nullptr ? found->handle : THENCE_STREAM_NULL;
     return MPI_SUCCESS;
 }
 

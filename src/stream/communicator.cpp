@@ -3,6 +3,7 @@
 
 #include "mpi/implementation.hpp"
 #include "mpi/stream_calls.hpp"
+#include "stream/multiplex.hpp"
 #include "stream/queue.hpp"
 
 #include <memory>
@@ -108,10 +109,9 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
     if (code != MPI_SUCCESS) {
         return code;
     }
+    remove_multiplex(fresh); // that of `comm` was copied
     if (its == nullptr) {
-        if (attachment_of(fresh) != nullptr) { // that of `comm` was copied
-            mpi::stream_table.Comm_delete_attr(fresh, find_key());
-        }
+        remove_stream(fresh);
         created = fresh;
         return MPI_SUCCESS;
     }
@@ -142,6 +142,12 @@ attachment *attachment_of(MPI_Comm comm) noexcept {
         noted = {comm, now, look_up(comm)};
     }
     return noted.its;
+}
+
+void remove_stream(MPI_Comm comm) noexcept {
+    if (attachment_of(comm) != nullptr) {
+        mpi::stream_table.Comm_delete_attr(comm, find_key());
+    }
 }
 
 void forget_key() noexcept {

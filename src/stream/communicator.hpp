@@ -25,6 +25,8 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
 
 // What a communicator has, or null.
 attachment *attachment_of(MPI_Comm comm) noexcept;
+// A communicator that was copied from one with a stream gets rid of it.
+void remove_stream(MPI_Comm comm) noexcept;
 
 // Forgets the key of the attribute, which ends with MPI.
 void forget_key() noexcept;
