@@ -2,22 +2,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Draws the steps of each rank over time, from a file that wavefront --timeline wrote. Needs matplotlib."""
 import argparse
-import json
+import os
 import sys
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
+from figures import fail, load
+
 COLOURS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#d45f5f", "#7f7f7f"]
-
-
-def fail(message):
-    sys.exit("plot.py: " + message)
-
-
-def load(file):
-    try:
-        with open(file, encoding="utf-8") as text:
-            return json.load(text)
-    except (OSError, ValueError) as error:
-        fail(f"{file}: {error}")
 
 
 def main():
