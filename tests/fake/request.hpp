@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <type_traits>
 
 namespace thence::fake {
@@ -42,7 +43,8 @@ struct alignas(64) request {
     alignas(64) std::atomic<life> now{life::never_used};
     std::atomic<std::uint64_t> ticket{0};       // 2 * generation + 1 once completion has begun
     std::atomic<const char *> in_call{nullptr}; // the completing MPI call that it is in
-    std::atomic<bool> user_freed{false};        // MPI_Request_free was called while active
+    std::mutex freeing;      // held while it becomes complete and while it is freed: the second of the two releases it
+    bool user_freed = false; // MPI_Request_free was called while it was not complete
     kind what = kind::point_to_point;
     bool is_persistent = false;
     MPI_Status result{};

@@ -39,7 +39,7 @@ int mpi::take(request &q, MPI_Request *handle, MPI_Status *status) {
             void *object = &q;
             q.free_function(&object);
             *handle = object == nullptr ? MPI_REQUEST_NULL : *handle;
-        } else if (q.user_freed.load()) {
+        } else if (q.user_freed) {
             give_request(q);
         }
     } else {
@@ -89,11 +89,14 @@ int mpi::cancel(request &q) {
 }
 
 void mpi::free_by_user(request &q) {
-    if (q.now.load() == life::active && !is_done(q)) {
-        q.user_freed.store(true); // released when it completes
-    } else {
-        give_back(q);
+    {
+        const std::scoped_lock guard(q.freeing);
+        if (q.now.load() == life::active && !is_done(q)) {
+            q.user_freed = true; // released when it completes
+            return;
+        }
     }
+    give_back(q);
 }
 
 MPI_Info mpi::info(std::map<std::string, std::string> keys) {

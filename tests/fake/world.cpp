@@ -164,7 +164,7 @@ request &mpi::create(kind what, bool is_persistent) {
     q.cancel = nullptr;
     q.buffer = nullptr;
     q.comm = MPI_COMM_NULL;
-    q.user_freed.store(false, std::memory_order_relaxed);
+    q.user_freed = false;
     q.ticket.store((q.ticket.load() | 1) + 1);
     q.now.store(is_persistent ? life::inactive : life::active, std::memory_order_release);
     return q;
@@ -246,8 +246,13 @@ bool mpi::complete(ticket operation, const result &how) {
         }
     }
     at(step::saw_none);
-    const bool freed = q.user_freed.load();
-    void *before = q.complete.exchange(is_complete);
+    void *before = nullptr;
+    bool freed = false;
+    {
+        const std::scoped_lock guard(q.freeing);
+        freed = q.user_freed;
+        before = q.complete.exchange(is_complete);
+    }
     if (before != not_complete && before != is_complete && features_.requests != layout::no_wait_sync) {
         at(step::marked);
         count_down(before, how.error);
