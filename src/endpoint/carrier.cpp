@@ -20,42 +20,45 @@ namespace {
 
 std::atomic<long> open_requests{0};
 
-bool outstanding() noexcept {
-    return open_requests.load(std::memory_order_seq_cst) != 0;
-}
-
-// Receives that were cancelled and are not complete yet. MPI calls cancel() under a lock that MPI_Grequest_complete takes,
-// too (MPICH 4.0 aborts), so the next poll completes them.
-class cancelled_receives {
+// What a cancel function has left to do. MPI calls that function under a lock which MPI_Grequest_complete takes, too (MPICH
+// 4.0 aborts), so the next poll does it: it completes the receives that were cancelled, and what had to be matched first.
+class left_by_cancels {
 public:
-    void add(operation &op) noexcept {
+    void add(endpoint::round &left) noexcept {
         const std::scoped_lock guard(lock_);
-        list_.add(op);
-        some_.store(true, std::memory_order_release);
+        all_.take(left);
+        some_.store(true, std::memory_order_seq_cst);
     }
-    void complete() noexcept {
-        if (!some_.load(std::memory_order_acquire)) {
+    bool any() const noexcept { return some_.load(std::memory_order_seq_cst); }
+    void finish() noexcept {
+        if (!any()) {
             return;
         }
+        endpoint::round now;
         lock_.lock();
-        completed_list now = std::exchange(list_, {});
+        now.take(all_);
         some_.store(false, std::memory_order_relaxed);
         lock_.unlock();
-        now.tell();
+        now.finish();
     }
 
 private:
-    base::spin_lock lock_; // guards list_
-    completed_list list_;
+    base::spin_lock lock_; // guards all_
+    endpoint::round all_;
     std::atomic<bool> some_{false};
 };
-constinit cancelled_receives cancelled;
+constinit left_by_cancels cancels;
+
+// A receive that a thread blocks in may be left by the cancel of another one, when no request is open any more.
+bool outstanding() noexcept {
+    return open_requests.load(std::memory_order_seq_cst) != 0 || cancels.any();
+}
 
 bool poll(progress::from where) noexcept {
     if (where == progress::from::locked_hook || !outstanding()) {
         return false;
     }
-    cancelled.complete();
+    cancels.finish();
     poll_transports();
     drive_needed();
     return false;
@@ -81,10 +84,17 @@ int release(void *state) {
 // A send cannot be cancelled: it completes when it is received.
 int cancel(void *state, int complete) {
     auto *op = static_cast<operation *>(state);
-    if (complete == 0 && op != nullptr && op->at != nullptr && op->at->withdraw(*op)) {
+    if (complete != 0 || op == nullptr || op->at == nullptr) {
+        return MPI_SUCCESS;
+    }
+    endpoint::round left;
+    if (op->at->withdraw(*op, left)) {
         op->result.cancelled = true;
         op->result.bytes = 0;
-        cancelled.add(*op);
+        left.completed.add(*op);
+    }
+    if (!left.empty()) {
+        cancels.add(left);
     }
     return MPI_SUCCESS;
 }

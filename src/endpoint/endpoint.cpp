@@ -123,6 +123,17 @@ void endpoint::round::finish() noexcept {
     completed.tell();
 }
 
+void endpoint::round::take(round &other) noexcept {
+    while (operation *const each = other.completed.first) {
+        other.completed.first = each->next;
+        completed.add(*each);
+    }
+    while (operation *const each = other.to_start) {
+        other.to_start = each->next;
+        each->next = std::exchange(to_start, each);
+    }
+}
+
 // Gives the message to the receive, which is in no list.
 void endpoint::deliver(envelope &message, operation &receive, round &now) noexcept {
     receive.result = outcome_of(message);
@@ -290,19 +301,14 @@ void endpoint::receive_taken(unexpected *taken, operation &receive) noexcept {
     now.finish();
 }
 
-bool endpoint::withdraw(operation &receive) noexcept {
-    round now;
-    bool was_listed = false;
-    {
-        const std::scoped_lock guard(lock_);
-        drain(now); // a message that has arrived before is received
-        was_listed = receive.listed;
-        if (was_listed) {
-            unlink(receive);
-        }
+bool endpoint::withdraw(operation &receive, round &left) noexcept {
+    const std::scoped_lock guard(lock_);
+    drain(left); // a message that has arrived before is received
+    if (!receive.listed) {
+        return false;
     }
-    now.finish();
-    return was_listed;
+    unlink(receive);
+    return true;
 }
 
 bool send_here(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {

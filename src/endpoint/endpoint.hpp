@@ -53,8 +53,18 @@ public:
     unexpected *take(const pattern &wanted, outcome &found) noexcept;
     static void receive_taken(unexpected *taken, operation &receive) noexcept;
 
-    // Takes a receive back that no message has matched. False if one has.
-    bool withdraw(operation &receive) noexcept;
+    // What one hold of the lock leaves to do.
+    struct round {
+        completed_list completed;
+        operation *to_start = nullptr; // receives whose data MPI shall move
+        void finish() noexcept;        // calls MPI
+        bool empty() const noexcept { return completed.first == nullptr && to_start == nullptr; }
+        // Adds what the other has, which has nothing then.
+        void take(round &other) noexcept;
+    };
+    // Takes a receive back that no message has matched. False if one has. Calls no MPI: `left` gets what is to be done,
+    // for this receive too if a message that had arrived before has matched it, and for others.
+    bool withdraw(operation &receive, round &left) noexcept;
 
     // The number of requests that need this endpoint to be driven: receives posted here, sends that wait here. Progress
     // drives endpoints whose number is not zero.
@@ -63,12 +73,6 @@ public:
     bool is_needed() const noexcept { return needed_.load(std::memory_order_acquire) != 0; }
 
 private:
-    // What one hold of the lock leaves to do.
-    struct round {
-        completed_list completed;
-        operation *to_start = nullptr; // receives whose data MPI shall move
-        void finish() noexcept;
-    };
     static void deliver(envelope &message, operation &receive, round &now) noexcept;
     operation *find_posted(const envelope &message) noexcept;
     unexpected *find_unexpected(const pattern &wanted) noexcept;

@@ -6,6 +6,7 @@
 #include "endpoint/carrier.hpp"
 #include "fake_mpi.hpp"
 #include "mpi/calls.hpp"
+#include "progress/source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -28,6 +29,28 @@ int complete_and_look(MPI_Request request) {
     completed_where_callbacks_run += thence::continuation::free_to_run() ? 1 : 0;
     return fakes_complete(request);
 }
+
+// Counts completions of generalized requests from now on.
+class completions_watched {
+public:
+    completions_watched() {
+        completed = completed_where_callbacks_run = cancelled_ = 0;
+        thence::mpi::table.Status_set_elements = [](MPI_Status *, MPI_Datatype, int) { return int{MPI_SUCCESS}; };
+        thence::mpi::table.Status_set_cancelled = [](MPI_Status *, int flag) {
+            cancelled_ += flag;
+            return int{MPI_SUCCESS};
+        };
+        fakes_complete = thence::mpi::table.Grequest_complete;
+        thence::mpi::table.Grequest_complete = &complete_and_look;
+    }
+    ~completions_watched() { thence::mpi::table.Grequest_complete = fakes_complete; }
+    completions_watched(const completions_watched &) = delete;
+    completions_watched &operator=(const completions_watched &) = delete;
+    static int cancelled() { return cancelled_; }
+
+private:
+    static inline int cancelled_ = 0;
+};
 
 class matching : public ::testing::Test {
 protected:
@@ -179,10 +202,14 @@ TEST_F(matching, a_receive_is_withdrawn_unless_a_message_has_matched) {
     operation second;
     post(first, in, {0, 0, 1});
     post(second, in, {0, 0, 2});
-    EXPECT_TRUE(at.withdraw(first));
+    endpoint::round left;
+    EXPECT_TRUE(at.withdraw(first, left));
+    EXPECT_TRUE(left.empty());
     operation unused;
     send(unused, {5}, 0, 2);
-    EXPECT_FALSE(at.withdraw(second));
+    EXPECT_FALSE(at.withdraw(second, left));
+    EXPECT_FALSE(second.done) << "MPI is not called inside its cancel function";
+    left.finish();
     EXPECT_TRUE(second.done);
     send(unused, {6}, 0, 1);
     outcome found;
@@ -258,7 +285,8 @@ TEST_F(matching, as_the_text_of_mpi_says) {
             ASSERT_EQ(ops[i]->done, expected[i] != -1);
         }
         for (const auto &each : waiting) {
-            ASSERT_TRUE(at.withdraw(*ops[each.first]));
+            endpoint::round left;
+            ASSERT_TRUE(at.withdraw(*ops[each.first], left));
         }
         for (const sent &each : model) {
             std::vector<int> in{-1};
@@ -269,6 +297,46 @@ TEST_F(matching, as_the_text_of_mpi_says) {
     }
 }
 
+// MPI calls the cancel function under a lock which MPI_Grequest_complete takes, too.
+TEST_F(matching, a_cancel_completes_nothing_itself) {
+    ASSERT_TRUE(begin_use());
+    std::array<operation *, 3> ops{}; // their requests delete them
+    std::array<MPI_Request, 3> requests{};
+    std::array<std::vector<int>, 3> in;
+    for (int i = 0; i < 3; ++i) {
+        const auto at_i = static_cast<std::size_t>(i);
+        ops[at_i] = new operation;
+        ASSERT_EQ(carry(*ops[at_i]), MPI_SUCCESS);
+        requests[at_i] = ops[at_i]->carrier;
+        in[at_i] = {-1};
+        post(*ops[at_i], in[at_i], {MPI_ANY_SOURCE, 0, i});
+    }
+    operation blocked; // of another thread
+    std::vector<int> its{-1};
+    post(blocked, its, {MPI_ANY_SOURCE, 0, 3});
+    operation unused;
+    for (const int tag : {1, 2, 3}) {
+        EXPECT_TRUE(send(unused, {tag}, 0, tag));
+    }
+    const completions_watched watched;
+    EXPECT_EQ(thence::mpi::table.Cancel(&requests[0]), MPI_SUCCESS); // nothing has matched it
+    EXPECT_EQ(thence::mpi::table.Cancel(&requests[1]), MPI_SUCCESS); // a message has arrived
+    EXPECT_EQ(completed, 0);
+    EXPECT_FALSE(blocked.done);
+    EXPECT_TRUE(thence::progress::any_outstanding());
+    thence::progress::poll_sources(thence::progress::from::outside);
+    EXPECT_EQ(completed, 3);
+    EXPECT_TRUE(blocked.done);
+    EXPECT_FALSE(thence::progress::any_outstanding());
+    for (std::size_t i = 0; i < 3; ++i) {
+        MPI_Status status;
+        EXPECT_EQ(thence::mpi::table.Wait(&requests[i], &status), MPI_SUCCESS);
+        EXPECT_EQ(in[i][0], i == 0 ? -1 : static_cast<int>(i));
+    }
+    EXPECT_EQ(watched.cancelled(), 1);
+    end_use();
+}
+
 // Its callback could wait for a thread that needs an endpoint for the first time, and so for the end of the drive.
 TEST_F(matching, no_callback_runs_while_endpoints_are_driven_for_requests) {
     auto *const received = new operation; // its request deletes it
@@ -276,14 +344,10 @@ TEST_F(matching, no_callback_runs_while_endpoints_are_driven_for_requests) {
     MPI_Request request = received->carrier;
     std::vector<int> in(1, -1);
     post(*received, in, {});
-    thence::mpi::table.Status_set_elements = [](MPI_Status *, MPI_Datatype, int) { return int{MPI_SUCCESS}; };
-    thence::mpi::table.Status_set_cancelled = [](MPI_Status *, int) { return int{MPI_SUCCESS}; };
-    fakes_complete = thence::mpi::table.Grequest_complete;
-    thence::mpi::table.Grequest_complete = &complete_and_look;
+    const completions_watched watched;
     operation sent;
     EXPECT_TRUE(send(sent, {42}, 0, 0));
     EXPECT_TRUE(drive_needed());
-    thence::mpi::table.Grequest_complete = fakes_complete;
     EXPECT_EQ(completed, 1);
     EXPECT_EQ(completed_where_callbacks_run, 0);
     EXPECT_TRUE(thence::continuation::free_to_run());
