@@ -34,7 +34,7 @@ int set_attribute(communicator &comm, int keyval, void *value) noexcept {
         return outside(comm, "MPI_Comm_set_attr");
     }
     if (me->attributes == MPI_COMM_NULL) {
-        if (const int code = dup_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
+        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
             return code;
         }
     }
@@ -65,7 +65,7 @@ int delete_attribute(communicator &comm, int keyval) noexcept {
         return outside(comm, "MPI_Comm_delete_attr");
     }
     if (me->attributes == MPI_COMM_NULL) {
-        if (const int code = dup_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
+        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
             return code;
         }
     }

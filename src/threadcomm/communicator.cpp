@@ -173,11 +173,12 @@ int index_in(const root_state &root) noexcept {
     return -1;
 }
 
-// The threads of a process must not duplicate one communicator at the same time.
-int dup_self(MPI_Comm like, MPI_Comm &created) noexcept {
+// The threads of a process must not call this at the same time. A split copies no attributes of MPI_COMM_SELF, which belong
+// to the user.
+int make_self(MPI_Comm like, MPI_Comm &created) noexcept {
     static std::mutex mutex;
     const std::scoped_lock guard(mutex);
-    const int code = mpi::table.Comm_dup(MPI_COMM_SELF, &created);
+    const int code = mpi::table.Comm_split(MPI_COMM_SELF, 0, 0, &created);
     if (code == MPI_SUCCESS) {
         MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
         mpi::table.Comm_get_errhandler(like, &handler);

@@ -2,7 +2,7 @@
 // Thread communicators: communicators whose ranks are threads.
 //
 // The handle that the user has is a communicator of MPI: a duplicate of the one that MPIX_Threadcomm_init got, or, for
-// those that MPI_Comm_dup and MPI_Comm_split make of a thread communicator, a duplicate of MPI_COMM_SELF. All threads of a process have
+// those that MPI_Comm_dup and MPI_Comm_split make of a thread communicator, one of this process alone. All threads of a process have
 // the same handle. So MPI itself does what has nothing to do with ranks: names, info, error handlers. It carries no messages.
 //
 // A root is what MPIX_Threadcomm_init makes: it has the region (start and finish) and the transport between
@@ -119,7 +119,7 @@ void forget(const communicator &comm) noexcept;
 int index_in(const root_state &root) noexcept; // -1: this thread has not started
 
 // A communicator of this process alone, with the error handler of another. Returns an MPI error code.
-int dup_self(MPI_Comm like, MPI_Comm &created) noexcept;
+int make_self(MPI_Comm like, MPI_Comm &created) noexcept;
 
 // Reports an error of this class through the error handler of the communicator and returns its code.
 THENCE_INTERNAL int fail(MPI_Comm handle, const char *call, int error_class, const char *why) noexcept;

@@ -41,7 +41,7 @@ std::uint64_t new_context(root_state &root) noexcept {
 
 communicator *make(communicator &parent, const std::vector<int> &ranks, std::uint64_t context) {
     MPI_Comm handle = MPI_COMM_NULL;
-    if (dup_self(parent.handle, handle) != MPI_SUCCESS) {
+    if (make_self(parent.handle, handle) != MPI_SUCCESS) {
         return nullptr;
     }
     std::vector<int> processes;

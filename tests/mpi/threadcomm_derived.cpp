@@ -151,6 +151,36 @@ TEST(threadcomm_derived, attributes_are_per_thread_and_deleted_at_finish) {
     MPI_Comm_free_keyval(&keyval);
 }
 
+// Communicators of one process carry names, error handlers and attributes: those of MPI_COMM_SELF are not for them.
+TEST(threadcomm_derived, attributes_of_mpi_comm_self_are_not_copied) {
+    int keyval = MPI_KEYVAL_INVALID;
+    int ours = MPI_KEYVAL_INVALID;
+    ASSERT_EQ(MPI_Comm_create_keyval(&when_copied, &when_deleted, &keyval, nullptr), MPI_SUCCESS);
+    ASSERT_EQ(MPI_Comm_create_keyval(&when_copied, &when_deleted, &ours, nullptr), MPI_SUCCESS);
+    int value = 0;
+    ASSERT_EQ(MPI_Comm_set_attr(MPI_COMM_SELF, keyval, &value), MPI_SUCCESS);
+    deleted = copied = 0;
+    {
+        threads_of t(2);
+        t.run([&](int, int) {
+            MPI_Comm copy = MPI_COMM_NULL;
+            ASSERT_EQ(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+            int mine = 1;
+            ASSERT_EQ(MPI_Comm_set_attr(copy, ours, &mine), MPI_SUCCESS);
+            void *got = nullptr;
+            int flag = -1;
+            ASSERT_EQ(MPI_Comm_get_attr(copy, keyval, &got, &flag), MPI_SUCCESS);
+            EXPECT_EQ(flag, 0);
+            MPI_Comm_free(&copy);
+        });
+    }
+    EXPECT_EQ(copied, 0);
+    EXPECT_EQ(deleted, 2) << "those that the threads have set";
+    MPI_Comm_delete_attr(MPI_COMM_SELF, keyval);
+    MPI_Comm_free_keyval(&keyval);
+    MPI_Comm_free_keyval(&ours);
+}
+
 TEST(threadcomm_derived, names_and_error_handlers_are_those_of_mpi) {
     threads_of t(2);
     MPI_Comm_set_name(t.comm, "threads");
