@@ -9,7 +9,7 @@
  *  operation begins when the queue has done all that was enqueued before it, and what is enqueued behind it begins when
  *  the operation is complete.
  *
- *      thence_host_queue_create(1, &q);                       // thence/host_queue.h, libthence-queues
+ *      thence_host_queue_create(&q);                          // thence/host_queue.h, libthence-queues
  *      thence_queue queue = thence_host_queue_handle(q);
  *      MPI_Info_create(&info);
  *      MPI_Info_set(info, "type", "thence_queue");
@@ -43,8 +43,9 @@
  *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
  *  they come.
  *
- *  MPI_Comm_free fails before all operations that are enqueued on the communicator have begun. On MPICH it cannot be freed
- *  later then.
+ *  MPI_Comm_free and MPI_Comm_disconnect fail (`MPI_ERR_PENDING`) before all operations that are enqueued on the
+ *  communicator have begun, and change nothing. If the program is linked with libthence-core alone, MPICH has given the
+ *  communicator up when they fail, and it cannot be freed later.
  *
  *  Each function returns, besides what it says: `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_OTHER` (`comm` has no stream with
  *  a queue, or the queue refused); `MPI_ERR_NO_MEM`; the kept error. Each may be called by any thread, but not before

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that create or release communicators together with other ranks, see blocking_in_mpi.hpp.
 #include "pmpi/blocking_in_mpi.hpp"
+#include "stream/communicator.hpp"
 
 #define GRAPH int n, const int sources[], const int degrees[], const int destinations[], const int weights[]
 #define ADJACENT                                                                                                       \
@@ -8,6 +9,19 @@
         const int destweights[]
 
 namespace threadcomm = thence::threadcomm;
+
+namespace {
+
+template <class Free> int free_communicator(const char *call, MPI_Comm *comm, Free by_mpi) {
+    if (auto *const threads = comm != nullptr ? threadcomm::find_if_any(*comm) : nullptr) [[unlikely]] {
+        return threadcomm::free(call, *threads, comm);
+    }
+    int code = MPI_SUCCESS;
+    return comm != nullptr && thence::stream::must_stay(call, *comm, code) ? code
+                                                                           : thence::pmpi::block_in_mpi(call, by_mpi);
+}
+
+} // namespace
 
 extern "C" {
 
@@ -26,17 +40,11 @@ THENCE_BLOCKING_ON_PROCESSES(Comm_split_type, (MPI_Comm comm, int type, int key,
                              (comm, type, key, info, created))
 
 THENCE_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
-    if (auto *const threads = comm != nullptr ? threadcomm::find_if_any(*comm) : nullptr) [[unlikely]] {
-        return threadcomm::free("MPI_Comm_free", *threads, comm);
-    }
-    return thence::pmpi::block_in_mpi("MPI_Comm_free", [&] { return PMPI_Comm_free(comm); });
+    return free_communicator("MPI_Comm_free", comm, [&] { return PMPI_Comm_free(comm); });
 }
 
 THENCE_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
-    if (auto *const threads = comm != nullptr ? threadcomm::find_if_any(*comm) : nullptr) [[unlikely]] {
-        return threadcomm::free("MPI_Comm_disconnect", *threads, comm);
-    }
-    return thence::pmpi::block_in_mpi("MPI_Comm_disconnect", [&] { return PMPI_Comm_disconnect(comm); });
+    return free_communicator("MPI_Comm_disconnect", comm, [&] { return PMPI_Comm_disconnect(comm); });
 }
 
 THENCE_BLOCKING_ON_PROCESSES(Intercomm_create,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stream/communicator.hpp"
 
+#include "mpi/error_code.hpp"
 #include "mpi/implementation.hpp"
 #include "mpi/stream_calls.hpp"
 #include "stream/multiplex.hpp"
@@ -33,6 +34,7 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
 }
 
 // MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
+// With libthence must_stay() comes first.
 int remove(MPI_Comm, int, void *value, void *) {
     std::unique_ptr<attachment> its(static_cast<attachment *>(value));
     if (its->not_begun.load() != 0) {
@@ -150,8 +152,17 @@ void remove_stream(MPI_Comm comm) noexcept {
     }
 }
 
-void forget_key() noexcept {
-    key.store(MPI_KEYVAL_INVALID);
+bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
+    if (key.load(std::memory_order_acquire) == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) {
+        return false;
+    }
+    const attachment *its = look_up(comm);
+    if (its == nullptr || its->not_begun.load() == 0) {
+        return false;
+    }
+    code =
+        mpi::report_on(comm, MPI_ERR_PENDING, call, "operations that are enqueued on the communicator have not begun");
+    return true;
 }
 
 } // namespace thence::stream

@@ -5,6 +5,7 @@
 // Invariant: each communicator with the attribute has an object of its own, which counts in its context.
 #pragma once
 
+#include "base/visibility.hpp"
 #include "stream/stream.hpp"
 
 #include <mpi.h>
@@ -28,7 +29,8 @@ attachment *attachment_of(MPI_Comm comm) noexcept;
 // A communicator that was copied from one with a stream gets rid of it.
 void remove_stream(MPI_Comm comm) noexcept;
 
-// Forgets the key of the attribute, which ends with MPI.
-void forget_key() noexcept;
+// For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code` is
+// the error, which is reported, and MPI must not be called.
+THENCE_INTERNAL bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept;
 
 } // namespace thence::stream

@@ -275,7 +275,7 @@ constexpr thence_queue_table with_memory_operations = {sizeof(thence_queue_table
                                                        &use,
                                                        nullptr};
 constexpr thence_queue_table with_host_functions = {sizeof(thence_queue_table),
-                                                    "CUDA fallback",
+                                                    "CUDA stream",
                                                     0,
                                                     &launch,
                                                     nullptr,

@@ -121,6 +121,8 @@ public:
     bool is_triggered() const noexcept;
     // Begins these. Returns how many.
     long begin_triggered() noexcept;
+    // Calls that are enqueued and have not begun, for reports.
+    long calls_not_begun() noexcept;
 
     // The carrier of an operation has ended.
     void drop_carrier(item &it) noexcept;

@@ -60,6 +60,15 @@ long queue::begin_triggered() noexcept {
     return begun;
 }
 
+long queue::calls_not_begun() noexcept {
+    const std::scoped_lock guard(mutex_);
+    long calls = 0;
+    for (const item *each = first_; each != nullptr; each = each->next) {
+        calls += each->memory == nullptr ? 1 : 0; // the release of memory is no call of the program
+    }
+    return calls;
+}
+
 // It is triggered.
 inline item &queue::take_first() noexcept {
     const std::scoped_lock guard(mutex_);

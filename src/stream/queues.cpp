@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stream/queues.hpp"
 
+#include "continuation/library.hpp"
 #include "continuation/request.hpp"
 #include "continuation/thread_state.hpp"
 #include "progress/progress.hpp"
 #include "progress/source.hpp"
 
+#include <cstdio>
 #include <mutex>
 
 namespace thence::stream {
@@ -17,6 +19,7 @@ queue *all = nullptr;
 unsigned removals = 0; // a queue that is removed may still be pinned, and then its link is no longer right
 std::atomic<long> outstanding_count{0};
 MPI_Request cr = MPI_REQUEST_NULL;
+bool is_client = false; // of the library, which then calls report_not_begun()
 
 bool outstanding() noexcept {
     return outstanding_count.load(std::memory_order_seq_cst) != 0;
@@ -69,6 +72,22 @@ long run(long) noexcept {
 
 constexpr progress::source as_source{"enqueued operations", &outstanding, &poll, &run};
 
+// MPI_Finalize: what has begun and is not complete is an outstanding continuation, which the library reports itself.
+void report_not_begun() noexcept {
+    const std::scoped_lock guard(mutex);
+    is_client = false;
+    for (queue *each = all; each != nullptr; each = each->next) {
+        if (const long left = each->calls_not_begun(); left != 0) {
+            const char *name = each->handle().table->name;
+            std::fprintf(stderr, "thence: MPI_Finalize: %ld enqueued calls have not begun: their queue is a %s\n", left,
+                         name != nullptr ? name : "queue of the program");
+        }
+    }
+}
+
+void nothing() noexcept {}
+constexpr continuation::client as_client{&nothing, &report_not_begun};
+
 } // namespace
 
 bool add_queue(queue &added) noexcept {
@@ -84,6 +103,10 @@ bool add_queue(queue &added) noexcept {
             return false;
         }
         cr = made->handle();
+        if (!is_client) {
+            continuation::add_client(as_client);
+            is_client = true;
+        }
     }
     added.next = all;
     all = &added;
@@ -116,10 +139,6 @@ void count_outstanding(long n) noexcept {
     if (n > 0) {
         progress::engage();
     }
-}
-
-long outstanding_items() noexcept {
-    return outstanding_count.load();
 }
 
 } // namespace thence::stream

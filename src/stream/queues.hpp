@@ -17,6 +17,5 @@ MPI_Request completions() noexcept;
 
 // Items that have not ended are more by `n`.
 void count_outstanding(long n) noexcept;
-long outstanding_items() noexcept;
 
 } // namespace thence::stream

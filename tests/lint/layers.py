@@ -27,8 +27,8 @@ SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi", "queues"}
 SRC_ONLY = {
     "dataflow": {"base"},
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of `c_api`, on a
-    # thread communicator one of `threadcomm`.
-    "pmpi": {"interpose", "c_api", "threadcomm"},
+    # thread communicator one of `threadcomm`, and `stream` knows what holds for the communicator of a stream.
+    "pmpi": {"interpose", "c_api", "threadcomm", "stream"},
 }
 # Rooms whose name is also that of a class: `task::` may name either.
 ALSO_CLASSES = {"task"}
