@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A queue that the test moves on step by step, and operations for it that the test completes: thence/enqueue.h on the fake
+// MPI.
+#pragma once
+
+#include "library.hpp"
+
+#include "mpi/calls.hpp"
+#include "mpi/stream_calls.hpp"
+#include "stream/communicator.hpp"
+#include "stream/queue.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+
+namespace thence::fake {
+
+// Streams call the fake where these tests need it: for the requests of enqueued operations.
+inline void install_stream_calls() {
+    thence::mpi::stream_table.Grequest_start = thence::mpi::table.Grequest_start;
+    thence::mpi::stream_table.Grequest_complete = thence::mpi::table.Grequest_complete;
+    thence::mpi::stream_table.Request_free = thence::mpi::table.Request_free;
+}
+
+// One that the test completes. Threads may begin it.
+struct scripted_operation {
+    std::atomic<int> begun{0};
+    int refuses_with = MPI_SUCCESS; // what the function that starts it returns
+    ticket its;                     // valid once it has begun
+    std::function<void()> at_start;
+
+    static int start(MPI_Comm, void *data, MPI_Request *request) {
+        auto &its = **static_cast<scripted_operation **>(data);
+        if (its.at_start) {
+            its.at_start();
+        }
+        if (its.refuses_with == MPI_SUCCESS) {
+            *request = world.start();
+            its.its = world.ticket_of(*request);
+        }
+        its.begun.fetch_add(1);
+        return its.refuses_with;
+    }
+    bool begins() const {
+        return eventually([this] { return begun.load() != 0; });
+    }
+    void complete(const result &how = {}) const { EXPECT_TRUE(world.complete(its, how)); }
+};
+
+enum class reaching { stores, launches }; // how the queue says that it has reached a call
+
+class scripted_queue {
+public:
+    explicit scripted_queue(reaching how = reaching::stores) : table_(make_table(how)) {
+        install_stream_calls();
+        its_.reset(stream::queue::create({&table_, this}));
+        EXPECT_NE(its_, nullptr);
+    }
+
+    // Enqueues an operation for which the queue waits, or, with `request`, does not.
+    int enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
+        scripted_operation *const pointer = &what;
+        return its_->enqueue(starting_of(pointer), status);
+    }
+    int enqueue(scripted_operation &what, MPI_Request *request) {
+        scripted_operation *const pointer = &what;
+        return its_->enqueue(starting_of(pointer), {}, request);
+    }
+    void push(std::function<void()> function) {
+        steps_.push_back([function] {
+            function();
+            return true;
+        });
+    }
+
+    // Does what is enqueued until it waits. True if nothing is left.
+    bool go() {
+        while (!steps_.empty() && steps_.front()()) {
+            steps_.pop_front();
+        }
+        return steps_.empty();
+    }
+    bool finishes() {
+        return eventually([this] { return go() && its_->is_idle(); });
+    }
+    // What has not begun does not begin, however often MPI makes progress.
+    static void make_progress() {
+        for (int i = 0; i < 5; ++i) {
+            let_run();
+        }
+    }
+
+    stream::queue &operator*() { return *its_; }
+    stream::queue *operator->() { return its_.get(); }
+    std::unique_ptr<stream::queue> release() { return std::move(its_); }
+    long not_begun() const { return of_.not_begun.load(); }
+
+    int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
+
+private:
+    static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
+    stream::starting starting_of(scripted_operation *const &pointer) {
+        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, &of_, nullptr};
+    }
+    template <class Step> int add(Step step) {
+        if (refuse_after == 0) {
+            return 1;
+        }
+        refuse_after -= refuse_after > 0 ? 1 : 0;
+        steps_.emplace_back(step);
+        return 0;
+    }
+    static thence_queue_table make_table(reaching how) {
+        thence_queue_table table{};
+        table.size = sizeof table;
+        table.name = "scripted queue";
+        table.flags = THENCE_QUEUE_CALLS_MPI;
+        table.launch = [](void *queue, void (*function)(void *), void *data) {
+            return of(queue).add([=] {
+                function(data);
+                return true;
+            });
+        };
+        if (how == reaching::stores) {
+            table.record = [](void *queue, std::uint32_t *word, std::uint32_t value) {
+                return of(queue).add([=] {
+                    std::atomic_ref(*word).store(value);
+                    return true;
+                });
+            };
+        }
+        table.wait = [](void *queue, std::uint32_t *word, std::uint32_t value) {
+            return of(queue).add([=] { return static_cast<std::int32_t>(std::atomic_ref(*word).load() - value) >= 0; });
+        };
+        return table;
+    }
+
+    thence_queue_table table_;
+    stream::attachment of_{nullptr};
+    std::deque<std::function<bool()>> steps_;
+    std::unique_ptr<stream::queue> its_;
+};
+
+} // namespace thence::fake
