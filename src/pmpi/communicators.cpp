@@ -30,7 +30,13 @@ THENCE_BLOCKING_OR(Comm_dup, (MPI_Comm comm, MPI_Comm *created), (comm, created)
 THENCE_BLOCKING_OR(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created), (comm, info, created),
                    [&](auto &threads) { return threadcomm::dup("MPI_Comm_dup_with_info", threads, created); })
 THENCE_BLOCKING_OR(Comm_idup, (MPI_Comm comm, MPI_Comm *created, MPI_Request *request), (comm, created, request),
-                   [&](auto &threads) { return threadcomm::idup(threads, created, request); })
+                   [&](auto &threads) { return threadcomm::idup("MPI_Comm_idup", threads, created, request); })
+#if defined(THENCE_MPI_IDUP_WITH_INFO)
+THENCE_BLOCKING_OR(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created, MPI_Request *request),
+                   (comm, info, created, request), [&](auto &threads) {
+                       return threadcomm::idup("MPI_Comm_idup_with_info", threads, created, request);
+                   })
+#endif
 THENCE_BLOCKING_ON_PROCESSES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *created), (comm, group, created))
 THENCE_BLOCKING_ON_PROCESSES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created),
                              (comm, group, tag, created))

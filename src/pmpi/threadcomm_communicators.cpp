@@ -57,6 +57,27 @@ THENCE_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
     return PMPI_Comm_delete_attr(comm, keyval);
 }
 
+// The deprecated names of these three.
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+THENCE_EXPORT int MPI_Attr_put(MPI_Comm comm, int keyval, void *value) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::set_attribute(*threads, keyval, value);
+    }
+    return PMPI_Attr_put(comm, keyval, value);
+}
+THENCE_EXPORT int MPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *flag) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::get_attribute(*threads, keyval, value, flag);
+    }
+    return PMPI_Attr_get(comm, keyval, value, flag);
+}
+THENCE_EXPORT int MPI_Attr_delete(MPI_Comm comm, int keyval) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::delete_attribute(*threads, keyval);
+    }
+    return PMPI_Attr_delete(comm, keyval);
+}
+
 THENCE_NOT_ON_THREADCOMM(Comm_group, (MPI_Comm comm, MPI_Group *group), (comm, group))
 
 } // extern "C"

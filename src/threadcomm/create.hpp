@@ -19,7 +19,7 @@ THENCE_INTERNAL int free_root(const char *call, MPI_Comm *comm) noexcept;
 THENCE_INTERNAL int split(const char *call, communicator &comm, int color, int key, MPI_Comm *created) noexcept;
 THENCE_INTERNAL int dup(const char *call, communicator &comm, MPI_Comm *created) noexcept;
 // It blocks as MPI_Comm_dup does. The request is complete.
-THENCE_INTERNAL int idup(communicator &comm, MPI_Comm *created, MPI_Request *request) noexcept;
+THENCE_INTERNAL int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *request) noexcept;
 THENCE_INTERNAL int free(const char *call, communicator &comm, MPI_Comm *handle) noexcept;
 THENCE_INTERNAL int rank(const char *call, communicator &comm, int *result) noexcept;
 THENCE_INTERNAL int size(const char *call, communicator &comm, int *result) noexcept;

@@ -149,8 +149,7 @@ int dup(const char *call, communicator &comm, MPI_Comm *created) noexcept {
     return derived(call, comm, 0, 0, created, true);
 }
 
-int idup(communicator &comm, MPI_Comm *created, MPI_Request *request) noexcept {
-    constexpr const char *call = "MPI_Comm_idup";
+int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *request) noexcept {
     if (request == nullptr) {
         return fail(comm.handle, call, MPI_ERR_ARG, "request is null");
     }

@@ -31,6 +31,9 @@ void add_communicators(table &to, world &w) {
     TRIED(Comm_dup, comm(w.comm), created);
     TRIED(Comm_dup_with_info, comm(w.comm), no_info(), created);
     WRONG(Comm_idup, comm(w.comm), created, pointer(w.requests));
+#if defined(THENCE_MPI_IDUP_WITH_INFO)
+    WRONG(Comm_idup_with_info, comm(w.comm), no_info(), created, pointer(w.requests));
+#endif
     TRIED(Comm_create, comm(w.comm), group(w.group), created);
     TRIED(Comm_create_group, comm(w.comm), group(w.group), tag(1), created);
     TRIED(Comm_split, comm(w.comm), number(0), fixed(0), created);
@@ -59,7 +62,7 @@ void add_communicators(table &to, world &w) {
     TRIED(Dist_graph_create_adjacent, comm(w.comm), number(1), pointer(one_source), pointer(one_weight), number(1),
           pointer(one_source), pointer(one_weight), no_info(), fixed(0), created);
     // The other arguments are good, and the calls would wait for processes that do not come.
-    for (MPI_Comm none : {MPI_COMM_NULL}) {
+    for (MPI_Comm none : {w.nobody}) {
         WRONG(Comm_accept, fixed<const char *>(port), no_info(), rank(), fixed(none), created);
         WRONG(Comm_connect, fixed<const char *>(port), no_info(), rank(), fixed(none), created);
         WRONG(Comm_spawn, fixed<const char *>(command), fixed(MPI_ARGV_NULL), number(1), no_info(), rank(), fixed(none),

@@ -14,7 +14,6 @@ template <class Count, class Displacement> struct vectors {
 template <class Count, class Displacement> vectors<Count, Displacement> all;
 MPI_Aint addresses[2] = {0, 0};
 MPI_Datatype types[2];
-void *attribute = nullptr;
 
 } // namespace
 
@@ -27,6 +26,12 @@ void *attribute = nullptr;
     MESSAGE(Irecv##c, n);                                                                                              \
     WRONG(Bsend##c, pointer(w.in), count(n), type(), rank(), tag(9), comm(w.comm));                                    \
     WRONG(Imrecv##c, pointer(w.out), count(n), type(), pointer(&w.message), pointer(w.requests))
+
+#define BOTH_WAYS(c, n)                                                                                                \
+    WRONG(Isendrecv##c, pointer(w.in), count(n), type(), rank(), tag(9), pointer(w.out), count(n), type(), rank(),     \
+          tag(9), comm(w.comm), pointer(w.requests));                                                                  \
+    WRONG(Isendrecv_replace##c, pointer(w.in), count(n), type(), rank(), tag(9), rank(), tag(9), comm(w.comm),         \
+          pointer(w.requests))
 
 #define SENT pointer(w.in), count(one), type()
 #define RECEIVED pointer(w.out), count(one), type()
@@ -70,30 +75,18 @@ void add_nonblocking(table &to, world &w) {
         const int one = 1;
         COLLECTIVES();
     }
+#if defined(THENCE_MPI_ISENDRECV)
+    BOTH_WAYS(, 1);
+#endif
+#if defined(THENCE_MPI_ISENDRECV) && defined(THENCE_MPI_LARGE_COUNTS)
+    BOTH_WAYS(_c, MPI_Count{1});
+#endif
 #if defined(THENCE_MPI_LARGE_COUNTS)
     MESSAGES(_c, MPI_Count{1});
     auto &v = all<MPI_Count, MPI_Aint>;
     const MPI_Count one = 1;
     COLLECTIVES(_c);
 #endif
-}
-
-void add_asking(table &to, world &w) {
-    TRIED(Comm_rank, comm(w.comm), pointer(&w.index));
-    TRIED(Comm_size, comm(w.comm), pointer(&w.index));
-    TRIED(Comm_compare, comm(w.comm), comm(w.ring), pointer(&w.index));
-    WRONG(Comm_group, comm(w.comm), pointer(&w.new_group));
-    TRIED(Comm_get_attr, comm(w.comm), fixed<int>(MPI_TAG_UB), fixed<void *>(&attribute), pointer(&w.flag));
-    for (const int none : {int{MPI_KEYVAL_INVALID}}) {
-        WRONG(Comm_set_attr, comm(w.comm), fixed(none), fixed<void *>(nullptr));
-        WRONG(Comm_delete_attr, comm(w.comm), fixed(none));
-        to.add_call({"MPI_Comm_set_attr", "invalid keyval", false, true, [&w, none](bool pmpi) {
-                         return (pmpi ? &PMPI_Comm_set_attr : &MPI_Comm_set_attr)(w.comm, none, nullptr);
-                     }});
-        to.add_call({"MPI_Comm_delete_attr", "invalid keyval", false, true, [&w, none](bool pmpi) {
-                         return (pmpi ? &PMPI_Comm_delete_attr : &MPI_Comm_delete_attr)(w.comm, none);
-                     }});
-    }
 }
 
 } // namespace wrong_arguments

@@ -25,6 +25,8 @@ struct world {
 
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm ring = MPI_COMM_NULL; // with a Cartesian topology
+    // Of calls that would wait for processes that do not come.
+    MPI_Comm nobody = MPI_COMM_NULL;
     MPI_Group group = MPI_GROUP_NULL;
     MPI_Win win = MPI_WIN_NULL;
 #if defined(THENCE_MPI_FILES)
@@ -117,6 +119,8 @@ public:
         static_assert(sizeof...(P) == sizeof...(A));
         const std::tuple<P...> all{static_cast<P>(arguments.good)...};
         each_wrong(function, interposed, own, all, std::index_sequence_for<A...>{}, arguments...);
+        right_.push_back(
+            {function, "", false, false, [=](bool pmpi) { return std::apply(pmpi ? own : interposed, all); }});
         if (good) {
             add_call({function, "nothing is wrong", true, false,
                       [=](bool pmpi) { return std::apply(pmpi ? own : interposed, all); }});
@@ -124,6 +128,8 @@ public:
     }
     void add_call(call one) { calls_.push_back(std::move(one)); }
     const std::vector<call> &calls() const { return calls_; }
+    // Those with all arguments as they should be, which MPI need not be able to do here.
+    const std::vector<call> &right_calls() const { return right_; }
 
 private:
     template <class... P, std::size_t... I, class... A>
@@ -143,6 +149,7 @@ private:
     }
 
     std::vector<call> calls_;
+    std::vector<call> right_;
 };
 
 void add_requests(table &, world &);
