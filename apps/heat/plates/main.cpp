@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// heat_plates: reads the command line, runs one variant on all plates and reports. It needs no threads, so it also runs on
+// simulated ranks.
+#include "variants.hpp"
+
+#include "common/measure.hpp"
+#include "common/options.hpp"
+#include "common/program.hpp"
+#include "common/simulated.hpp"
+
+#include <array>
+#include <cstdio>
+
+namespace plates {
+namespace {
+
+// Not constexpr, since with some MPIs the thread levels are no constant expressions.
+const std::array table{
+    Variant{{"mpi", "tuned by hand: pieces of rows, nonblocking; the plates take turns in a fixed order",
+             MPI_THREAD_SINGLE, false, false},
+            solve_mpi},
+    Variant{{"forkjoin", "whole rows are exchanged between two iterations, as fork-join does", MPI_THREAD_SINGLE, false,
+             false},
+            solve_forkjoin},
+    Variant{{"callbacks", "a plate goes on when its messages have arrived (C API)", MPI_THREAD_SINGLE, false, true},
+            solve_callbacks},
+    Variant{{"coroutine", "the same, a coroutine for each plate (thence/mpi.hpp)", MPI_THREAD_SINGLE, false, true},
+            solve_coroutine},
+};
+
+struct Options : apps::CommonOptions {
+    Settings settings;
+    const Variant *chosen = nullptr;
+    bool verify = false;
+};
+
+bool parse_options(Options &o, int argc, char **argv, int &status) {
+    CLI::App app(
+        "heat_plates: temperature of several independent plates by blocked Gauss-Seidel iterations, one thread\n"
+        "per rank. All variants compute the same values, bit for bit.");
+    app.get_formatter()->column_width(34);
+    o.variant = "mpi";
+    heat::Config &config = o.settings.config;
+    config.iterations = 10;
+    config.top = 100;
+    config.left = 50;
+    std::string size;
+    app.add_option("-v,--variant", o.variant, "How to wait, see below [mpi]")
+        ->check(CLI::Validator(
+            [](std::string &name) {
+                return apps::find_variant(variants(), name) != nullptr ? "" : "unknown; see heat_plates --help";
+            },
+            ""));
+    app.add_option("-s,--size", size, "ROWSxCOLUMNS of each plate [512x512]");
+    app.add_option("-b,--block", config.block, "Columns of a block [64]")->check(CLI::Range(1, 1 << 20));
+    app.add_option("-i,--iterations", config.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 20));
+    app.add_option("-n,--plates", o.settings.plates, "Independent plates [4]")->check(CLI::Range(1, 64));
+    app.add_flag("--mirrored", o.settings.mirrored,
+                 "Odd plates begin on the last rank, so that the ranks at both ends have work at the start");
+    app.add_flag("--verify", o.verify, "Compare all values with those of a serial run, which every rank makes");
+    if (apps::simulated)
+        app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
+            ->check(CLI::Range(0.0, 1.0))
+            ->required();
+    apps::add_output_options(app, o, {"rank", "area"});
+    app.footer("\n" + apps::variant_list(variants()) +
+               "\nExamples:\n"
+               "  mpirun -n 2 heat_plates --variant callbacks --verify\n"
+               "  mpirun -n 4 heat_plates --variant coroutine --plates 8 --mirrored --json run.json\n"
+               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
+    const auto check = [&] {
+        if (size.empty())
+            return;
+        const auto parsed = heat::parse_size(size);
+        if (!parsed)
+            throw CLI::ValidationError("--size",
+                                       "'" + size + "' is not a size; write ROWSxCOLUMNS, for example 512x1024");
+        config.rows = parsed->rows, config.cols = parsed->cols;
+    };
+    if (!apps::parse(app, argc, argv, check, status))
+        return false;
+    o.chosen = apps::find_variant(variants(), o.variant);
+    return true;
+}
+
+// The imbalance of this rank. Throws InputError if there is no such rank, or a tag that is too large.
+void apply(const Options &o, Settings &settings, int rank, int ranks, MPI_Comm comm) {
+    const heat::Config &c = settings.config;
+    if (c.rows < ranks)
+        throw apps::InputError("--size: " + std::to_string(c.rows) + " rows are too few for " + std::to_string(ranks) +
+                               " ranks");
+    heat::check_config(c, "command line");
+    int *bound = nullptr, found = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
+    const long tags = 2L * settings.plates * ((c.cols + c.block - 1) / c.block);
+    if (found && tags - 1 > *bound)
+        throw apps::InputError("this MPI has tags up to " + std::to_string(*bound) +
+                               ", too few for so many blocks and plates; use a larger --block");
+    if (!o.imbalance)
+        return;
+    const apps::Imbalance &i = *o.imbalance;
+    if (i.part == apps::Imbalance::area) {
+        settings.factor = i.factor;
+        const auto cell = [](double share, int cells) { return static_cast<int>(share * cells); };
+        settings.area = {cell(i.y0, c.rows), cell(i.y1, c.rows), cell(i.x0, c.cols), cell(i.x1, c.cols)};
+        return;
+    }
+    for (const int r : i.members)
+        if (r >= ranks)
+            throw apps::InputError("--imbalance '" + i.text + "': there is no rank " + std::to_string(r) +
+                                   ", only 0 to " + std::to_string(ranks - 1));
+    settings.factor = i.has_member(rank) ? i.factor : 1;
+}
+
+void report(const Options &o, const apps::Measured &measured, const std::string &values) {
+    const heat::Config &c = o.settings.config;
+    const double cells = static_cast<double>(c.rows) * c.cols * c.iterations * o.settings.plates;
+    std::printf("%-10s %6s %7s %12s %13s  %s\n", "variant", "ranks", "plates",
+                apps::simulated ? "simulated s" : "time s", "Mupdates/s", "values");
+    std::printf("%-10s %6d %7d %12.6f %13.1f  %s\n", o.chosen->name, measured.ranks, o.settings.plates, measured.time,
+                cells / measured.time * 1e-6, values.c_str());
+    apps::print_notes(measured, false);
+    if (o.json.empty())
+        return;
+    apps::Json json{{"application", "heat_plates"},
+                    {"variant", o.chosen->name},
+                    {"ranks", measured.ranks},
+                    {"plates", o.settings.plates},
+                    {"mirrored", o.settings.mirrored},
+                    {"rows", c.rows},
+                    {"cols", c.cols},
+                    {"block", c.block},
+                    {"iterations", c.iterations},
+                    {"mpi", apps::mpi_name()},
+                    {"simulated", apps::simulated},
+                    {"time_s", measured.time},
+                    {"cell_ns", measured.time / cells * 1e9 * measured.ranks},
+                    {"values", values}};
+    if (apps::simulated)
+        json["cell_cost_s"] = o.settings.cell_cost;
+    if (o.imbalance)
+        json["imbalance"] = o.imbalance->text;
+    if (measured.continuations)
+        json["thence"] = apps::continuations_json(*measured.continuations);
+    apps::write_json_file(o.json, json);
+}
+
+int run_variant(const Options &o, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    Settings settings = o.settings;
+    apply(o, settings, rank, ranks, comm);
+    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, settings.config.iterations);
+    Run run{comm, {}, settings.config.iterations, bar};
+    for (int p = 0; p < settings.plates; ++p)
+        run.plates.push_back(std::make_unique<Plate>(settings, p, rank, ranks));
+
+    MPI_Barrier(comm);
+    const double begin = MPI_Wtime();
+    o.chosen->solve(run);
+    const double mine = MPI_Wtime() - begin;
+    bar.clear();
+    const apps::Recorder recorder(0);
+    const apps::Measured measured = apps::gather(recorder, comm, 1, mine, o.chosen->continuations);
+
+    std::string wrong; // the first rank with a wrong value says which
+    for (const auto &plate : run.plates)
+        if (o.verify && wrong.empty())
+            wrong = plate->check();
+    int first = wrong.empty() ? ranks : rank, named = ranks;
+    MPI_Allreduce(&first, &named, 1, MPI_INT, MPI_MIN, comm);
+    if (named == rank)
+        std::fprintf(stderr, "heat_plates: rank %d: %s\n", rank, wrong.c_str());
+    if (rank == 0)
+        report(o, measured,
+               !o.verify        ? "unchecked"
+               : named == ranks ? "identical"
+                                : "wrong on rank " + std::to_string(named));
+    return named == ranks ? apps::success : apps::wrong_result;
+}
+
+} // namespace
+
+std::span<const Variant> variants() {
+    return table;
+}
+
+} // namespace plates
+
+int main(int argc, char **argv) {
+    int status = apps::success;
+    plates::Options options;
+    if (!plates::parse_options(options, argc, argv, status))
+        return status;
+    return apps::run_with_mpi("heat_plates", *options.chosen, "mpi",
+                              [&](MPI_Comm comm) { return plates::run_variant(options, comm); });
+}
