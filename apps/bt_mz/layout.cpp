@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <queue>
+#include <utility>
 
 namespace bt_mz {
 namespace {
@@ -51,12 +53,16 @@ std::vector<int> distribute(const std::vector<ZoneShape> &zones, int ranks) {
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return zones[a].cells() > zones[b].cells(); });
-    std::vector<long> load(static_cast<std::size_t>(ranks), 0);
+    using Load = std::pair<long, int>; // cells and rank; of equal loads the first rank's is the least
+    std::priority_queue<Load, std::vector<Load>, std::greater<>> loads;
+    for (int r = 0; r < ranks; ++r)
+        loads.emplace(0, r);
     std::vector<int> owner(zones.size());
     for (const std::size_t z : order) {
-        const auto least = std::min_element(load.begin(), load.end());
-        *least += zones[z].cells();
-        owner[z] = static_cast<int>(least - load.begin());
+        const auto [cells, rank] = loads.top();
+        loads.pop();
+        owner[z] = rank;
+        loads.emplace(cells + zones[z].cells(), rank);
     }
     return owner;
 }

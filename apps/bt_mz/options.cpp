@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include "common/simulated.hpp"
+
 #include <cstdio>
 #ifdef BT_MZ_HAVE_OPENMP
 #include <omp.h>
@@ -27,6 +29,20 @@ std::string class_names() {
     return text;
 }
 
+// The class with COLUMNSxROWS zones, which are on average as large as its own. Nothing if the text says no number.
+std::optional<Problem> with_zones(const Problem &of, const std::string &text) {
+    int columns = 0, rows = 0, used = 0;
+    if (std::sscanf(text.c_str(), "%4dx%4d%n", &columns, &rows, &used) != 2 ||
+        static_cast<std::size_t>(used) != text.size() || columns < 2 || rows < 2)
+        return std::nullopt;
+    Problem p = of;
+    p.cells_x = of.cells_x / of.zones_x * columns;
+    p.cells_y = of.cells_y / of.zones_y * rows;
+    p.zones_x = columns;
+    p.zones_y = rows;
+    return p;
+}
+
 } // namespace
 
 std::optional<Options> parse_options(int argc, char **argv, int &status) {
@@ -48,6 +64,14 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
         ->check(CLI::Range(1, 1'000'000));
     app.add_option("--dt", o.dt, "Time step instead of that of the class; such a run fails the verification")
         ->check(CLI::PositiveNumber);
+    std::string zones;
+    if (apps::simulated) {
+        app.add_option("--cell-cost", o.cell_cost, "Simulated seconds for a step of one cell")
+            ->check(CLI::Range(0.0, 1.0))
+            ->required();
+        app.add_option("--zones", zones,
+                       "COLUMNSxROWS: so many zones of the size of the class. Faces travel, and nothing is computed");
+    }
     apps::add_output_options(app, o, {"rank", "zones"});
     app.footer("\n" + class_list() + "\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
@@ -56,8 +80,13 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
                "  mpirun -n 2 bt_mz W --variant omp-tasks --threads 4 --json run.json --timeline run.timeline.json\n"
                "  mpirun -n 2 bt_mz W --variant dataflow --imbalance 3@zones:0,1\n"
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 the verification failed.");
-    if (!apps::parse(
-            app, argc, argv, [] {}, status))
+    const auto check = [&] {
+        if (!zones.empty() && !(o.zones = with_zones(*find_problem(problem), zones)))
+            throw CLI::ValidationError("--zones", "'" + zones +
+                                                      "' is no number of zones; write COLUMNSxROWS, both from 2 to " +
+                                                      "9999, for example 32x32");
+    };
+    if (!apps::parse(app, argc, argv, check, status))
         return std::nullopt;
     o.problem = find_problem(problem);
     o.chosen = find_variant(o.variant);

@@ -15,6 +15,9 @@ struct Options : apps::CommonOptions {
     const Variant *chosen = nullptr;
     int steps = 0;
     double dt = 0;
+    // On simulated ranks only.
+    double cell_cost = 0;
+    std::optional<Problem> zones; // in place of `problem`: as many zones as --zones says
 };
 
 // Parses the command line. Prints help or errors on rank 0 only. If it returns nothing, the program must exit with

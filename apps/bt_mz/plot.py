@@ -8,7 +8,7 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
 from figures import fail, figures, load, save
 
-ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "dataflow"]
+ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow"]
 PARTS = [("compute", "compute"), ("mpi", "MPI"), ("idle", "idle")]
 
 

@@ -2,6 +2,8 @@
 // Gathers what the zones say, and prints one run as a line of a table and as JSON.
 #include "outcome.hpp"
 
+#include "common/simulated.hpp"
+
 #include <algorithm>
 #include <cstdio>
 
@@ -27,7 +29,9 @@ std::vector<ZoneResult> gather_zones(const Run &run) {
         ZoneResult r{};
         r.number = z->shape().number;
         r.compute = static_cast<double>(z->compute.load()) * 1e-9;
-        const Norms error = z->zone.error_norms(), residual = z->zone.residual_norms();
+        Norms error{}, residual{};
+        if (z->zone.has_values())
+            error = z->zone.error_norms(), residual = z->zone.residual_norms();
         std::copy(error.begin(), error.end(), r.error);
         std::copy(residual.begin(), residual.end(), r.residual);
         mine.push_back(r);
@@ -56,7 +60,9 @@ double operations(const std::vector<ZoneShape> &shapes, int steps) {
 
 void print_table(const Run &run, const Options &options, const Outcome &outcome) {
     const double time = outcome.measured.time;
-    const apps::Shares s = outcome.measured.shares();
+    apps::Shares s = outcome.measured.shares();
+    if (apps::simulated) // the recorder has the machine's time, which says nothing here
+        s = {};
     std::printf("%-5s %-10s %15s %5s %9s %9s %9s %9s %7s %7s  %s\n", "class", "variant", "ranks x threads", "zones",
                 "time s", "Mop/s", "load max", "compute %", "MPI %", "idle %", "result");
     std::printf("%-5c %-10s %11d x %-3d %5d %9.3f %9.1f %9.2f %9.1f %7.1f %7.1f  %s\n", run.problem.name,
@@ -69,7 +75,8 @@ void print_table(const Run &run, const Options &options, const Outcome &outcome)
 
 void write_json(const Run &run, const Options &options, const Outcome &outcome) {
     const double time = outcome.measured.time;
-    apps::Json zones = apps::Json::array(), norms = apps::Json::array();
+    apps::Json zones = apps::Json::array();
+    apps::Json norms = apps::Json::array();
     for (const ZoneShape &s : run.shapes) {
         const auto number = static_cast<std::size_t>(s.number);
         zones.push_back({{"column", s.column},
@@ -91,10 +98,16 @@ void write_json(const Run &run, const Options &options, const Outcome &outcome) 
                     {"mpi", apps::mpi_name()},
                     {"time_s", time},
                     {"mop_per_s", operations(run.shapes, run.steps) / time},
-                    {"load_max_over_mean", imbalance(run)},
-                    {"share_of_thread_time", apps::times_json(outcome.measured)},
-                    {"ranks_detail", apps::ranks_json(outcome.measured)},
-                    {"zones", zones}};
+                    {"load_max_over_mean", imbalance(run)}};
+    if (apps::simulated) { // what the recorder has is the machine's time
+        json["simulated"] = true;
+        json["cell_cost_s"] = run.cell_cost;
+        json["zones"] = {run.problem.zones_x, run.problem.zones_y};
+    } else {
+        json["share_of_thread_time"] = apps::times_json(outcome.measured);
+        json["ranks_detail"] = apps::ranks_json(outcome.measured);
+        json["zones"] = zones;
+    }
     if (options.imbalance)
         json["imbalance"] = options.imbalance->text;
     if (const auto &c = outcome.measured.continuations)

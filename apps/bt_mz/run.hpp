@@ -23,7 +23,7 @@ using apps::Nanoseconds;
 // A zone of this rank with the faces that it exchanges. Exchange t comes before step t and uses the buffers t % 2, so
 // that a zone can write the faces of the next exchange while its neighbours still read those of the last one.
 struct LocalZone {
-    LocalZone(const ZoneShape &shape, const Constants &constants) : zone(shape, constants) {}
+    LocalZone(const ZoneShape &shape, const Constants &constants, bool values) : zone(shape, constants, values) {}
 
     const ZoneShape &shape() const { return zone.shape; }
 
@@ -51,6 +51,7 @@ struct Run {
     int rank, ranks, threads, steps;
     apps::Recorder &recorder;
     apps::ProgressBar &bar;
+    double cell_cost = 0; // simulated seconds for a step of one cell, on simulated ranks
 
     // The range of planes or rows of a part.
     static int first(Part part) { return part == Part::derive ? 0 : 1; }
@@ -77,10 +78,10 @@ struct Run {
 };
 
 // The zones of this rank, connected with each other, in the order in which variants take them: first those whose faces
-// travel, then the large ones.
+// travel, then the large ones. Without values, faces travel but nothing is computed.
 std::vector<std::unique_ptr<LocalZone>> make_local_zones(const std::vector<ZoneShape> &shapes,
                                                          const std::vector<int> &owner, int rank,
-                                                         const Constants &constants);
+                                                         const Constants &constants, bool values = true);
 
 // One step that is not timed: it makes threads and connections, and touches the memory. Then the solution is at its start
 // again.
@@ -95,6 +96,8 @@ std::span<const Variant> variants();
 const Variant *find_variant(std::string_view name);
 
 void solve_mpi(Run &run);
+void solve_waitsome(Run &run);
+void solve_callbacks(Run &run);
 void solve_forkjoin(Run &run);
 void solve_omp_tasks(Run &run);
 void solve_dataflow(Run &run);

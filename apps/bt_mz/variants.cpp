@@ -12,6 +12,10 @@ const std::array table{
     Variant{{"serial", "one thread, no messages; the reference", MPI_THREAD_SINGLE, false, false}, solve_mpi},
     Variant{{"mpi", "one thread per rank; all faces are exchanged between the steps", MPI_THREAD_SINGLE, false, false},
             solve_mpi},
+    Variant{{"waitsome", "one thread per rank; a zone goes on when it has its faces, by MPI_Waitsome",
+             MPI_THREAD_SINGLE, false, false},
+            solve_waitsome},
+    Variant{{"callbacks", "the same by continuations (C API)", MPI_THREAD_SINGLE, false, true}, solve_callbacks},
 #ifdef BT_MZ_HAVE_OPENMP
     Variant{{"forkjoin", "OpenMP worksharing in one zone after the other, MPI between the steps", MPI_THREAD_FUNNELED,
              true, false},

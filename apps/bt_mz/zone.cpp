@@ -9,7 +9,9 @@
 
 namespace bt_mz {
 
-Zone::Zone(const ZoneShape &s, const Constants &c) : shape(s), constants(c) {
+Zone::Zone(const ZoneShape &s, const Constants &c, bool values) : shape(s), constants(c) {
+    if (!values)
+        return;
     const auto cells = static_cast<std::size_t>(shape.cells());
     u.resize(components * cells);
     rhs.resize(components * cells);

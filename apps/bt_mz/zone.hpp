@@ -18,9 +18,11 @@ namespace bt_mz {
 
 class Zone {
 public:
-    Zone(const ZoneShape &shape, const Constants &constants);
+    // Without values there is no memory for cells, and only `shape` may be used.
+    Zone(const ZoneShape &shape, const Constants &constants, bool values = true);
 
     const ZoneShape shape;
+    bool has_values() const { return !u.empty(); }
 
     // Sets the solution to its start: interpolated between the exact values on the faces.
     void initialize();

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One thread and callbacks: the messages of a zone have one continuation. A zone is computed when it has the faces of its
+// neighbours, whatever other zones wait for, so zones run ahead of each other and messages travel meanwhile.
+#include "ready_zones.hpp"
+
+#include <thence/thence.h>
+
+namespace bt_mz {
+namespace {
+
+// With the default error handler MPI ends the program first.
+void check(int error) {
+    if (error != MPI_SUCCESS)
+        MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+class Callbacks {
+public:
+    explicit Callbacks(Run &r) : run(r), ready(r), arrivals(r.zones.size()) {
+        check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
+        for (auto &z : run.zones)
+            arrivals[static_cast<std::size_t>(z->index)] = {&ready, z.get()};
+    }
+    ~Callbacks() { check(thence_free(&cr)); }
+    Callbacks(const Callbacks &) = delete;
+    Callbacks &operator=(const Callbacks &) = delete;
+
+    void solve() {
+        for (auto &z : run.zones)
+            Run::copy_out(*z, 0);
+        for (auto &z : run.zones)
+            exchange(*z, 0);
+        for (long left = static_cast<long>(run.steps) * static_cast<long>(run.zones.size()); left > 0;) {
+            LocalZone *z = ready.next(run);
+            thence_progress(); // one call after each zone, and all the time if none is ready
+            if (z == nullptr)
+                continue;
+            step(*z);
+            --left;
+        }
+    }
+
+private:
+    struct Arrival {
+        ReadyZones *ready;
+        LocalZone *zone;
+    };
+
+    void step(LocalZone &z) {
+        const int t = ready.step(z);
+        run.copy_in(z, t);
+        run.compute(z, t);
+        Run::copy_out(z, t + 1);
+        run.done(z, t);
+        ready.computed(z);
+        if (t + 1 < run.steps)
+            exchange(z, t + 1);
+    }
+
+    // Starts the messages of exchange t. Those of exchange t - 1 are complete, since step t - 1 needed them.
+    void exchange(LocalZone &z, int t) {
+        MPI_Request requests[2 * sides];
+        const int count = run.start_messages(z, t, requests);
+        if (count == 0)
+            return;
+        int complete = 0;
+        check(thence_attach(count, requests, arrived, &arrivals[static_cast<std::size_t>(z.index)], 0,
+                            MPI_STATUSES_IGNORE, cr, &complete));
+        if (complete != 0)
+            ready.messages_complete(z);
+    }
+
+    static int arrived(int error, MPI_Status *, void *data) {
+        check(error);
+        const Arrival &arrival = *static_cast<Arrival *>(data);
+        arrival.ready->messages_complete(*arrival.zone);
+        return error;
+    }
+
+    Run &run;
+    ReadyZones ready;
+    std::vector<Arrival> arrivals; // of each zone
+    MPI_Request cr = MPI_REQUEST_NULL;
+};
+
+} // namespace
+
+void solve_callbacks(Run &run) {
+    Callbacks(run).solve();
+}
+
+} // namespace bt_mz
