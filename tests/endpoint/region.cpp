@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Start and finish of a thread communicator in one process: who gets which index.
 #include "threadcomm/region.hpp"
+
+#include "../tasks/standard_error.hpp"
 #include "base/settings.hpp"
 #include "fake_mpi.hpp"
 
@@ -8,7 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -123,27 +125,64 @@ TEST_F(regions, one_thread_too_many_is_refused_at_once) {
     EXPECT_EQ(none.start("start", 1, -1, -1, index), answer::too_many);
 }
 
-TEST_F(regions, a_start_that_lasts_is_reported_once_with_how_many_are_missing) {
-    setenv("THENCE_STALL", "50ms", 1);
-    thence::base::read_settings();
-    testing::internal::CaptureStderr();
+// Threads that are missing are reported after THENCE_STALL, once for each thread that waits.
+class stalled_regions : public regions {
+protected:
+    stalled_regions() { set_stall("50ms"); }
+    ~stalled_regions() override { set_stall("0"); }
+    static void set_stall(const char *value) {
+        setenv("THENCE_STALL", value, 1);
+        thence::base::read_settings();
+    }
+    // After all threads have ended: how often `words` have been printed.
+    int times_printed(const std::string &words) {
+        std::fputs("the end\n", stderr);
+        const std::string text = printed_.read_until("the end");
+        int times = 0;
+        for (auto at = text.find(words); at != text.npos; at = text.find(words, at + 1)) {
+            ++times;
+        }
+        return times;
+    }
+
+    standard_error printed_;
+};
+
+TEST_F(stalled_regions, a_start_that_lasts_is_reported_once_with_how_many_are_missing) {
+    const std::string expected = "the_start: 1 of 2 threads have called it";
     region r(2);
     std::thread first([&] {
         int index = -1;
         EXPECT_EQ(r.start("the_start", 1, -1, -1, index), answer::done);
         r.finish("the_finish");
     });
-    std::this_thread::sleep_for(std::chrono::milliseconds(400));
+    printed_.read_until(expected);
     int index = -1;
     EXPECT_EQ(r.start("the_start", 2, -1, -1, index), answer::done);
     r.finish("the_finish");
     first.join();
-    const std::string said = testing::internal::GetCapturedStderr();
-    unsetenv("THENCE_STALL");
-    thence::base::read_settings();
-    const std::string expected = "the_start: 1 of 2 threads have called it";
-    EXPECT_NE(said.find(expected), said.npos) << said;
-    EXPECT_EQ(said.find(expected, said.find(expected) + 1), said.npos) << said;
+    EXPECT_EQ(times_printed(expected), 1);
+}
+
+TEST_F(stalled_regions, a_thread_that_ends_without_the_finish_is_reported_as_missing) {
+    const std::string expected = "the_finish: 1 of 2 threads have called it";
+    region r(2);
+    std::thread first([&] {
+        int index = -1;
+        EXPECT_EQ(r.start("the_start", 1, -1, -1, index), answer::done);
+        r.finish("the_finish");
+    });
+    std::thread leaves([&] {
+        int index = -1;
+        EXPECT_EQ(r.start("the_start", 2, -1, -1, index), answer::done);
+    });
+    leaves.join();
+    printed_.read_until(expected);
+    EXPECT_FALSE(r.idle());
+    r.finish("the_finish"); // in its place, so that the test ends
+    first.join();
+    EXPECT_TRUE(r.idle());
+    EXPECT_EQ(times_printed(expected), 1);
 }
 
 // The last thread of a finish tells the others under the mutex of the region; idle() waits until it has given it up.

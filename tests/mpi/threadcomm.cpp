@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <climits>
 #include <cstring>
 #include <numeric>
 #include <set>
@@ -222,6 +223,30 @@ TEST(threadcomm, tags_are_whole) {
             EXPECT_EQ(value, (rank + size - 1) % size);
             EXPECT_EQ(status.MPI_TAG, tag);
         }
+    });
+}
+
+// Where the bound is the largest int, no tag is above it.
+TEST(threadcomm, tags_above_the_bound_are_refused) {
+    threads_of t(2);
+    t.run([&](int rank, int size) {
+        int *largest = nullptr;
+        int flag = 0;
+        MPI_Comm_get_attr(t.comm, MPI_TAG_UB, &largest, &flag);
+        ASSERT_EQ(flag, 1);
+        const int to = (rank + 1) % size;
+        int value = rank;
+        for (const int tag :
+             {INT_MIN, *largest < INT_MAX ? *largest + 1 : INT_MIN, *largest < INT_MAX ? INT_MAX : -1}) {
+            MPI_Request request = MPI_REQUEST_NULL;
+            EXPECT_EQ(class_of(MPI_Send(&value, 1, MPI_INT, to, tag, t.comm)), MPI_ERR_TAG) << tag;
+            EXPECT_EQ(class_of(MPI_Isend(&value, 1, MPI_INT, to, tag, t.comm, &request)), MPI_ERR_TAG) << tag;
+            if (tag != MPI_ANY_TAG) {
+                EXPECT_EQ(class_of(MPI_Irecv(&value, 1, MPI_INT, to, tag, t.comm, &request)), MPI_ERR_TAG) << tag;
+            }
+            EXPECT_EQ(request, MPI_REQUEST_NULL);
+        }
+        EXPECT_EQ(MPI_Barrier(t.comm), MPI_SUCCESS); // nothing was half done
     });
 }
 
