@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <utility>
 
 namespace thence::threadcomm {
@@ -23,6 +24,13 @@ std::array<std::atomic<std::uint64_t>, slots> keys{}; // the bits of the handle;
 std::array<std::atomic<communicator *>, slots> table{};
 std::atomic<std::size_t> alive{0};
 std::mutex table_mutex;
+
+int largest_tag_of(MPI_Comm comm) noexcept {
+    const int *largest = nullptr;
+    int flag = 0;
+    mpi::table.Comm_get_attr(comm, MPI_TAG_UB, &largest, &flag);
+    return flag != 0 ? *largest : std::numeric_limits<int>::max();
+}
 
 std::uint64_t key_of(MPI_Comm comm) noexcept {
     return static_cast<std::uint64_t>(mpi::bits(comm));
@@ -201,9 +209,9 @@ root_state::~root_state() {
 
 communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint64_t its_context, bool root_itself,
                            std::vector<int> processes, const std::vector<int> &threads)
-    : handle(its_handle), root(its_root), context(its_context), is_root(root_itself), process_of(std::move(processes)),
-      thread_of(threads), here(process_of.size(), nullptr),
-      of_thread(static_cast<std::size_t>(its_root.threads.threads()), nullptr) {
+    : handle(its_handle), root(its_root), context(its_context), is_root(root_itself),
+      largest_tag(largest_tag_of(its_handle)), process_of(std::move(processes)), thread_of(threads),
+      here(process_of.size(), nullptr), of_thread(static_cast<std::size_t>(its_root.threads.threads()), nullptr) {
     for (std::size_t rank = 0; rank < process_of.size(); ++rank) {
         if (process_of[rank] != root.process) {
             continue;

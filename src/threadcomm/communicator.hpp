@@ -79,6 +79,7 @@ public:
     root_state &root;
     const std::uint64_t context;
     const bool is_root;
+    const int largest_tag;             // MPI_TAG_UB, which the program reads from MPI
     const std::vector<int> process_of; // by rank
     const std::vector<int> thread_of;  // by rank
     std::vector<member *> here;        // by rank; null: in another process

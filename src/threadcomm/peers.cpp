@@ -5,6 +5,8 @@ namespace thence::threadcomm {
 
 namespace {
 
+constexpr const char *above_bound = "the tag is above MPI_TAG_UB";
+
 bool describe_or_fail(const char *call, const communicator &comm, const message_arguments &message,
                       endpoint::buffer &data, int &code) noexcept {
     switch (endpoint::describe(message.buffer, message.count, message.type, data)) {
@@ -47,8 +49,8 @@ member *check_send(const char *call, communicator &comm, const message_arguments
         code = fail(comm.handle, call, MPI_ERR_RANK, "dest is no rank of the thread communicator");
         return nullptr;
     }
-    if (message.tag < 0) {
-        code = fail(comm.handle, call, MPI_ERR_TAG, "the tag is negative");
+    if (message.tag < 0 || message.tag > comm.largest_tag) {
+        code = fail(comm.handle, call, MPI_ERR_TAG, message.tag < 0 ? "the tag is negative" : above_bound);
         return nullptr;
     }
     return me;
@@ -63,8 +65,8 @@ member *check_source(const char *call, communicator &comm, int source, int tag, 
         code = fail(comm.handle, call, MPI_ERR_RANK, "source is no rank of the thread communicator");
         return nullptr;
     }
-    if (tag < 0 && tag != MPI_ANY_TAG) {
-        code = fail(comm.handle, call, MPI_ERR_TAG, "the tag is negative and not MPI_ANY_TAG");
+    if (tag != MPI_ANY_TAG && (tag < 0 || tag > comm.largest_tag)) {
+        code = fail(comm.handle, call, MPI_ERR_TAG, tag < 0 ? "the tag is negative and not MPI_ANY_TAG" : above_bound);
         return nullptr;
     }
     return me;
