@@ -350,8 +350,8 @@ TEST_F(other_kind, partitioned_send_and_receive) {
     }
     constexpr int partitions = 4;
     constexpr int each = 500;
-    // Open MPI 5 reports a send that is started again complete before any partition is ready. The native engine does
-    // not call MPI_Test.
+    // Open MPI 5 reports a send that is started again complete before any partition is ready, and its receiver may then
+    // wait for ever: a test of such a send must come after MPI_Pready. The native engine does not call MPI_Test.
     bool true_before_ready = true;
 #if defined(OMPI_MAJOR_VERSION)
     const char *engine = std::getenv("THENCE_ENGINE");
@@ -368,14 +368,18 @@ TEST_F(other_kind, partitioned_send_and_receive) {
         outcome seen;
         std::fill(data.begin(), data.end(), rank == 1 ? turn : -1);
         ASSERT_EQ(MPI_SUCCESS, MPI_Start(&request));
-        seen.attach(request, cr, THENCE_PERSISTENT);
-        EXPECT_NE(MPI_REQUEST_NULL, request) << "a partitioned request is persistent";
-        if (rank == 1) {
-            EXPECT_TRUE(seen.ended() == 0 || !true_before_ready) << "no partition is ready";
-            for (int p = 0; p < partitions; ++p) {
-                MPI_Pready(p, request);
-            }
+        const bool ready_first = rank == 1 && !true_before_ready;
+        if (!ready_first) {
+            seen.attach(request, cr, THENCE_PERSISTENT);
+            EXPECT_TRUE(rank == 0 || seen.ended() == 0) << "no partition is ready";
         }
+        for (int p = 0; rank == 1 && p < partitions; ++p) {
+            MPI_Pready(p, request);
+        }
+        if (ready_first) {
+            seen.attach(request, cr, THENCE_PERSISTENT);
+        }
+        EXPECT_NE(MPI_REQUEST_NULL, request) << "a partitioned request is persistent";
         wait();
         EXPECT_EQ(1, seen.ended());
         EXPECT_EQ(turn, data.front());
