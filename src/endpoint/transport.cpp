@@ -96,20 +96,25 @@ bool transport::no_poll_is_under_way() noexcept {
     return true;
 }
 
-transport::~transport() {
-    for (waiting wait; !try_end(); wait()) {
-        poll();
-    }
-    for (waiting wait; under_way_.load() != 0; wait()) { // headers that have not left yet
-        poll();
-    }
-    registry_lock.lock();
+void transport::stop() noexcept {
+    const std::scoped_lock guard(registry_lock);
     auto &all = registry();
     if (const auto at = std::find(all.begin(), all.end(), this); at != all.end()) {
         all.erase(at);
         transports.fetch_sub(1);
     }
-    registry_lock.unlock();
+}
+
+// A header may need the receives of the other process to leave, so all have left before that process learns that no more
+// come.
+transport::~transport() {
+    for (waiting wait; under_way_.load() != 0; wait()) {
+        poll();
+    }
+    for (waiting wait; !try_end(); wait()) {
+        poll();
+    }
+    stop();
     for (block *each : headers_) {
         if (each != nullptr && each->request != MPI_REQUEST_NULL) {
             const std::scoped_lock guard(progress::helper_in_progress);

@@ -55,6 +55,8 @@ public:
     bool try_end() noexcept;
     // True if sends that have not left, or receives of data, are under way.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
+    // No poll looks at it any more. MPI ends, and the transport may not: it is not destroyed then.
+    void stop() noexcept;
     // True if each poll that begins from now on sees what the caller has done before. False: try again later.
     bool no_poll_is_under_way() noexcept;
 

@@ -4,21 +4,20 @@
 #include "mpi/error_code.hpp"
 #include "mpi/implementation.hpp"
 #include "mpi/stream_calls.hpp"
+#include "stream/attribute.hpp"
 #include "stream/multiplex.hpp"
 #include "stream/queue.hpp"
 
 #include <memory>
-#include <mutex>
 #include <new>
 
 namespace thence::stream {
 
 namespace {
 
-std::mutex mutex; // guards the creation of the key
-std::atomic<int> key{MPI_KEYVAL_INVALID};
-// Changes when an attribute is set or deleted: what a thread has noted of a communicator may be wrong then.
-std::atomic<unsigned long> changes{1};
+int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag);
+int remove(MPI_Comm, int, void *value, void *);
+constinit communicator_attribute<attachment> attribute{&copy, &remove};
 
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     const auto *from = static_cast<const attachment *>(value);
@@ -27,7 +26,7 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
         return MPI_ERR_NO_MEM;
     }
     to->its->communicators.fetch_add(1);
-    changes.fetch_add(1);
+    attribute.changed();
     *static_cast<void **>(copied) = to;
     *flag = 1;
     return MPI_SUCCESS;
@@ -41,33 +40,9 @@ int remove(MPI_Comm, int, void *value, void *) {
         its.release(); // it stays
         return MPI_ERR_PENDING;
     }
-    changes.fetch_add(1);
+    attribute.changed();
     its->its->communicators.fetch_sub(1);
     return MPI_SUCCESS;
-}
-
-int find_key() noexcept {
-    int known = key.load(std::memory_order_acquire);
-    if (known == MPI_KEYVAL_INVALID) {
-        const std::scoped_lock guard(mutex);
-        known = key.load();
-        if (known == MPI_KEYVAL_INVALID &&
-            mpi::stream_table.Comm_create_keyval(&copy, &remove, &known, nullptr) == MPI_SUCCESS) {
-            key.store(known, std::memory_order_release);
-        }
-    }
-    return known;
-}
-
-attachment *look_up(MPI_Comm comm) noexcept {
-    const int known = key.load(std::memory_order_acquire);
-    attachment *its = nullptr;
-    int there = 0;
-    if (known == MPI_KEYVAL_INVALID ||
-        mpi::stream_table.Comm_get_attr(comm, known, static_cast<void *>(&its), &there) != MPI_SUCCESS) {
-        return nullptr;
-    }
-    return there != 0 ? its : nullptr;
 }
 
 // True if the streams of all processes are MPI's own or null, and at least one is not null. Collective over `comm`.
@@ -117,7 +92,7 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
         created = fresh;
         return MPI_SUCCESS;
     }
-    code = mine == nullptr ? int{MPI_ERR_NO_MEM} : mpi::stream_table.Comm_set_attr(fresh, find_key(), mine.get());
+    code = mine == nullptr ? int{MPI_ERR_NO_MEM} : attribute.set(fresh, mine.get());
     if (code == MPI_SUCCESS && its->order != nullptr) {
         code = mpi::stream_table.Comm_set_errhandler(fresh, mpi::errors_return());
     }
@@ -126,37 +101,21 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
         return code;
     }
     its->communicators.fetch_add(1);
-    changes.fetch_add(1);
     mine.release(); // the attribute owns it
     created = fresh;
     return MPI_SUCCESS;
 }
 
-// The attribute of the communicator that this thread asked for last. An attribute is asked for with every enqueued call.
 attachment *attachment_of(MPI_Comm comm) noexcept {
-    static thread_local constinit struct {
-        MPI_Comm comm;
-        unsigned long changes;
-        attachment *its;
-    } noted{};
-    const unsigned long now = changes.load(std::memory_order_acquire);
-    if (noted.changes != now || noted.comm != comm) {
-        noted = {comm, now, look_up(comm)};
-    }
-    return noted.its;
+    return attribute.of(comm);
 }
 
 void remove_stream(MPI_Comm comm) noexcept {
-    if (attachment_of(comm) != nullptr) {
-        mpi::stream_table.Comm_delete_attr(comm, find_key());
-    }
+    attribute.remove_from(comm);
 }
 
 bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
-    if (key.load(std::memory_order_acquire) == MPI_KEYVAL_INVALID || comm == MPI_COMM_NULL) {
-        return false;
-    }
-    const attachment *its = look_up(comm);
+    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
     if (its == nullptr || its->not_begun.load() == 0) {
         return false;
     }

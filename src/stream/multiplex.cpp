@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stream/multiplex.hpp"
 
+#include <algorithm>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -40,23 +41,28 @@ bool is_needed(const multiplex &state) noexcept {
 multiplex::multiplex(group &of, std::uint64_t its_context)
     : its(of), context(its_context), endpoints(new endpoint::endpoint[of.streams.size()]) {}
 
-multiplex *group::add_locked(std::uint64_t context) noexcept {
+// Null if memory is exhausted. No state has the context.
+multiplex *group::make_locked(std::uint64_t context) noexcept {
     try {
-        const auto [at, is_new] = states_.try_emplace(context);
-        if (!is_new) {
-            return nullptr;
-        }
-        try {
-            at->second = std::make_unique<multiplex>(*this, context);
-        } catch (const std::bad_alloc &) {
-            states_.erase(at);
-            return nullptr;
-        }
-        count_communicator(streams, 1);
-        return at->second.get();
+        auto made = std::make_unique<multiplex>(*this, context);
+        return states_.emplace(context, std::move(made)).first->second.get();
     } catch (const std::bad_alloc &) {
         return nullptr;
     }
+}
+
+multiplex *group::add_locked(std::uint64_t context) noexcept {
+    multiplex *added = nullptr;
+    if (const auto at = states_.find(context); at == states_.end()) {
+        added = make_locked(context);
+    } else if (at->second->early) {
+        added = at->second.get();
+        added->early = false;
+    }
+    if (added != nullptr) {
+        count_communicator(streams, 1);
+    }
+    return added;
 }
 
 multiplex *group::add(std::uint64_t context) noexcept {
@@ -78,23 +84,33 @@ void group::mark_freed(multiplex &state) noexcept {
 void group::mark_all_freed() noexcept {
     const std::scoped_lock guard(lock_);
     for (auto &[context, state] : states_) {
+        if (!state->freed && !state->early) {
+            count_communicator(streams, -1);
+        }
         state->freed = true;
     }
 }
 
 endpoint::endpoint *group::find(std::uint64_t context, int index) noexcept {
     const std::scoped_lock guard(lock_);
-    const auto at = states_.find(context);
-    if (at == states_.end() || at->second->unreachable || index < 0 ||
-        static_cast<std::size_t>(index) >= streams.size()) {
+    if (index < 0 || static_cast<std::size_t>(index) >= streams.size()) {
         return nullptr;
     }
-    return &at->second->endpoints[static_cast<std::size_t>(index)];
+    const auto at = states_.find(context);
+    multiplex *its = at != states_.end() ? at->second.get() : nullptr;
+    if (its == nullptr) {
+        its = make_locked(context);
+        if (its == nullptr) {
+            return nullptr;
+        }
+        its->early = true;
+    }
+    return its->unreachable ? nullptr : &its->endpoints[static_cast<std::size_t>(index)];
 }
 
 bool group::is_empty() noexcept {
     const std::scoped_lock guard(lock_);
-    return states_.empty();
+    return std::ranges::all_of(states_, [](const auto &each) { return each.second->early; });
 }
 
 // A poll of the transport may have found an endpoint just before it became unreachable.

@@ -6,8 +6,9 @@
 //
 // A multiplex communicator and its copies are a group: they have the same streams, and one transport between processes. A
 // copy is told from the others by its context. Each process computes that from the context of the original and from how
-// often that was copied, without a message, since all processes copy a communicator in the same order. MPI copies
-// attributes before it agrees on the new communicator, so no message comes for a context that is not there yet.
+// often that was copied, without a message, since all processes copy a communicator in the same order. A process may have
+// made a copy, and sent on it, before another one has: the first message for an unknown context makes its state there,
+// which the copy then gets.
 //
 // MPI_Comm_free only marks the state: pending operations complete all the same, and MPI must not be called there. sweep()
 // destroys states without pending operations, and a group that has none left once all processes have come so far. It is
@@ -41,6 +42,7 @@ struct multiplex {
     std::uint64_t copies = 0;                              // that were made of it, with the lock of the group
     bool freed = false;                                    // these two with the lock of the group
     bool unreachable = false;                              // no message finds it any more
+    bool early = false; // a message has made it, and no communicator has it yet; with the lock of the group
 };
 
 class group {
@@ -51,23 +53,35 @@ public:
     int most = 1;                               // the largest count
     std::optional<endpoint::transport> between; // none if there is one process
 
+    group() = default;
+    ~group() { between.reset(); } // it finds the states until it has ended
+    group(const group &) = delete;
+    group &operator=(const group &) = delete;
+
     int size() const noexcept { return static_cast<int>(counts.size()); }
 
-    // Makes a state, which the group owns; null if memory is exhausted or another has the context.
+    // The state of a new communicator, which the group owns; null if memory is exhausted or another has the context.
     multiplex *add(std::uint64_t context) noexcept;
     multiplex *copy(multiplex &from) noexcept;
     // The communicator is being freed.
     void mark_freed(multiplex &state) noexcept;
     void mark_all_freed() noexcept; // MPI ends
-    // Null if there is none.
+    // Null if there is none, or no memory.
     endpoint::endpoint *find(std::uint64_t context, int index) noexcept;
     // Destroys what is no longer needed. True if that is all, and all processes have come so far.
     bool try_end() noexcept;
     // True once all processes are in MPI_Finalize.
     bool try_end_at_finalize() noexcept { return !between || between->try_end(); }
-    bool is_empty() noexcept;
+    // MPI ends, and the group cannot: nothing polls it any more.
+    void stop() noexcept {
+        if (between) {
+            between->stop();
+        }
+    }
 
 private:
+    bool is_empty() noexcept;
+    multiplex *make_locked(std::uint64_t context) noexcept;
     multiplex *add_locked(std::uint64_t context) noexcept;
     void destroy_unneeded() noexcept;
 

@@ -6,6 +6,7 @@
 #include "endpoint/waiting.hpp"
 #include "mpi/error_code.hpp"
 #include "mpi/stream_calls.hpp"
+#include "stream/attribute.hpp"
 #include "stream/communicator.hpp"
 #include "stream/multiplex.hpp"
 
@@ -28,10 +29,9 @@ bool is_client = false;
 
 std::atomic<bool> mpi_has_ended{false}; // finalize() was called since
 
-std::mutex key_mutex; // guards the creation of the key
-std::atomic<int> key{MPI_KEYVAL_INVALID};
-// Changes when an attribute is set or deleted: what a thread has noted of a communicator may be wrong then.
-std::atomic<unsigned long> changes{1};
+int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag);
+int remove(MPI_Comm, int, void *value, void *);
+constinit communicator_attribute<multiplex> attribute{&copy, &remove};
 
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     auto &from = *static_cast<multiplex *>(value);
@@ -39,7 +39,7 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     if (to == nullptr) {
         return MPI_ERR_NO_MEM;
     }
-    changes.fetch_add(1);
+    attribute.changed();
     *static_cast<void **>(copied) = to;
     *flag = 1;
     return MPI_SUCCESS;
@@ -50,33 +50,9 @@ int remove(MPI_Comm, int, void *value, void *) {
         return MPI_SUCCESS; // the state is gone
     }
     auto &state = *static_cast<multiplex *>(value);
-    changes.fetch_add(1);
+    attribute.changed();
     state.its.mark_freed(state);
     return MPI_SUCCESS;
-}
-
-int find_key() noexcept {
-    int known = key.load(std::memory_order_acquire);
-    if (known == MPI_KEYVAL_INVALID) {
-        const std::scoped_lock guard(key_mutex);
-        known = key.load();
-        if (known == MPI_KEYVAL_INVALID &&
-            stream_table.Comm_create_keyval(&copy, &remove, &known, nullptr) == MPI_SUCCESS) {
-            key.store(known, std::memory_order_release);
-        }
-    }
-    return known;
-}
-
-multiplex *look_up(MPI_Comm comm) noexcept {
-    const int known = key.load(std::memory_order_acquire);
-    multiplex *state = nullptr;
-    int there = 0;
-    if (known == MPI_KEYVAL_INVALID ||
-        stream_table.Comm_get_attr(comm, known, static_cast<void *>(&state), &there) != MPI_SUCCESS) {
-        return nullptr;
-    }
-    return there != 0 ? state : nullptr;
 }
 
 endpoint::endpoint *route(void *data, const endpoint::wire_header &header) noexcept {
@@ -116,11 +92,12 @@ void sweep() noexcept {
 }
 
 // All processes are in MPI_Finalize, or will be. Communicators that are not freed end here. A group with pending
-// operations, which is an error, stays as it is.
+// operations, which is an error, stays as it is, and nothing polls it any more.
 void finalize() noexcept {
     const std::scoped_lock guard(mutex);
     is_client = false;
     mpi_has_ended.store(true);
+    attribute.forget_key();
     for (endpoint::waiting wait;; wait()) {
         long missing = 0;
         for (const auto &each : groups) { // each begins, so the order in which they end does not matter
@@ -133,6 +110,7 @@ void finalize() noexcept {
     for (auto &each : groups) {
         each->mark_all_freed();
         if (!each->try_end()) {
+            each->stop();
             each.release();
         }
         endpoint::end_use();
@@ -161,7 +139,7 @@ error error_of(int said) noexcept {
     case no_source:
         return {MPI_ERR_OTHER, "others have registered all sources of progress that there can be"};
     default:
-        return {MPI_ERR_NO_MEM, "memory is exhausted"};
+        return {MPI_ERR_NO_MEM, "memory is exhausted in a process, or MPI has failed there"};
     }
 }
 
@@ -169,6 +147,9 @@ error error_of(int said) noexcept {
 int prepare(int count, const int *streams, int processes, std::unique_ptr<group> &made) noexcept {
     if (count < 0 || (count != 0 && streams == nullptr)) {
         return count < 0 ? negative_count : no_array;
+    }
+    if (attribute.key() == MPI_KEYVAL_INVALID) {
+        return no_memory;
     }
     try {
         made = std::make_unique<group>();
@@ -189,44 +170,44 @@ int prepare(int count, const int *streams, int processes, std::unique_ptr<group>
     return static_cast<int>(made->streams.size());
 }
 
-// All processes have agreed. From some point on `made` is among the groups, and null here. Then an error means that a
-// process has no memory.
-int make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexcept {
+// All processes have agreed to make the communicator. Each takes part in all that follows, also after a failure of its own,
+// and then all have made it, or none. From some point on `made` is among the groups, and null here.
+bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexcept {
     MPI_Comm fresh = MPI_COMM_NULL;
     MPI_Comm hidden = MPI_COMM_NULL;
-    if (const int code = table.Comm_dup(comm, &fresh); code != MPI_SUCCESS) {
-        return code;
+    bool good = table.Comm_dup(comm, &fresh) == MPI_SUCCESS;
+    if (good) {
+        remove_stream(fresh);
+        remove_multiplex(fresh);
     }
-    remove_stream(fresh);
-    remove_multiplex(fresh);
     if (made->size() > 1) {
-        if (const int code = table.Comm_split(comm, 0, made->rank, &hidden); code != MPI_SUCCESS) {
-            table.Comm_free(&fresh);
-            return code;
+        if (table.Comm_split(comm, 0, made->rank, &hidden) == MPI_SUCCESS) {
+            made->between.emplace(hidden, &route, made.get());
+        } else {
+            good = false;
         }
-        made->between.emplace(hidden, &route, made.get());
     }
-    multiplex *const state = made->add(0);
-    int mine = state != nullptr && (!made->between || made->between->begin() == MPI_SUCCESS) &&
-                       stream_table.Comm_set_attr(fresh, find_key(), state) == MPI_SUCCESS
-                   ? 0
-                   : 1;
-    changes.fetch_add(1);
-    int failed = 0;
-    stream_table.Allreduce(&mine, &failed, 1, MPI_INT, MPI_SUM, comm); // no message comes before the state is there
+    multiplex *const state = good ? made->add(0) : nullptr;
+    good = state != nullptr && (!made->between || made->between->begin() == MPI_SUCCESS) &&
+           attribute.set(fresh, state) == MPI_SUCCESS;
+    const int mine = good ? 0 : 1;
+    int failed = 1;
+    const bool agreed = stream_table.Allreduce(&mine, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
     {
         const std::scoped_lock guard(mutex);
         groups.push_back(std::move(made)); // there is room
     }
-    if (failed != 0) {
-        if (mine != 0 && state != nullptr) {
-            state->its.mark_freed(*state);
-        }
-        table.Comm_free(&fresh);
-        return MPI_ERR_NO_MEM;
+    if (agreed && failed == 0) {
+        created = fresh;
+        return true;
     }
-    created = fresh;
-    return MPI_SUCCESS;
+    if (!good && state != nullptr) {
+        state->its.mark_freed(*state);
+    }
+    if (fresh != MPI_COMM_NULL) {
+        table.Comm_free(&fresh);
+    }
+    return false; // sweep() ends the group
 }
 
 bool make_room() noexcept {
@@ -262,52 +243,33 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     }
     const bool in_use = says > 0 && endpoint::begin_use();
     says = says > 0 && !in_use ? int{no_source} : says;
-    std::vector<int> all;
-    int code = MPI_SUCCESS;
-    try {
-        all.resize(static_cast<std::size_t>(processes));
-        code = table.Allgather(&says, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
-    } catch (const std::exception &) { // the other processes wait in vain: no memory for a few numbers
-        code = mpi::report_on(comm, MPI_ERR_NO_MEM, call, error_of(no_memory).text);
-    }
-    const auto refused = std::find_if(all.begin(), all.end(), [](int each) { return each < 0; });
-    if (code == MPI_SUCCESS && refused != all.end()) { // all processes return the same error
-        const error its = error_of(*refused);
+    int least = 0;
+    int code = stream_table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
+    if (code == MPI_SUCCESS && least < 0) { // all processes return the same error
+        const error its = error_of(least);
         code = mpi::report_on(comm, its.its_class, call, its.text);
     }
     if (code == MPI_SUCCESS) {
-        made->counts = std::move(all);
-        made->most = *std::max_element(made->counts.begin(), made->counts.end());
-        table.Comm_rank(comm, &made->rank);
-        code = make(comm, made, *created);
-        if (made == nullptr && code != MPI_SUCCESS) { // sweep() ends it
-            return mpi::report_on(comm, MPI_ERR_NO_MEM, call, error_of(no_memory).text);
+        code = table.Allgather(&says, 1, MPI_INT, made->counts.data(), 1, MPI_INT, comm);
+    }
+    if (code != MPI_SUCCESS) {
+        if (in_use) {
+            endpoint::end_use();
         }
+        return code;
     }
-    if (code != MPI_SUCCESS && in_use) {
-        endpoint::end_use();
-    }
-    return code;
+    made->most = *std::max_element(made->counts.begin(), made->counts.end());
+    table.Comm_rank(comm, &made->rank);
+    return make(comm, made, *created) ? int{MPI_SUCCESS}
+                                      : mpi::report_on(comm, MPI_ERR_NO_MEM, call, error_of(no_memory).text);
 }
 
-// The state of the communicator that this thread asked for last. A state is asked for with every message.
 multiplex *multiplex_of(MPI_Comm comm) noexcept {
-    static thread_local constinit struct {
-        MPI_Comm comm;
-        unsigned long changes;
-        multiplex *state;
-    } noted{};
-    const unsigned long now = changes.load(std::memory_order_acquire);
-    if (noted.changes != now || noted.comm != comm) {
-        noted = {comm, now, look_up(comm)};
-    }
-    return noted.state;
+    return attribute.of(comm);
 }
 
 void remove_multiplex(MPI_Comm comm) noexcept {
-    if (multiplex_of(comm) != nullptr) {
-        stream_table.Comm_delete_attr(comm, find_key());
-    }
+    attribute.remove_from(comm);
 }
 
 } // namespace thence::stream
