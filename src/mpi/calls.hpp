@@ -27,7 +27,7 @@ namespace thence::mpi {
 // Those of messages between endpoints (src/endpoint, src/threadcomm).
 #define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
     X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
-    X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)          \
+    X(Allreduce) X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)            \
     X(Reduce_local)
 // clang-format on
 

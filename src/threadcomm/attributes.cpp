@@ -79,8 +79,9 @@ void delete_attributes(member &me) noexcept {
     }
 }
 
-int copy_attributes(member &from, member &to) noexcept {
-    return from.attributes == MPI_COMM_NULL ? int{MPI_SUCCESS} : table.Comm_dup(from.attributes, &to.attributes);
+int copy_attributes(const member &from, MPI_Comm &copied) noexcept {
+    copied = MPI_COMM_NULL;
+    return from.attributes == MPI_COMM_NULL ? int{MPI_SUCCESS} : table.Comm_dup(from.attributes, &copied);
 }
 
 } // namespace thence::threadcomm

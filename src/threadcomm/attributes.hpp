@@ -13,7 +13,7 @@ THENCE_INTERNAL int get_attribute(communicator &comm, int keyval, void *value, i
 THENCE_INTERNAL int delete_attribute(communicator &comm, int keyval) noexcept;
 
 void delete_attributes(member &me) noexcept;
-// As MPI_Comm_dup does. Returns an MPI error code.
-int copy_attributes(member &from, member &to) noexcept;
+// As MPI_Comm_dup does: a communicator that has them, or MPI_COMM_NULL if there are none. Returns an MPI error code.
+int copy_attributes(const member &from, MPI_Comm &copied) noexcept;
 
 } // namespace thence::threadcomm

@@ -25,6 +25,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -54,11 +55,11 @@ struct root_state {
     ~root_state();
 
     region threads;
-    std::unique_ptr<endpoint::transport> between; // null if only one process has threads
-    int process = 0;                              // of this process, among those that have threads
-    std::atomic<std::uint32_t> contexts{0};       // made by this process
-    std::atomic<int> derived{0};                  // communicators that are not freed
-    base::spin_lock lock;                         // guards by_context
+    std::optional<endpoint::transport> between; // none if only one process has threads
+    int process = 0;                            // of this process, among those that have threads; -1: it has none
+    std::atomic<std::uint32_t> contexts{0};     // made by this process
+    std::atomic<int> derived{0};                // communicators that are not freed
+    base::spin_lock lock;                       // guards by_context
     std::unordered_map<std::uint64_t, communicator *> by_context;
     communicator *kept = nullptr; // freed while requests needed their endpoints; deleted with the root
 };

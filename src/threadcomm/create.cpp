@@ -10,6 +10,7 @@
 
 #include <exception>
 #include <memory>
+#include <utility>
 
 namespace thence::threadcomm {
 
@@ -53,56 +54,106 @@ int openmp_thread() noexcept {
     return ask != nullptr ? ask() : -1;
 }
 
-// The communicator of the processes that have threads, and its transport. Null if this process needs none.
-std::unique_ptr<endpoint::transport> make_transport(MPI_Comm comm, bool has_threads, int with_threads, int rank,
-                                                    root_state &root) {
+// What this process has of a root.
+struct half_made {
+    std::unique_ptr<root_state> root;
+    std::unique_ptr<communicator> whole;
+    MPI_Comm handle = MPI_COMM_NULL;
+    bool entered = false;
+
+    half_made() = default;
+    half_made(const half_made &) = delete;
+    half_made &operator=(const half_made &) = delete;
+    // Collective.
+    ~half_made() {
+        if (root != nullptr) {
+            root->between.reset(); // waits for the other processes
+        }
+        if (entered) {
+            leave(*whole);
+        }
+        if (handle != MPI_COMM_NULL) {
+            table.Comm_free(&handle);
+        }
+    }
+};
+
+// The transport between the processes that have threads. True if this process has what it needs.
+bool make_transport(MPI_Comm comm, bool has_threads, int with_threads, int rank, root_state &root) noexcept {
     MPI_Comm hidden = MPI_COMM_NULL;
-    table.Comm_split(comm, has_threads ? 0 : MPI_UNDEFINED, rank, &hidden);
+    if (table.Comm_split(comm, has_threads ? 0 : MPI_UNDEFINED, rank, &hidden) != MPI_SUCCESS) {
+        return false;
+    }
     if (hidden == MPI_COMM_NULL) {
-        return nullptr;
+        return true;
     }
     table.Comm_rank(hidden, &root.process);
     if (with_threads < 2) {
         table.Comm_free(&hidden);
-        return nullptr;
+        return true;
     }
-    auto made = std::make_unique<endpoint::transport>(hidden, &route, &root);
-    if (made->begin() != MPI_SUCCESS) {
-        throw std::bad_alloc();
-    }
-    return made;
+    root.between.emplace(hidden, &route, &root);
+    return root.between->begin() == MPI_SUCCESS;
 }
 
-int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<int> &all, int rank, MPI_Comm *created) {
-    MPI_Comm handle = MPI_COMM_NULL;
-    if (const int code = table.Comm_dup(comm, &handle); code != MPI_SUCCESS) {
-        return code;
-    }
-    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-    table.Comm_get_errhandler(comm, &handler);
-    table.Comm_set_errhandler(handle, handler);
-    table.Errhandler_free(&handler);
+// Each process takes part in all that follows, also after a failure of its own, and then all have made the communicator,
+// or none. After it no message comes for a communicator that is not there yet.
+int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<int> &all, int rank,
+              MPI_Comm *created) noexcept {
+    half_made made;
+    const char *why = nullptr; // what is wrong in this process
     std::vector<int> processes;
     std::vector<int> indices;
     int with_threads = 0;
-    for (const int each : all) {
-        for (int i = 0; i < each; ++i) {
-            processes.push_back(with_threads);
-            indices.push_back(i);
+    try {
+        made.root = std::make_unique<root_state>(threads);
+        made.root->process = -1;
+        for (const int each : all) {
+            for (int i = 0; i < each; ++i) {
+                processes.push_back(with_threads);
+                indices.push_back(i);
+            }
+            with_threads += each > 0 ? 1 : 0;
         }
-        with_threads += each > 0 ? 1 : 0;
+    } catch (const std::exception &) {
+        why = "memory is exhausted";
     }
-    auto root = std::make_unique<root_state>(threads);
-    root->process = -1;
-    root->between = make_transport(comm, threads > 0, with_threads, rank, *root);
-    // Contexts that a process makes later have its number in the upper half, so 0 is that of the root alone.
-    auto whole = std::make_unique<communicator>(handle, *root, 0, true, std::move(processes), indices);
-    if (!enter(*whole)) {
-        return fail(comm, call, MPI_ERR_NO_MEM, "too many thread communicators exist");
+    int failed = why == nullptr ? 0 : 1;
+    int any_failed = 1;
+    int code = table.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm);
+    if (code == MPI_SUCCESS && any_failed == 0) {
+        if (table.Comm_dup(comm, &made.handle) != MPI_SUCCESS) {
+            why = "MPI duplicates no communicator";
+        } else {
+            MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+            table.Comm_get_errhandler(comm, &handler);
+            table.Comm_set_errhandler(made.handle, handler);
+            table.Errhandler_free(&handler);
+        }
+        if (!make_transport(comm, threads > 0, with_threads, rank, *made.root)) {
+            why = "no messages between the processes: memory is exhausted, or MPI has failed";
+        }
+        try {
+            // Contexts that a process makes later have its number in the upper half, so 0 is that of the root alone.
+            if (why == nullptr) {
+                made.whole =
+                    std::make_unique<communicator>(made.handle, *made.root, 0, true, std::move(processes), indices);
+                made.entered = enter(*made.whole);
+                why = made.entered ? nullptr : "too many thread communicators exist";
+            }
+        } catch (const std::exception &) {
+            why = "memory is exhausted";
+        }
+        failed = why == nullptr ? 0 : 1;
+        code = table.Allreduce(&failed, &any_failed, 1, MPI_INT, MPI_MAX, comm);
     }
-    root.release();
-    whole.release();
-    *created = handle;
+    if (code != MPI_SUCCESS || any_failed != 0) {
+        return fail(comm, call, MPI_ERR_NO_MEM, why != nullptr ? why : "another process could not make it");
+    }
+    *created = std::exchange(made.handle, MPI_COMM_NULL);
+    made.entered = false;
+    made.root.release();
+    made.whole.release();
     return MPI_SUCCESS;
 }
 

@@ -59,10 +59,21 @@ communicator *make(communicator &parent, const std::vector<int> &ranks, std::uin
     return made.release();
 }
 
-int derive(const char *call, communicator &parent, member &me, std::int64_t color, std::int64_t key,
-           MPI_Comm *created) {
+// Not all processes could make it.
+void take_back(communicator &made) noexcept {
+    MPI_Comm handle = made.handle;
+    made.root.derived.fetch_sub(1);
+    leave(made);
+    delete &made;
+    table.Comm_free(&handle);
+}
+
+// `attributes`: a communicator with those of this rank, which the new communicator gets; or MPI_COMM_NULL.
+int derive(const char *call, communicator &parent, member &me, std::int64_t color, std::int64_t key, creation made,
+           MPI_Comm attributes, MPI_Comm *created) {
     const auto size = static_cast<std::size_t>(parent.size());
     std::vector<proposal> all(size);
+    std::vector<creation> results(size);
     const proposal mine{color, key, new_context(parent.root)};
     int error = exchange_all(me, &mine, all.data(), sizeof mine);
     std::vector<int> ranks;
@@ -76,8 +87,8 @@ int derive(const char *call, communicator &parent, member &me, std::int64_t colo
     });
     const auto maker = std::ranges::find_if(
         ranks, [&](int each) { return parent.process_of[static_cast<std::size_t>(each)] == parent.root.process; });
-    creation made{nullptr, error};
-    if (error == MPI_SUCCESS && maker != ranks.end() && *maker == me.rank) {
+    made.error = made.error == MPI_SUCCESS ? error : made.error;
+    if (made.error == MPI_SUCCESS && maker != ranks.end() && *maker == me.rank) {
         try {
             made.made = make(parent, ranks, all[static_cast<std::size_t>(ranks.front())].context);
         } catch (const std::exception &) {
@@ -85,7 +96,6 @@ int derive(const char *call, communicator &parent, member &me, std::int64_t colo
         }
         made.error = made.made != nullptr ? int{MPI_SUCCESS} : int{MPI_ERR_NO_MEM};
     }
-    std::vector<creation> results(size);
     const int second = exchange_all(me, &made, results.data(), sizeof made);
     error = error == MPI_SUCCESS ? second : error;
     for (const int each : ranks) {
@@ -93,9 +103,18 @@ int derive(const char *call, communicator &parent, member &me, std::int64_t colo
         error = error == MPI_SUCCESS ? its : error;
     }
     if (error != MPI_SUCCESS) {
-        return fail(parent.handle, call, error, "not all processes could make the communicator");
+        if (made.made != nullptr) {
+            take_back(*made.made);
+        }
+        return fail(parent.handle, call, error, "not all ranks could make the communicator");
     }
-    *created = maker == ranks.end() ? MPI_COMM_NULL : results[static_cast<std::size_t>(*maker)].made->handle;
+    if (maker == ranks.end()) {
+        *created = MPI_COMM_NULL;
+        return MPI_SUCCESS;
+    }
+    communicator &its = *results[static_cast<std::size_t>(*maker)].made;
+    self(its)->attributes = attributes;
+    *created = its.handle;
     return MPI_SUCCESS;
 }
 
@@ -109,13 +128,18 @@ int derived(const char *call, communicator &comm, std::int64_t color, std::int64
     if (created == nullptr) {
         return fail(comm.handle, call, MPI_ERR_ARG, "newcomm is null");
     }
-    try {
-        code = derive(call, comm, *me, color, with_attributes ? me->rank : key, created);
-    } catch (const std::exception &) {
-        return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    creation made{nullptr, MPI_SUCCESS};
+    MPI_Comm attributes = MPI_COMM_NULL;
+    if (with_attributes && copy_attributes(*me, attributes) != MPI_SUCCESS) {
+        made.error = MPI_ERR_OTHER; // of a copy function of the user: no rank gets the communicator
     }
-    if (code == MPI_SUCCESS && with_attributes) {
-        return copy_attributes(*me, *self(*find(*created)));
+    try {
+        code = derive(call, comm, *me, color, with_attributes ? me->rank : key, made, attributes, created);
+    } catch (const std::exception &) {
+        code = fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    }
+    if (code != MPI_SUCCESS && attributes != MPI_COMM_NULL) {
+        table.Comm_free(&attributes);
     }
     return code;
 }

@@ -27,6 +27,12 @@ int when_copied(MPI_Comm, int, void *, void *value, void *result, int *flag) {
     return MPI_SUCCESS;
 }
 
+int when_refused(MPI_Comm, int, void *, void *value, void *result, int *flag) {
+    *static_cast<void **>(result) = value;
+    *flag = 1;
+    return *static_cast<int *>(value) == 0 ? MPI_ERR_OTHER : MPI_SUCCESS;
+}
+
 std::atomic<int> handled{0};
 void handle(MPI_Comm *, int *code, ...) {
     ++handled;
@@ -148,6 +154,32 @@ TEST(threadcomm_derived, attributes_are_per_thread_and_deleted_at_finish) {
     });
     EXPECT_EQ(copied, 3);
     EXPECT_EQ(deleted, 6);
+    MPI_Comm_free_keyval(&keyval);
+}
+
+// A copy function fails on one rank: no rank gets the communicator, and the root can be freed.
+TEST(threadcomm_derived, a_duplicate_that_fails_on_one_rank_fails_on_all) {
+    int keyval = MPI_KEYVAL_INVALID;
+    ASSERT_EQ(MPI_Comm_create_keyval(&when_refused, &when_deleted, &keyval, nullptr), MPI_SUCCESS);
+    deleted = 0;
+    MPI_Errhandler before = MPI_ERRHANDLER_NULL; // some MPIs call one of these handlers, too
+    MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, thence_errors_return());
+    {
+        threads_of t(2);
+        t.run([&](int rank, int) {
+            int value = rank;
+            ASSERT_EQ(MPI_Comm_set_attr(t.comm, keyval, &value), MPI_SUCCESS);
+            MPI_Comm copy = MPI_COMM_NULL;
+            EXPECT_NE(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+            EXPECT_EQ(copy, MPI_COMM_NULL);
+            MPI_Barrier(t.comm);
+        });
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
+    MPI_Errhandler_free(&before);
     MPI_Comm_free_keyval(&keyval);
 }
 
