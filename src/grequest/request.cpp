@@ -344,11 +344,12 @@ long incomplete() noexcept {
 
 void forget_all() noexcept {
     const std::scoped_lock guard(room_lock);
+    by_handle.for_each([](generalized &g) {
+        if (!g.done) {
+            mark_done(g); // MPI may still free it, which then counts nothing twice
+        }
+    });
     by_handle.clear();
-    with_poll_function = with_wait_function = 0;
-    alive.store(0, std::memory_order_relaxed);
-    progress::slow_path_reasons.fetch_and(~(progress::polled_grequests | progress::waited_grequests),
-                                          std::memory_order_relaxed);
 }
 
 } // namespace thence::grequest

@@ -2,9 +2,11 @@
 // Generalized requests with poll functions. Wait functions: grequest_waits.cpp.
 #include "polled_work.hpp"
 
+#include "continuation/library.hpp"
 #include "grequest/request.hpp"
 #include "grequest/source.hpp"
 #include "mpi/calls.hpp"
+#include "progress/interposed.hpp"
 #include "progress/source.hpp"
 
 #include <thence/progress.h>
@@ -366,6 +368,34 @@ TEST_P(grequests, bad_arguments_start_nothing) {
 }
 
 // Requests of the program's own, without poll functions, are as before.
+// MPI still frees those that MPI_Finalize found, and the next are polled as the first were.
+TEST_P(grequests, what_mpi_finalize_found_does_not_count_later) {
+    work first;
+    first.start();
+    work second;
+    second.start();
+    thence::continuation::tear_down();
+    EXPECT_FALSE(thence::grequest::any_polled());
+    const auto are_polled = [] {
+        return (thence::progress::slow_path_reasons & thence::progress::polled_grequests) != 0;
+    };
+    EXPECT_FALSE(are_polled());
+    work third;
+    third.start(); // it sets the library up again
+    EXPECT_TRUE(are_polled());
+    for (work *each : {&first, &second}) {
+        each->complete();
+        EXPECT_EQ(test(each->request), 1);
+        EXPECT_TRUE(are_polled());
+    }
+    EXPECT_EQ(thence::grequest::alive, 1);
+    EXPECT_EQ(test(third.request), 0);
+    third.ended = true;
+    EXPECT_EQ(test(third.request), 1);
+    EXPECT_FALSE(are_polled());
+    EXPECT_EQ(thence::grequest::alive, 0);
+}
+
 TEST_P(grequests, those_of_mpi_itself_are_left_alone) {
     work w;
     work plain;
