@@ -133,6 +133,16 @@ void hide(communicator &comm) noexcept {
     }
 }
 
+void hide_all() noexcept {
+    const std::scoped_lock guard(table_mutex);
+    for (std::size_t at = 0; at < slots; ++at) {
+        keys[at].store(0, std::memory_order_release);
+        table[at].store(nullptr, std::memory_order_relaxed);
+    }
+    alive.store(0);
+    progress::slow_path_reasons.fetch_and(~progress::threadcomm_alive);
+}
+
 void leave(communicator &comm) noexcept {
     hide(comm);
     const std::scoped_lock contexts(comm.root.lock);

@@ -62,6 +62,7 @@ struct root_state {
     base::spin_lock lock;                       // guards by_context
     std::unordered_map<std::uint64_t, communicator *> by_context;
     communicator *kept = nullptr; // freed while requests needed their endpoints; deleted with the root
+    root_state *next = nullptr;   // in the list of create.cpp
 };
 
 class communicator {
@@ -109,6 +110,7 @@ member *self(const communicator &comm) noexcept;
 bool enter(communicator &comm) noexcept;
 void leave(communicator &comm) noexcept;
 void hide(communicator &comm) noexcept; // only from find()
+void hide_all() noexcept;
 
 // The threads of this process that are between start and finish.
 inline constexpr int most_memberships = 8;

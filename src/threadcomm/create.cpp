@@ -2,14 +2,17 @@
 // MPIX_Threadcomm_init, _start, _finish and _free.
 #include "threadcomm/create.hpp"
 
+#include "continuation/library.hpp"
 #include "endpoint/carrier.hpp"
 #include "mpi/calls.hpp"
 #include "threadcomm/attributes.hpp"
 
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <exception>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace thence::threadcomm {
@@ -52,6 +55,55 @@ endpoint::endpoint *route(void *data, const endpoint::wire_header &header) noexc
 int openmp_thread() noexcept {
     static const auto ask = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_thread_num"));
     return ask != nullptr ? ask() : -1;
+}
+
+// The roots that are not freed. MPI_Finalize reports them, and ends what polls them.
+std::mutex mutex; // guards these
+root_state *roots = nullptr;
+bool is_client = false;
+
+void report_roots() noexcept {
+    const std::scoped_lock guard(mutex);
+    long left = 0;
+    for (const root_state *each = roots; each != nullptr; each = each->next) {
+        ++left;
+    }
+    if (left != 0) {
+        std::fprintf(stderr, "thence: MPI_Finalize: %ld thread communicators are not freed\n", left);
+    }
+}
+
+// They stay in memory: threads may be in their regions, and requests may be open.
+void end_roots() noexcept {
+    const std::scoped_lock guard(mutex);
+    is_client = false;
+    hide_all();
+    for (; roots != nullptr; roots = roots->next) {
+        if (roots->between) {
+            roots->between->stop();
+        }
+        endpoint::end_use();
+    }
+}
+
+constexpr continuation::client as_client{&report_roots, &end_roots};
+
+void add_root(root_state &added) noexcept {
+    const std::scoped_lock guard(mutex);
+    if (!is_client) {
+        continuation::add_client(as_client);
+        is_client = true;
+    }
+    added.next = std::exchange(roots, &added);
+}
+
+void remove_root(root_state &removed) noexcept {
+    const std::scoped_lock guard(mutex);
+    root_state **link = &roots;
+    while (*link != &removed) {
+        link = &(*link)->next;
+    }
+    *link = removed.next;
 }
 
 // What this process has of a root.
@@ -152,6 +204,7 @@ int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<in
     }
     *created = std::exchange(made.handle, MPI_COMM_NULL);
     made.entered = false;
+    add_root(*made.root);
     made.root.release();
     made.whole.release();
     return MPI_SUCCESS;
@@ -292,6 +345,7 @@ int free_root(const char *call, MPI_Comm *comm) noexcept {
     if (is_needed) {
         return fail(*comm, call, MPI_ERR_PENDING, "requests of its ranks are not complete");
     }
+    remove_root(*root);
     root->between.reset(); // waits for the other processes, and still receives for these threads
     leave(*found);
     MPI_Comm handle = found->handle;

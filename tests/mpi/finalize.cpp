@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize with continuations outstanding reports them, runs none of them, and ends. A program of its own, since
+// MPI_Finalize with continuations outstanding and a thread communicator that is not freed reports them, runs none, and ends. A program of its own, since
 // MPI_Finalize is its subject: it reads what it wrote to stderr.
 #include "is_interposed.hpp"
 
 #include <thence/thence.h>
+#include <thence/threadcomm.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -60,6 +61,12 @@ int main(int argc, char **argv) {
     thence_attach(1, &complete, &never, nullptr, 0, MPI_STATUS_IGNORE, done, &flag);
     MPI_Send(&rank, 1, MPI_INT, rank, 1, MPI_COMM_WORLD);
 
+    const bool interposed = is_interposed(&MPI_Finalize, &PMPI_Finalize);
+    MPI_Comm threads = MPI_COMM_NULL;
+    if (interposed) {
+        thence_threadcomm_init(MPI_COMM_WORLD, 1, &threads);
+    }
+
     thence_info info{};
     thence_query(&info, sizeof info);
 
@@ -90,6 +97,8 @@ int main(int argc, char **argv) {
     check(report.find("thence") != std::string::npos, "finalize_reports_what_is_outstanding");
     check(report.find("MPI_Finalize") != std::string::npos, "report_says_when");
     check(report.find("4 continuations") != std::string::npos, "report_counts_them");
+    check(!interposed || report.find("1 thread communicators are not freed") != std::string::npos,
+          "report_counts_thread_communicators");
     const char *helper = !helper_possible() ? "not possible: " : helper_wanted ? "running" : "not started";
     check(std::strncmp(info.helper, helper, std::strlen(helper)) == 0, "query_says_whether_the_helper_runs");
     if (failed != 0) {
