@@ -17,6 +17,15 @@ bool is_row(const endpoint::buffer &data) noexcept {
     return data.contiguous() && data.row == data.base;
 }
 
+// The elements, with the padding that belongs to their extent, fit into a contribution: an operation of the user may copy it.
+// Several elements in a row have none.
+bool whole_elements_fit(const reduction &what) noexcept {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    return what.count != 1 || (mpi::table.Type_get_extent(what.type, &lower, &extent) == MPI_SUCCESS && lower == 0 &&
+                               extent <= static_cast<MPI_Aint>(sizeof meeting::contribution::data));
+}
+
 } // namespace
 
 bool broadcast_directly(member &me, const data_argument &data, int root, int &error) noexcept {
@@ -55,7 +64,8 @@ bool reduce_directly(member &me, const reduction &what, int &error) noexcept {
     error = error == MPI_SUCCESS ? endpoint::describe(what.to, what.count, what.type, result) : error;
     meeting::contribution &brought = all.begin(me.rank);
     brought.bytes = source.bytes;
-    brought.inside = error == MPI_SUCCESS && source.bytes <= meeting::most_bytes && is_row(source) && is_row(result);
+    brought.inside = error == MPI_SUCCESS && source.bytes <= meeting::most_bytes && is_row(source) && is_row(result) &&
+                     whole_elements_fit(what);
     if (brought.inside) {
         copy_out(source, brought.data.data(), source.bytes);
     }

@@ -28,7 +28,7 @@ public:
     struct contribution {
         std::uint64_t bytes = 0;
         bool inside = false; // the data are here
-        // Reductions may copy the padding at the end of an element, which is no data.
+        // Reductions may copy the padding at the end of an element, which is no data and which few elements have.
         alignas(64) std::array<unsigned char, most_bytes + 64> data{};
     };
 

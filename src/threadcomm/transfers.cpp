@@ -3,6 +3,8 @@
 
 #include "mpi/calls.hpp"
 
+#include <algorithm>
+
 namespace thence::threadcomm {
 
 void transfers::receive(int source, const endpoint::buffer &data) {
@@ -51,6 +53,7 @@ endpoint::buffer transfers::block(const blocks &of, int rank) {
     return data(static_cast<unsigned char *>(of.base) + of.displacement(rank) * unit, of.count(rank), type);
 }
 
+// An operation of the user may copy whole elements, with the padding that belongs to their extent.
 scratch::scratch(MPI_Count count, MPI_Datatype type) : base_(nullptr) {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
@@ -60,8 +63,10 @@ scratch::scratch(MPI_Count count, MPI_Datatype type) : base_(nullptr) {
     mpi::table.Type_get_true_extent(type, &true_lower, &true_extent);
     const MPI_Count span = count > 0 ? (count - 1) * extent : 0; // from the first element to the last
     const MPI_Count before = span < 0 ? -span : 0;
-    room_.reset(new unsigned char[static_cast<std::size_t>((span < 0 ? -span : span) + true_extent + 1)]);
-    base_ = room_.get() + before - true_lower;
+    const MPI_Aint begin = std::min({lower, lower + extent, true_lower}); // of one element
+    const MPI_Aint end = std::max({lower, lower + extent, true_lower + true_extent});
+    room_.reset(new unsigned char[static_cast<std::size_t>((span < 0 ? -span : span) + end - begin + 1)]);
+    base_ = room_.get() + before - begin;
 }
 
 } // namespace thence::threadcomm

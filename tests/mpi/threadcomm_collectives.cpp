@@ -5,6 +5,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <memory>
 #include <numeric>
 #include <random>
 
@@ -47,6 +49,20 @@ std::vector<int> sequence(int n, int first) {
     std::vector<int> result(static_cast<std::size_t>(n));
     std::iota(result.begin(), result.end(), first);
     return result;
+}
+
+struct padded { // more than any stack or small block has behind it
+    int value;
+    char padding[(1 << 22) - 4];
+};
+void add_padded(void *in, void *inout, int *count, MPI_Datatype *) {
+    const auto *a = static_cast<const padded *>(in);
+    auto *b = static_cast<padded *>(inout);
+    for (int i = 0; i < *count; ++i) {
+        const int sum = a[i].value + b[i].value;
+        std::memcpy(&b[i], &a[i], sizeof(padded));
+        b[i].value = sum;
+    }
 }
 
 } // namespace
@@ -295,6 +311,30 @@ TEST(threadcomm_collectives, are_right_in_any_sequence) {
     });
     MPI_Op_free(&op);
     MPI_Type_free(&with_gaps);
+    MPI_Type_free(&type);
+}
+
+// The standard gives an operation elements of the datatype, so it may copy them with the padding at their end.
+TEST(threadcomm_collectives, an_operation_may_copy_whole_elements) {
+    MPI_Datatype type = MPI_DATATYPE_NULL;
+    MPI_Type_create_resized(MPI_INT, 0, sizeof(padded), &type);
+    MPI_Type_commit(&type);
+    MPI_Op op = MPI_OP_NULL;
+    MPI_Op_create(&add_padded, 1, &op);
+    threads_of t(3);
+    t.run([&](int rank, int size) {
+        const auto mine = std::make_unique<padded>();
+        const auto result = std::make_unique<padded>();
+        const int sum = size * (size + 1) / 2;
+        mine->value = rank + 1;
+        ASSERT_EQ(MPI_Allreduce(mine.get(), result.get(), 1, type, op, t.comm), MPI_SUCCESS);
+        EXPECT_EQ(result->value, sum);
+        ASSERT_EQ(MPI_Reduce(mine.get(), result.get(), 1, type, op, size - 1, t.comm), MPI_SUCCESS);
+        EXPECT_EQ(result->value, sum);
+        ASSERT_EQ(MPI_Scan(mine.get(), result.get(), 1, type, op, t.comm), MPI_SUCCESS);
+        EXPECT_EQ(result->value, (rank + 1) * (rank + 2) / 2);
+    });
+    MPI_Op_free(&op);
     MPI_Type_free(&type);
 }
 
