@@ -13,7 +13,7 @@
 
 #include <atomic>
 #include <omp.h>
-#include <thread>
+#include <thence/backoff.h>
 
 namespace heat {
 namespace {
@@ -136,7 +136,9 @@ private:
             const long before = live;
             continuations.progress();
             if (live == before)
-                std::this_thread::yield();
+                thence_backoff_pause(&backoff);
+            else
+                thence_backoff_found(&backoff);
             if (live > few)
                 poll(few);
         }
@@ -150,6 +152,7 @@ private:
     std::vector<Binding> bindings;
     std::atomic<long> live{0}; // tasks that were created but have not finished
     const long bound;
+    thence_backoff backoff = THENCE_BACKOFF_INIT; // of the polling task: there is one at a time
 };
 
 } // namespace

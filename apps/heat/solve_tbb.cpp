@@ -10,7 +10,7 @@
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 #include <tbb/task_group.h>
-#include <thread>
+#include <thence/backoff.h>
 #include <tuple>
 
 namespace heat {
@@ -156,11 +156,13 @@ private:
     void poll() {
         polling.run([this] {
             const long before = finished;
-            if (before < total)
-                poll();
             continuations.progress();
             if (finished == before)
-                std::this_thread::yield();
+                thence_backoff_pause(&backoff);
+            else
+                thence_backoff_found(&backoff);
+            if (before < total)
+                poll();
         });
     }
 
@@ -178,6 +180,7 @@ private:
     tbb::task_group polling;
     long total; // sweeps and messages
     std::atomic<long> finished;
+    thence_backoff backoff = THENCE_BACKOFF_INIT; // of the polling task
 };
 
 } // namespace

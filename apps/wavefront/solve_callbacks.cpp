@@ -3,6 +3,7 @@
 // grid's message arrives is computed next.
 #include "variants.hpp"
 
+#include <thence/backoff.h>
 #include <thence/thence.h>
 
 namespace wavefront {
@@ -11,6 +12,7 @@ namespace {
 class Callbacks {
 public:
     explicit Callbacks(Run &r) : run(r), chains(r.grids.size()) {
+        backoff.spins = 2000;
         thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
         for (std::size_t g = 0; g < chains.size(); ++g) {
             chains[g].all = this;
@@ -28,13 +30,23 @@ public:
             if (Chain *chain = take_next())
                 advance(*chain);
             if (next == nullptr && pending > 0)
-                thence_progress();
+                poll();
         }
         for (Chain &chain : chains)
             MPI_Waitall(2, chain.sends, MPI_STATUSES_IGNORE);
     }
 
 private:
+    // Pauses after many polls that find nothing: other programs may want the processor.
+    void poll() {
+        long ran = 0;
+        thence_progress_some(&ran);
+        if (ran > 0)
+            thence_backoff_found(&backoff);
+        else
+            thence_backoff_pause(&backoff);
+    }
+
     struct Chain {
         Callbacks *all;
         Pipeline *grid;
@@ -97,6 +109,7 @@ private:
     Run &run;
     std::vector<Chain> chains;
     MPI_Request cr = MPI_REQUEST_NULL;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     Chain *next = nullptr, *newest = nullptr;
     int pending = 0; // receives
 };

@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-#include <thence/detail/poll_backoff.hpp>
+#include <thence/backoff.h>
 #include <thence/error.hpp>
 #include <thence/thence.h>
 
@@ -68,13 +68,6 @@ private:
 };
 
 namespace detail {
-
-/** As poll_backoff, in the units of <chrono>. */
-class chrono_backoff : public poll_backoff {
-public:
-    /** Counts a poll that found nothing. @return how long to sleep before the next poll; 0: only yield. */
-    std::chrono::microseconds next() noexcept { return std::chrono::microseconds(next_us()); }
-};
 
 /** Attaches `callback` to all of `requests`. It also runs if an operation fails.
  *  @return true if all operations are complete already: then `callback` does not run, and `error` is what
@@ -153,16 +146,16 @@ template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> re
  *  @note Source: paper section 3.4: the application has to call into MPI. */
 template <class Condition> void progress_until(Condition &&condition) {
     detail::check_mpi_is_active("thence::progress_until: called");
-    detail::chrono_backoff backoff;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     while (!condition()) {
         long ran = 0;
         check(thence_progress_some(&ran), "make progress");
         if (condition())
             return;
         if (ran > 0)
-            backoff.reset();
+            thence_backoff_found(&backoff);
         else
-            backoff.pause();
+            thence_backoff_pause(&backoff);
     }
 }
 

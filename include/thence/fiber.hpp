@@ -166,7 +166,7 @@ public:
     boost::fibers::context *pick_next() noexcept override {
         boost::fibers::context *next = Algorithm::pick_next();
         if (next != nullptr)
-            backoff_.reset();
+            thence_backoff_found(&backoff_);
         return next;
     }
     void suspend_until(std::chrono::steady_clock::time_point const &until) noexcept override {
@@ -177,7 +177,7 @@ public:
         thence_progress();
         if (this->has_ready_fibers())
             return;
-        if (const auto time = backoff_.next(); time.count() > 0)
+        if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff_)); time.count() > 0)
             Algorithm::suspend_until(std::min(until, std::chrono::steady_clock::now() + time));
         else
             std::this_thread::yield();
@@ -190,7 +190,7 @@ private:
         return MPI_Initialized(&initialized) == MPI_SUCCESS && initialized &&
                MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized;
     }
-    thence::detail::chrono_backoff backoff_;
+    thence_backoff backoff_ = THENCE_BACKOFF_INIT;
 };
 
 /** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to
@@ -210,17 +210,17 @@ public:
 private:
     void poll() {
         using clock = std::chrono::steady_clock;
-        thence::detail::chrono_backoff backoff;
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
         while (!stop_.load()) {
             thence_progress();
-            if (const auto time = backoff.next(); time.count() > 0) {
+            if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
                 boost::this_fiber::sleep_for(time);
                 continue;
             }
             const auto left = clock::now();
             boost::this_fiber::yield();
             if (clock::now() - left > std::chrono::microseconds(10)) // other fibers have run
-                backoff.reset();
+                thence_backoff_found(&backoff);
         }
     }
 

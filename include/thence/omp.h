@@ -42,6 +42,7 @@
 #include <stdint.h>
 #include <time.h>
 
+#include <thence/backoff.h>
 #include <thence/task_runtime.h>
 #include <thence/thence.h>
 
@@ -165,7 +166,8 @@ typedef struct thence_omp_tester_ {
 static inline void *thence_omp_test_until_stopped_(void *data) {
     thence_omp_tester_ *self = (thence_omp_tester_ *)data;
     long registered = -1;
-    int idle = 0;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    int64_t sleep;
     pthread_mutex_lock(&self->mutex);
     while (!self->stop) {
         pthread_mutex_unlock(&self->mutex);
@@ -175,16 +177,18 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
         int rc_query = thence_cr_query(self->cr, &info, sizeof info);
         int moved = rc_query == MPI_SUCCESS && info.registered != registered;
         registered = rc_query == MPI_SUCCESS ? info.registered : -1;
-        idle = moved ? 0 : idle + 1;
-        if (idle < 200)
+        if (moved)
+            thence_backoff_found(&backoff);
+        sleep = thence_backoff_next(&backoff);
+        if (sleep <= 0)
             sched_yield();
         pthread_mutex_lock(&self->mutex);
         if (self->error == MPI_SUCCESS)
             self->error = rc;
-        if (idle >= 200 && !self->stop) { /* sleep: the threads of OpenMP may need the processor */
+        if (sleep > 0 && !self->stop) { /* the threads of OpenMP may need the processor */
             struct timespec until;
             timespec_get(&until, TIME_UTC);
-            until.tv_nsec += 50000;
+            until.tv_nsec += sleep;
             if (until.tv_nsec >= 1000000000) {
                 until.tv_nsec -= 1000000000;
                 until.tv_sec += 1;

@@ -146,13 +146,13 @@ private:
     void poll() {
         ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
         if (clock::now() - left_ > std::chrono::microseconds(20)) // other tasks have run since
-            backoff_.reset();
+            thence_backoff_found(&backoff_);
         const bool found = call_mpi();
         waiting_task *oldest = take_ready();
         if (found || oldest != nullptr)
-            backoff_.reset();
+            thence_backoff_found(&backoff_);
         else
-            backoff_.pause();
+            thence_backoff_pause(&backoff_);
         left_ = clock::now();
 
         // A thread runs the task that it spawned last first. So the ready tasks are spawned after the next polling
@@ -197,7 +197,7 @@ private:
     std::atomic<waiting_task *> ready_{nullptr};
     std::atomic<bool> polling_{false};
     std::atomic<bool> in_mpi_{false};
-    thence::detail::chrono_backoff backoff_;
+    thence_backoff backoff_ = THENCE_BACKOFF_INIT;
     clock::time_point left_{};
     // Isolated, so that cancelling the tasks around the group does not stop progress.
     ::tbb::task_group_context context_{::tbb::task_group_context::isolated};

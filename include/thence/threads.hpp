@@ -87,18 +87,18 @@ inline int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Requ
 }
 
 inline void poll_until_done(blocked &self) {
-    thence::detail::chrono_backoff backoff;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     std::unique_lock lock(self.mutex);
     while (!self.done) {
         lock.unlock();
         long ran = 0;
         thence_progress_some(&ran);
         if (ran > 0)
-            backoff.reset();
+            thence_backoff_found(&backoff);
         lock.lock();
         if (self.done)
             break;
-        if (const auto time = backoff.next(); time.count() > 0) {
+        if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
             self.changed.wait_for(lock, time, [&] { return self.done; });
         } else {
             lock.unlock();

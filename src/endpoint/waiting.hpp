@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a thread waits for messages: it spins a little, then yields its processor, then sleeps for short times. Meanwhile
+// How a thread waits for messages: it pauses as every loop that polls (progress/backoff.hpp). Meanwhile
 // it receives what other processes have sent, drives the endpoints that requests need, and polls the other sources of
 // progress, so that continuations run while a thread is blocked here.
 #pragma once
+
+#include "progress/backoff.hpp"
 
 namespace thence::endpoint {
 
@@ -13,6 +15,7 @@ public:
 
 private:
     unsigned turns_ = 0;
+    thence_backoff backoff_ = progress::backoff_with(20'000, 256);
 };
 
 } // namespace thence::endpoint

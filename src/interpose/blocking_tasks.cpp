@@ -12,11 +12,13 @@
 #include "interpose/wait_strategy.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/persistent.hpp"
+#include "progress/backoff.hpp"
 #include "task/blocked_task.hpp"
 #include "task/polling_call.hpp"
 #include "task/runtime.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 namespace thence::interpose {
 
@@ -37,26 +39,27 @@ bool applies() noexcept {
     return task.runtime != nullptr && task.runtime->block != nullptr;
 }
 
-// After the first turns, in which other tasks may run, the pauses become longer: a request that is complete soon is found
-// soon, and one that is not costs a test each 100 us.
+// Other tasks may run in each pause, also in one of length 0. The pauses become longer: a request that is complete soon is
+// found soon, and one that is not costs a test each 100 us.
 void pause(polling_call &call) noexcept {
-    constexpr unsigned short_turns = 16;
-    constexpr std::uint64_t longest = 100'000; // nanoseconds
-    const unsigned turns = ++call.turns;
     if (!call.is_listed()) {
         const thence_task self = task::current();
         if (self.runtime == nullptr) { // it was removed meanwhile
-            take_turn(turns);
+            testing.pause(call);
             return;
         }
         call.list(self);
+        call.backoff.spins = 16;
     }
+    ++call.turns;
     const thence_task_runtime &runtime = *call.task.runtime;
-    take_turn(runtime.sleep_for == nullptr ? turns : 0);
+    take_turn();
     polling_call::go_out();
     if (runtime.sleep_for != nullptr) {
-        const unsigned doubled = std::min(turns - std::min(turns, short_turns), 7U);
-        runtime.sleep_for(turns < short_turns ? 0 : std::min(std::uint64_t{1000} << doubled, longest), nullptr);
+        const std::int64_t length = progress::next_pause(call.backoff);
+        runtime.sleep_for(length > 0 ? static_cast<std::uint64_t>(length) : 0, nullptr);
+    } else {
+        progress::pause(call.backoff);
     }
     call.come_in();
 }
@@ -120,7 +123,7 @@ bool complete_all(int count, MPI_Request requests[], MPI_Status statuses[], cons
     if (count <= 0 || requests == nullptr || std::any_of(requests, requests + count, &needs_tests)) {
         return false;
     }
-    take_turn(0);
+    take_turn();
     if (!block_until_complete(count, requests, statuses, where, code)) {
         return false;
     }

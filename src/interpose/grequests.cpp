@@ -9,7 +9,7 @@ namespace thence::interpose {
 void poll_first() noexcept {
     if ((progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::no_hook_runs) != 0 &&
         grequest::any_polled()) {
-        take_turn(0);
+        take_turn();
     }
 }
 

@@ -9,13 +9,13 @@
 #include "grequest/source.hpp"
 #include "interpose/requests.hpp"
 #include "mpi/calls.hpp"
+#include "progress/backoff.hpp"
 #include "progress/progress.hpp"
 #include "progress/source.hpp"
 
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <sched.h>
 #include <thread>
 
 namespace thence::interpose {
@@ -44,22 +44,23 @@ bool must_test() noexcept {
     return continuation::others_may_attach.load(std::memory_order_relaxed) || progress::any_outstanding();
 }
 
+void pause(polling_call &call) noexcept {
+    ++call.turns;
+    take_turn();
+    progress::pause(call.backoff);
+}
+
 int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {
-    int flag = untouched;
-    for (unsigned turns = 0;;) {
+    for (polling_call call(nullptr, nullptr);; pause(call)) {
+        int flag = untouched;
         const int code = mpi::table.Test(request, &flag, status);
         if (flag != 0 || code != MPI_SUCCESS) {
-            if (turns == 0) {
+            if (call.turns == 0) {
                 catch_up();
             }
             return code;
         }
-        take_turn(++turns);
     }
-}
-
-void pause(polling_call &call) noexcept {
-    take_turn(++call.turns);
 }
 
 const wait_strategy *strategies[most_strategies] = {&testing};
@@ -68,16 +69,12 @@ const wait_strategy *strategies[most_strategies] = {&testing};
 
 const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
 
-void take_turn(unsigned turns) noexcept {
+void take_turn() noexcept {
     constexpr long most_in_turn = 64;
-    constexpr unsigned spins = 1000;
     if (engine::current != nullptr) {
         // If MPI has a hook, the call's own test has just made all the progress that a poll could make.
         progress::poll_sources(progress::has_hook() ? progress::from::after_progress : progress::from::outside);
         progress::run_sources(most_in_turn);
-    }
-    if (turns > spins) {
-        sched_yield();
     }
 }
 
@@ -115,7 +112,7 @@ const wait_strategy *find_strategy(const char *call) noexcept {
 void catch_up() noexcept {
     if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
         (continuation::something_to_do() || grequest::any_polled() || endpoint::any_open_request())) {
-        take_turn(0);
+        take_turn();
     }
 }
 
@@ -134,10 +131,10 @@ void report_if_in_completion(const char *call) noexcept {
 struct progress_beside::helper {
     std::atomic<bool> stop{false};
     std::thread thread{[this] {
-        while (!stop.load(std::memory_order_relaxed)) {
+        for (thence_backoff backoff = THENCE_BACKOFF_INIT; !stop.load(std::memory_order_relaxed);
+             progress::pause(backoff)) {
             const busy_scope progressing; // it only makes progress: no callback runs on this thread
             mpi::progress();
-            sched_yield();
         }
     }};
 };

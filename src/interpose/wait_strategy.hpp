@@ -53,9 +53,8 @@ inline const wait_strategy *strategy(const char *call) noexcept {
 // Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
 extern THENCE_INTERNAL const wait_strategy testing;
 
-// Lets MPI make progress, where the test of the call that waits does not, and runs a bounded number of callbacks. `turns`:
-// the number of tests so far.
-void take_turn(unsigned turns) noexcept;
+// Lets MPI make progress, where the test of the call that waits does not, and runs a bounded number of callbacks.
+void take_turn() noexcept;
 
 // Called after a call that did not block, or that blocked inside MPI. If no hook runs callbacks, it runs what is ready.
 // Otherwise a program whose calls never block would never run callbacks on such an MPI.

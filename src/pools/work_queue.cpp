@@ -3,7 +3,7 @@
 
 #include "pools/state.hpp"
 
-#include <thence/detail/poll_backoff.hpp>
+#include <thence/backoff.h>
 #include <thence/senders/detail/continuation_requests.hpp>
 
 #include <mutex>
@@ -202,7 +202,7 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
     at_least_one_round = at_least_one_round && outer == nullptr && !outer_resumed;
     ++runners_;
     change_searching(worker, 1);
-    detail::poll_backoff backoff;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     int in_a_row = 0;
     int since_poll = 0;
     // Without workers no other thread may run the tasks that are ready, so this one runs them before it returns.
@@ -210,7 +210,7 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
         pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
         if (task != nullptr) {
             run_and_lock(worker, *task);
-            backoff.reset();
+            thence_backoff_found(&backoff);
             since_poll += polling_ ? 0 : 1;
             if (++in_a_row >= tasks_in_a_row) {
                 in_a_row = 0;
@@ -224,13 +224,13 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
         } else if (!polling_ && should_poll(end)) {
             since_poll = 0;
             if (poll_and_lock()) {
-                backoff.reset();
+                thence_backoff_found(&backoff);
                 in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
             } else if (!at_least_one_round && ++in_a_row >= polls_in_a_row) {
                 in_a_row = 0;
                 pause_search(worker, [&] {
                     yield(worker);
-                    backoff.pause();
+                    thence_backoff_pause(&backoff);
                 });
             }
             at_least_one_round = false;
@@ -243,7 +243,7 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
         } else {
             pause_search(worker, [&] {
                 yield(worker);
-                backoff.pause();
+                thence_backoff_pause(&backoff);
             });
         }
     }

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
-// futex, so it never wakes an idle process. While something is outstanding it polls. After polls that find nothing it
-// backs off: it spins, then yields, then sleeps between polls. After a poll that ran something it spins again.
+// futex, so it never wakes an idle process. While something is outstanding it polls, and
+// pauses after polls that find nothing (backoff.hpp). After a poll that ran something it spins again.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
+#include "progress/backoff.hpp"
 #include "progress/source.hpp"
 
 #include <algorithm>
@@ -34,7 +35,7 @@ std::atomic<bool> refused_{false};            // the last attempt to start the t
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
 
-using nanoseconds = long;
+using nanoseconds = std::int64_t;
 
 nanoseconds read_clock(clockid_t clock) noexcept {
     timespec t{};
@@ -85,38 +86,42 @@ private:
     nanoseconds begun_ = 0;
 };
 
-// The pause between polls that find nothing: first none, then a yield of the processor, then the shortest sleep for 25
-// ms, then the sleeps of `pace`, and after ten seconds the longest sleep.
+// The pauses of backoff.hpp with another bound for sleeps: for 25 ms it is the shortest sleep, then that of `pace`, and
+// after ten seconds the longest sleep. It is the longest at once if other threads want this processor: then the time until
+// this thread runs again does not depend on its sleep, and each sleep would take processor time from them.
 class back_off {
 public:
-    void found() noexcept { misses_ = 0; }
+    void found() noexcept {
+        progress::found(backoff_);
+        sleeps_ = false;
+    }
     void missed() noexcept {
-        if (misses_ < spins + yields) {
-            ++misses_;
-            if (misses_ > spins) {
-                sched_yield();
-            }
-            if (misses_ == spins + yields) {
-                slept_since_ = read_clock(CLOCK_MONOTONIC);
-                pace_.begin();
-            }
+        nanoseconds sleep = next_pause(backoff_);
+        if (sleep == 0) {
+            sched_yield();
+        }
+        if (sleep <= 0) {
             return;
         }
-        const nanoseconds slept = read_clock(CLOCK_MONOTONIC) - slept_since_;
-        const timespec pause{0, slept < shortest_until   ? pace::shortest
-                                : slept < adjusted_until ? pace_.next()
-                                                         : pace::longest};
+        if (!sleeps_) {
+            sleeps_ = true;
+            pace_.begin();
+        }
+        const nanoseconds waited = read_clock(CLOCK_MONOTONIC) - backoff_.since;
+        const nanoseconds bound = backoff_.shared != 0      ? pace::longest
+                                  : waited < shortest_until ? pace::shortest
+                                  : waited < adjusted_until ? pace_.next()
+                                                            : pace::longest;
+        const timespec pause{0, std::min(sleep, bound)};
         nanosleep(&pause, nullptr);
     }
 
 private:
-    static constexpr unsigned spins = 200;
-    static constexpr unsigned yields = 50;
     static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
     static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 
-    unsigned misses_ = 0;
-    nanoseconds slept_since_ = 0;
+    thence_backoff backoff_ = backoff_with(pace::longest, 200);
+    bool sleeps_ = false;
     pace pace_;
 };
 

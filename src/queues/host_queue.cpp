@@ -8,6 +8,7 @@
 // A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls wake()
 // afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So no wake is
 // lost.
+#include <thence/backoff.h>
 #include <thence/host_queue.h>
 
 #include <oneapi/tbb/task_arena.h>
@@ -183,7 +184,7 @@ struct thence_host_queue {
 
     // Waits until `condition` is true, and lets MPI make progress meanwhile.
     template <class Condition> static void wait(Condition condition) noexcept {
-        while (!condition()) {
+        for (thence_backoff backoff = THENCE_BACKOFF_INIT; !condition(); thence_backoff_pause(&backoff)) {
             int initialized = 0;
             int finalized = 0;
             int is_main = 1;
@@ -199,7 +200,6 @@ struct thence_host_queue {
                     thence_progress();
                 }
             }
-            std::this_thread::yield();
         }
     }
 

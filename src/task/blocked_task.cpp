@@ -2,6 +2,7 @@
 #include "task/blocked_task.hpp"
 
 #include "continuation/run.hpp"
+#include "progress/backoff.hpp"
 #include "task/polling_call.hpp"
 
 #include <chrono>
@@ -43,11 +44,16 @@ int blocked_task::block() noexcept {
 void blocked_task::poll() noexcept {
     state expected = state::waits;
     state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     while (state_.load(std::memory_order_acquire) != state::done) {
         if (try_to_come_in()) {
-            continuation::make_progress();
+            const bool ran = continuation::make_progress() != 0;
             polling_call::go_out();
-            std::this_thread::yield();
+            if (ran) {
+                progress::found(backoff);
+            } else {
+                progress::pause(backoff);
+            }
         } else {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }

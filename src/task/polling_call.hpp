@@ -7,6 +7,7 @@
 #pragma once
 
 #include "base/visibility.hpp"
+#include "progress/backoff.hpp"
 
 #include <thence/task_runtime.h>
 
@@ -36,7 +37,8 @@ struct polling_call {
 
     const char *name;
     const void *where;
-    unsigned turns = 0;           // tests so far
+    unsigned turns = 0; // tests so far
+    thence_backoff backoff = progress::backoff_with(100'000, 1000);
     thence_task task{};           // set while it is listed, as the others below
     std::uint32_t since = 0;      // coarse milliseconds
     polling_call *next = nullptr; // was listed later

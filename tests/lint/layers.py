@@ -54,6 +54,7 @@ HEADER_ROOMS = {
     "extensions.h": "c",
     "grequest.h": "c",
     "progress.h": "c",
+    "backoff.h": "c",
     "threadcomm.h": "c",
     "mpix.h": "c",
     "type_iov.h": "c",

@@ -14,8 +14,8 @@ import check_includes  # noqa: E402
 
 GOOD = {
     "include/thence/thence.h": "#include <mpi.h>\nint thence_test(int a,\n                int b);\n",
-    "include/thence/detail/poll_backoff.hpp": "",
-    "include/thence/error.hpp": "#include <thence/detail/poll_backoff.hpp>\n#include <thence/thence.h>\n",
+    "include/thence/detail/words.hpp": "",
+    "include/thence/error.hpp": "#include <thence/detail/words.hpp>\n#include <thence/thence.h>\n",
     "include/thence/tbb.hpp": "#include <thence/error.hpp>\n",
     "include/thence/exec/detail/meta.hpp": "#include <thence/exec/env.hpp>\n",
     "include/thence/exec/env.hpp": "",

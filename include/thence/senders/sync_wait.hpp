@@ -22,7 +22,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include <thence/detail/poll_backoff.hpp>
+#include <thence/backoff.h>
 #include <thence/error.hpp>
 #include <thence/execution.hpp>
 #include <thence/senders/detail/completions.hpp>
@@ -76,10 +76,10 @@ public:
      *          progress. */
     void run() {
         detail::need_mpi("thence::progress_loop::run: called");
-        detail::poll_backoff backoff;
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
         for (;;) {
             if (run_added()) {
-                backoff.reset();
+                thence_backoff_found(&backoff);
                 continue;
             }
             if (finished_.load(detail::order::acquire)) {
@@ -90,11 +90,11 @@ public:
             long ran = 0;
             check(thence_progress_some(&ran), "make progress");
             if (libthence_senders::run_timers() || ran > 0) {
-                backoff.reset();
+                thence_backoff_found(&backoff);
                 continue;
             }
             if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed))
-                backoff.pause();
+                thence_backoff_pause(&backoff);
         }
     }
     /** @brief Makes run() return when no task is left. Thread-safe. */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef THENCE_BACKOFF_H
+#define THENCE_BACKOFF_H
+
+/** @file backoff.h
+ *  @brief How long a thread that polls pauses after a poll that found nothing: for loops of your own. C11 and C++.
+ *
+ *      thence_backoff backoff = THENCE_BACKOFF_INIT;
+ *      while (!done()) {
+ *          long ran = 0;
+ *          thence_progress_some(&ran);
+ *          if (ran > 0)
+ *              thence_backoff_found(&backoff);
+ *          else
+ *              thence_backoff_pause(&backoff);
+ *      }
+ *
+ *  All loops of Thence that poll pause in this way: the helper thread, blocking calls that must not block in MPI, and the
+ *  adapters to OpenMP, oneTBB, Boost.Fiber, threads and pools.
+ *
+ *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it yields its processor
+ *  between polls, for up to 100 microseconds, or until a yield was long: then another thread wants this processor. Then it
+ *  sleeps. A sleep is an eighth of the time since the first yield or, if that is longer, of the usual time that it took to
+ *  find something, which it learns; but at most `longest`. Where such times are usually longer than 100 microseconds, the
+ *  thread yields for a shorter time before it sleeps. */
+
+#include <stdint.h>
+
+#include <thence/thence.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** @brief The state of one loop. Begin with ::THENCE_BACKOFF_INIT; you may set the first two members at any time.
+ *  @note Threads: one at a time. */
+typedef struct thence_backoff {
+    int64_t longest; /**< the longest sleep in nanoseconds, at least 1000 */
+    uint32_t spins;  /**< how many polls in a row that find nothing are not followed by a pause */
+    uint32_t misses; /**< polls in a row that found nothing; counted until the thread sleeps */
+    int64_t since;   /**< the time of the first yield after the last poll that found something */
+    int64_t yielded; /**< the time of the last yield */
+    int64_t usual;   /**< learnt: the usual time from the first yield until something is found, in nanoseconds */
+    uint32_t shared; /**< 1 if the last yields were ended by a long one: another thread wants this processor */
+    uint32_t unused; /**< 0 */
+} thence_backoff;
+
+/** The state of a loop that begins: no spins, sleeps of at most 64 microseconds. */
+#define THENCE_BACKOFF_INIT                                                                                            \
+    { 64000, 0, 0, 0, 0, 0, 0, 0 }
+
+/** @brief A poll has found nothing, and the caller will pause by itself, for example on a condition variable.
+ *  @param backoff the state of the loop.
+ *  @return how long: below 0: not at all. 0: yield. Above 0: sleep that many nanoseconds.
+ *  @note Threads: any; one at a time with the same state. */
+THENCE_EXPORT int64_t thence_backoff_next(thence_backoff *backoff);
+
+/** @brief A poll has found nothing: pauses as thence_backoff_next() says.
+ *
+ *  A sleep of a few microseconds needs a small timer slack (`PR_SET_TIMERSLACK`). The thread has it during the sleep, and
+ *  afterwards its own again.
+ *  @param backoff the state of the loop.
+ *  @note Threads: any; one at a time with the same state. */
+THENCE_EXPORT void thence_backoff_pause(thence_backoff *backoff);
+
+/** @brief A poll has found something: the next pauses are short again.
+ *  @param backoff the state of the loop.
+ *  @note Threads: any; one at a time with the same state. */
+THENCE_EXPORT void thence_backoff_found(thence_backoff *backoff);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
