@@ -45,11 +45,14 @@ public:
     double *row(int i) { return cells.data() + offset(i); }
     const double *row(int i) const { return cells.data() + offset(i); }
 
-    // One Gauss-Seidel sweep over a tile, row by row: each cell becomes the mean of its four neighbours. The upper
+    // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes the mean of its four neighbours. The upper
     // and left neighbours have their new values, the lower and right ones the old. Cells of a source do not change.
     void sweep(const Tile &tile);
 
 private:
+    static constexpr int strip = 16; // columns
+
+    void sweep_strip(const Tile &tile);
     std::ptrdiff_t offset(int i) const { return (static_cast<std::ptrdiff_t>(i) + 1) * (col_count + 2) + 1; }
 
     int row_count, col_count;

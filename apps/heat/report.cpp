@@ -23,9 +23,9 @@ void print_table(const Run &run, const Options &options, const Config &config, c
     char speedup[32] = "-";
     if (outcome.comparison.serial_time > 0)
         std::snprintf(speedup, sizeof speedup, "%.2f", outcome.comparison.serial_time / time);
-    std::printf("%-10s %15s %9s %11s %9s %9s %7s %7s %7s  %s\n", "variant", "ranks x threads", "time s", "Mupdates/s",
+    std::printf("%-14s %15s %9s %11s %9s %9s %7s %7s %7s  %s\n", "variant", "ranks x threads", "time s", "Mupdates/s",
                 "vs serial", "compute %", "MPI %", "poll %", "idle %", "field");
-    std::printf("%-10s %11d x %-3d %7.3f %11.1f %9s %9.1f %7.1f %7.1f %7.1f  %s\n", options.chosen->name, run.ranks,
+    std::printf("%-14s %11d x %-3d %7.3f %11.1f %9s %9.1f %7.1f %7.1f %7.1f  %s\n", options.chosen->name, run.ranks,
                 run.threads, time, updates_per_second(config, time) * 1e-6, speedup, 100 * s.compute, 100 * s.mpi,
                 100 * s.poll, 100 * s.idle, verdict_name(outcome.comparison.verdict));
     if (!outcome.comparison.text.empty())

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The reference: one sweep over the whole plate per iteration, without blocks and messages.
+// The reference: one sweep over the whole plate per iteration, in one tile and without messages.
 #include "run.hpp"
 
 namespace heat {
