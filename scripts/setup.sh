@@ -57,6 +57,7 @@ test|has_package libgtest-dev|libgtest-dev|GoogleTest
 test|has_command mpicc.openmpi|libopenmpi-dev openmpi-bin|Open MPI 4.1
 test|has_command mpicc.mpich|libmpich-dev mpich|MPICH 4.0
 test|has_command smpicc|?libsimgrid-dev|SimGrid's SMPI: tests on simulated ranks, scripts/simulate.py
+test|has_command ip|?iproute2|scripts/two_hosts.py: tests on two hosts with a delay
 test|has_python ensurepip|python3-venv|one environment for each of Open MPI 5, MPICH 5 and Intel MPI (pip wheels)
 test|has_command pkg-config|pkg-config|test of the installed thence.pc
 test|has_command spin|spin|model check of the native engine's protocol
