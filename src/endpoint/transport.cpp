@@ -44,13 +44,13 @@ bool any_transport() noexcept {
     return transports.load(std::memory_order_relaxed) != 0;
 }
 
-bool poll_transports() noexcept {
+bool poll_transports(std::size_t most) noexcept {
     if (!any_transport() || !registry_lock.try_lock()) {
         return false;
     }
     bool some = false;
     for (transport *each : registry()) {
-        some = each->poll() || some;
+        some = each->poll(most) || some;
     }
     registry_lock.unlock();
     return some;
@@ -72,8 +72,9 @@ int transport::begin() noexcept {
         if (each == nullptr) {
             return MPI_ERR_NO_MEM;
         }
-        receive_header(*each);
     }
+    missing_ = window;
+    post_headers();
     const std::scoped_lock guard(registry_lock);
     registry().push_back(this);
     transports.fetch_add(1);
@@ -128,9 +129,20 @@ transport::~transport() {
     table.Comm_free(&comm_);
 }
 
-void transport::receive_header(block &into) noexcept {
-    into.request = MPI_REQUEST_NULL; // also if MPI refuses
-    table.Irecv(into.bytes, static_cast<int>(block::whole), MPI_BYTE, MPI_ANY_SOURCE, header_tag, comm_, &into.request);
+// In the order of the ring. What cannot be posted, for lack of memory, is left to the next poll.
+void transport::post_headers() noexcept {
+    for (; missing_ != 0; --missing_) {
+        block *&slot = headers_[(oldest_ + window - missing_) % window];
+        if (slot == nullptr && (slot = take_block()) == nullptr) {
+            return;
+        }
+        slot->request = MPI_REQUEST_NULL;
+        if (table.Irecv(slot->bytes, static_cast<int>(block::whole), MPI_BYTE, MPI_ANY_SOURCE, header_tag, comm_,
+                        &slot->request) != MPI_SUCCESS) {
+            slot->request = MPI_REQUEST_NULL;
+            return;
+        }
+    }
 }
 
 bool transport::send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept {
@@ -248,36 +260,27 @@ void transport::arrived(block *message, int process) noexcept {
     }
 }
 
-bool transport::poll() noexcept {
+bool transport::poll(std::size_t most) noexcept {
     if (!polling_.try_lock()) {
         return false;
     }
     const continuation::busy_scope busy; // a callback that waits for a message would wait for this poll
     bool some = false;
-    for (std::size_t missing = 0; missing < window;) {
+    post_headers();
+    for (std::size_t taken = 0; taken < most && missing_ < window; ++taken) {
         block *&slot = headers_[oldest_];
-        if (slot == nullptr || slot->request == MPI_REQUEST_NULL) {
-            // There was no memory for this receive. It is posted now, as the newest of all.
-            if (slot != nullptr || (slot = take_block()) != nullptr) {
-                receive_header(*slot);
-            }
-            oldest_ = (oldest_ + 1) % window;
-            ++missing;
-            continue;
-        }
         int flag = 0;
         MPI_Status status;
-        if (table.Test(&slot->request, &flag, &status) != MPI_SUCCESS || flag == 0) {
+        const int code = table.Test(&slot->request, &flag, &status);
+        if (flag == 0 && slot->request != MPI_REQUEST_NULL) {
             break;
         }
         some = true;
-        block *const message = slot;
-        slot = take_block();
-        if (slot != nullptr) {
-            receive_header(*slot);
-        }
         oldest_ = (oldest_ + 1) % window;
-        arrived(message, status.MPI_SOURCE);
+        ++missing_;
+        if (code == MPI_SUCCESS) {
+            arrived(std::exchange(slot, nullptr), status.MPI_SOURCE);
+        }
     }
     if (under_way_.load(std::memory_order_relaxed) != 0) {
         some = poll_operations() || some;

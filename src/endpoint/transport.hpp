@@ -5,8 +5,9 @@
 // and those of synchronous sends, are a second message of MPI, whose tag is the serial number in the header. The receiver
 // asks for it once the header is matched, with the user's own buffer and datatype: MPI moves the data.
 //
-// Some receives for headers are always posted, in a ring. MPI matches them in the order of their posting, and poll()
-// looks at the oldest only, so the messages of a sender are pushed to their endpoint in the order of their sending.
+// Some receives for headers are posted, in a ring. MPI matches them in the order of their posting, and poll() looks at the
+// oldest only, so the messages of a sender are pushed to their endpoint in the order of their sending. A receive whose
+// message has come is posted again by the next poll: the receiver has its message first.
 //
 // Whoever waits polls. `polling_` is only tried, never waited for, so a poll inside MPI's progress inside a poll does
 // nothing. `lock_` guards the lists of operations that were started since the last poll. MPI is not called under it.
@@ -47,8 +48,9 @@ public:
     // Starts the receive of data that a header has announced; `process`, `serial` and `result.bytes` are set.
     void start_receive(operation &receive) noexcept;
 
-    // Returns true if anything has happened.
-    bool poll() noexcept;
+    static constexpr std::size_t window = 16; // receives for headers
+    // Takes at most so many messages. Returns true if anything has happened.
+    bool poll(std::size_t most = window) noexcept;
 
     // The destructor without waiting: the first call tells the other processes that this one sends no more. True once all
     // have called it. Called by one thread at a time.
@@ -61,8 +63,7 @@ public:
     bool no_poll_is_under_way() noexcept;
 
 private:
-    static constexpr std::size_t window = 16;
-    void receive_header(block &into) noexcept;
+    void post_headers() noexcept;
     void arrived(block *message, int process) noexcept;
     bool poll_operations() noexcept;
     static void ended(operation &op, int code) noexcept;
@@ -78,7 +79,8 @@ private:
 
     base::spin_lock polling_; // guards these
     std::array<block *, window> headers_{};
-    std::size_t oldest_ = 0;
+    std::size_t oldest_ = 0;  // of those that are posted
+    std::size_t missing_ = 0; // not posted: those before the oldest
     std::vector<block *> polled_blocks_;
     std::vector<operation *> polled_;
 
@@ -90,6 +92,6 @@ private:
 
 // All transports of this process.
 bool any_transport() noexcept;
-bool poll_transports() noexcept;
+bool poll_transports(std::size_t most = transport::window) noexcept; // of each
 
 } // namespace thence::endpoint

@@ -16,16 +16,16 @@ constexpr long most_run = 64;
 
 void waiting::operator()() noexcept {
     ++turns_;
-    if (any_transport()) {
-        poll_transports();
-    }
+    const bool some = any_transport() && poll_transports(1);
     if (turns_ % poll_others_every == 0) {
         if (progress::any_outstanding()) {
             progress::poll_sources(progress::from::outside);
             progress::run_sources(most_run);
         }
     }
-    progress::pause(backoff_);
+    if (!some) { // else perhaps what the caller waits for has come
+        progress::pause(backoff_);
+    }
 }
 
 } // namespace thence::endpoint
