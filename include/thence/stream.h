@@ -6,8 +6,9 @@
  *  @brief Streams: serial contexts of a process, and communicators for them.
  *
  *  A *stream* says in which order calls come: the program promises that no two threads are inside MPI calls on the
- *  communicators of one stream at the same time. Such a call is also a wait for a request of that communicator. A stream
- *  may stand for the order of something outside of MPI: a CUDA stream, or another queue (`enqueue.h`).
+ *  communicators of one stream at the same time. Such a call is also a wait for a request of that communicator. With
+ *  `THENCE_CHECK_STREAMS=on` in the environment Thence reports two such threads. A stream may stand for the order of
+ *  something outside of MPI: a CUDA stream, or another queue (`enqueue.h`).
  *
  *  A *stream communicator* is a communicator of its own, so messages of threads that use different streams never meet
  *  in MPI's matching. It carries what the program promises for it (`mpi_assert_...`). Where MPI has endpoints for

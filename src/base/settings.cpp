@@ -73,6 +73,17 @@ void read_progress(settings &all) {
     });
 }
 
+void read_check_streams(settings &all) {
+    read(all, setting::check_streams, [&](setting_state &state) {
+        all.check_streams = state.text == "on" || state.text == "1";
+        state.in_force = all.check_streams ? "on" : "off";
+        if (!all.check_streams && !switches_off(*state.text)) {
+            state.complaint = complaint(setting::check_streams, state,
+                                        "an unknown value. Write on or off. Streams will not be checked.");
+        }
+    });
+}
+
 void read_trace_limit(settings &all) {
     all.trace_limit = default_trace_limit;
     read(all, setting::trace_limit, [&](setting_state &state) {
@@ -130,6 +141,7 @@ settings read_environment() {
     read_text(all, setting::pools_mode, mode, false);
     read_text(all, setting::trace, all.trace, true);
     read_trace_limit(all);
+    read_check_streams(all);
     all.unknown = unknown_names();
     return all;
 }

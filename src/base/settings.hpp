@@ -16,7 +16,17 @@
 namespace thence::base {
 
 // In the order of docs/guide/settings.md, which has the same texts (tests/base/settings.cpp compares them).
-enum class setting { engine, progress, stall, slow_continuation, pools_mode, trace, trace_limit, count_ };
+enum class setting {
+    engine,
+    progress,
+    stall,
+    slow_continuation,
+    pools_mode,
+    trace,
+    trace_limit,
+    check_streams,
+    count_
+};
 inline constexpr std::size_t setting_count = static_cast<std::size_t>(setting::count_);
 
 struct setting_row {
@@ -45,6 +55,7 @@ struct settings {
     std::chrono::milliseconds slow{0};  // report callbacks that run for longer; zero: off
     std::string trace;                  // the name of the timeline, without the rank; empty: off
     std::size_t trace_limit = 0;        // at most so many continuations are recorded
+    bool check_streams = false;         // report two threads in calls of one stream
 
     const setting_state &of(setting which) const { return states[static_cast<std::size_t>(which)]; }
     bool operator==(const settings &) const = default;

@@ -21,6 +21,8 @@ constexpr std::array<setting_row, setting_count> rows = {{
      "write a timeline of all continuations"},
     {setting::trace_limit, "THENCE_TRACE_LIMIT", "a positive number", "250000",
      "the largest number of continuations in a timeline"},
+    {setting::check_streams, "THENCE_CHECK_STREAMS", "on, off", "off",
+     "report two threads that are in MPI calls of one stream at the same time"},
 }};
 
 constexpr bool in_order() {

@@ -6,6 +6,7 @@
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
+#include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
@@ -16,6 +17,7 @@
 using namespace thence::interpose;
 using thence::pmpi::refused_status;
 using thence::pmpi::untouched;
+using thence::stream::serial_call;
 namespace threadcomm = thence::threadcomm;
 
 namespace {
@@ -37,6 +39,7 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
     if (is_plain()) [[likely]] {
         return blocking(buf, count, type, dest, tag, comm);
     }
+    const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
     }
@@ -55,6 +58,7 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     if (is_plain()) [[likely]] {
         return blocking(buf, count, type, source, tag, comm, status);
     }
+    const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);
     }
@@ -117,6 +121,7 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
                         comm, status);
     }
+    const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send_receive(call, *threads, {sendbuf, sendcount, sendtype, dest, sendtag},
                                         {recvbuf, recvcount, recvtype, source, recvtag}, status);
@@ -140,6 +145,7 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     if (is_plain()) [[likely]] {
         return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
+    const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send_receive_replace(call, *threads, {buf, count, type, dest, sendtag}, source, recvtag,
                                                 status);
@@ -225,6 +231,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (is_plain()) [[likely]] {
         return PMPI_Probe(source, tag, comm, status);
     }
+    const serial_call on_stream("MPI_Probe", comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::probe("MPI_Probe", *threads, source, tag, nullptr, status);
     }
@@ -246,7 +253,7 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::probe("MPI_Iprobe", *threads, source, tag, flag, status);
     }
-    const int code = PMPI_Iprobe(source, tag, comm, flag, status);
+    const int code = thence::pmpi::call_on<&PMPI_Iprobe>("MPI_Iprobe", comm, source, tag, comm, flag, status);
     if (!is_plain()) [[unlikely]] {
         catch_up();
     }
@@ -257,6 +264,7 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     if (is_plain()) [[likely]] {
         return PMPI_Mprobe(source, tag, comm, message, status);
     }
+    const serial_call on_stream("MPI_Mprobe", comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::matched_probe("MPI_Mprobe", *threads, source, tag, nullptr, message, status);
     }

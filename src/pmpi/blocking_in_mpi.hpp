@@ -6,6 +6,7 @@
 
 #include "interpose/requests.hpp"
 #include "interpose/wait_strategy.hpp"
+#include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
@@ -23,6 +24,15 @@ template <class Call> int block_in_mpi(const char *name, Call call) {
     return code;
 }
 
+// The same for a call with a communicator.
+template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call call) {
+    if (interpose::is_plain()) [[likely]] {
+        return call();
+    }
+    const stream::serial_call on_stream(name, comm);
+    return block_in_mpi(name, call);
+}
+
 } // namespace thence::pmpi
 
 #define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
@@ -35,7 +45,7 @@ template <class Call> int block_in_mpi(const char *name, Call call) {
         if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                  \
             return otherwise(*found);                                                                                  \
         }                                                                                                              \
-        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
+        return thence::pmpi::block_in_mpi("MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); });   \
     }
 // The same for a call that is not possible on thread communicators.
 #define THENCE_BLOCKING_ON_PROCESSES(name, parameters, arguments)                                                      \

@@ -16,9 +16,9 @@ template <class Free> int free_communicator(const char *call, MPI_Comm *comm, Fr
     if (auto *const threads = comm != nullptr ? threadcomm::find_if_any(*comm) : nullptr) [[unlikely]] {
         return threadcomm::free(call, *threads, comm);
     }
+    const MPI_Comm freed = comm != nullptr ? *comm : MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    return comm != nullptr && thence::stream::must_stay(call, *comm, code) ? code
-                                                                           : thence::pmpi::block_in_mpi(call, by_mpi);
+    return thence::stream::must_stay(call, freed, code) ? code : thence::pmpi::block_in_mpi(call, freed, by_mpi);
 }
 
 } // namespace

@@ -2,6 +2,7 @@
 // The calls that create persistent requests: they are noted, since some MPIs cannot tell such a request from another.
 #include "interpose/requests.hpp"
 #include "pmpi/collective_table.hpp"
+#include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
@@ -10,7 +11,10 @@ using namespace thence::interpose;
 
 namespace {
 
-int note(int code, const MPI_Request *request, bool can_be_cancelled) {
+// `name`: of the call.
+template <auto function, class... Arguments>
+int create(const char *name, MPI_Comm comm, bool can_be_cancelled, MPI_Request *request, Arguments... arguments) {
+    const int code = thence::pmpi::start_on<function>(name, comm, request, arguments...);
     if (code == MPI_SUCCESS && request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         created_persistent(*request, can_be_cancelled);
     }
@@ -27,7 +31,7 @@ extern "C" {
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return note(PMPI_##name(buf, count, type, peer, tag, comm, request), request, true);                           \
+        return create<&PMPI_##name>("MPI_" #name, comm, true, request, buf, count, type, peer, tag, comm);             \
     }
 POINT_TO_POINT(Send_init, const void *, int)
 POINT_TO_POINT(Bsend_init, const void *, int)
@@ -49,7 +53,8 @@ POINT_TO_POINT(Recv_init_c, void *, MPI_Count)
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return note(PMPI_##name(buf, partitions, count, type, peer, tag, comm, info, request), request, false);        \
+        return create<&PMPI_##name>("MPI_" #name, comm, false, request, buf, partitions, count, type, peer, tag, comm, \
+                                    info);                                                                             \
     }
 PARTITIONED(Psend_init, const void *)
 PARTITIONED(Precv_init, void *)
@@ -60,7 +65,7 @@ PARTITIONED(Precv_init, void *)
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return note(PMPI_##name(THENCE_UNPACK arguments, info, request), request, false);                              \
+        return create<&PMPI_##name>("MPI_" #name, comm, false, request, THENCE_UNPACK arguments, info);                \
     }
 #if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)
 #define WITH_INTS(name, parameters, arguments) COLLECTIVE(name##_init, parameters, arguments)

@@ -4,6 +4,7 @@
 #include "c_api/cr_calls.hpp"
 #include "interpose/requests.hpp"
 #include "pmpi/completion.hpp"
+#include "pmpi/on_stream.hpp"
 
 #include <thence/thence.h>
 
@@ -98,7 +99,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
         return c_api::start({"MPI_Start", one_request}, request);
     }
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
-    const int code = PMPI_Start(request);
+    const int code = call_with<&PMPI_Start>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
         started(before, *request); // some MPIs give a restarted request a new handle
     }
@@ -109,21 +110,24 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (count <= 0 || requests == nullptr) {
         return PMPI_Startall(count, requests);
     }
-    return any_cr(count, requests) ? start_mixed(count, requests) : start_own(count, requests);
+    return any_cr(count, requests) ? call_with<&start_mixed>("MPI_Startall", count, requests, count, requests)
+                                   : call_with<&start_own>("MPI_Startall", count, requests, count, requests);
 }
 
 THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return c_api::free({"MPI_Request_free", one_request}, request);
     }
-    return request != nullptr ? thence::interpose::free(request) : PMPI_Request_free(request);
+    return request != nullptr ? call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request)
+                              : PMPI_Request_free(request);
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {
     if (names_cr(request)) {
         return c_api::cancel({"MPI_Cancel", one_request}, request);
     }
-    return request != nullptr ? thence::interpose::cancel(request) : PMPI_Cancel(request);
+    return request != nullptr ? call_with<&thence::interpose::cancel>("MPI_Cancel", 1, request, request)
+                              : PMPI_Cancel(request);
 }
 
 } // extern "C"

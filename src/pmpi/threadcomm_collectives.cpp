@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking collectives, which are interposed only because the communicator may be a thread communicator. (Blocking
-// ones are in collectives.cpp.)
+// Nonblocking collectives, which are interposed only because the communicator may be a thread communicator, or that of a
+// stream. (Blocking ones are in collectives.cpp.)
 #include "pmpi/collective_table.hpp"
+#include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
 
 #define NONBLOCKING(name, parameters, arguments)                                                                       \
-    THENCE_NOT_ON_THREADCOMM(name, (THENCE_UNPACK parameters, MPI_Request * request),                                  \
-                             (THENCE_UNPACK arguments, request))
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Request *request) {                                     \
+        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
+            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_##name>("MPI_" #name, comm, request, THENCE_UNPACK arguments);             \
+    }
 
 // The nonblocking name of each.
 #define I_Bcast Ibcast

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator.
+// Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator, or
+// that of a stream.
 // (Blocking ones are in blocking.cpp.)
+#include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
 #include <thence/thence.h>
@@ -16,7 +18,8 @@ extern "C" {
             return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
                                      {buf, count, type, dest, tag}, request);                                          \
         }                                                                                                              \
-        return PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                             \
+        return thence::pmpi::start_on<&PMPI_##name##c>("MPI_" #name #c, comm, request, buf, count, type, dest, tag,    \
+                                                       comm);                                                          \
     }
 #define NONBLOCKING(c, count_t)                                                                                        \
     NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
@@ -29,14 +32,15 @@ extern "C" {
             return threadcomm::send("MPI_Bsend" #c, *threads, threadcomm::mode::buffered,                              \
                                     {buf, count, type, dest, tag});                                                    \
         }                                                                                                              \
-        return PMPI_Bsend##c(buf, count, type, dest, tag, comm);                                                       \
+        return thence::pmpi::call_on<&PMPI_Bsend##c>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm);         \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \
         if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
             return threadcomm::ireceive("MPI_Irecv" #c, *threads, {buf, count, type, source, tag}, request);           \
         }                                                                                                              \
-        return PMPI_Irecv##c(buf, count, type, source, tag, comm, request);                                            \
+        return thence::pmpi::start_on<&PMPI_Irecv##c>("MPI_Irecv" #c, comm, request, buf, count, type, source, tag,    \
+                                                      comm);                                                           \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
                                     MPI_Request *request) {                                                            \
@@ -70,7 +74,7 @@ THENCE_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::matched_probe("MPI_Improbe", *threads, source, tag, flag, message, status);
     }
-    return PMPI_Improbe(source, tag, comm, flag, message, status);
+    return thence::pmpi::call_on<&PMPI_Improbe>("MPI_Improbe", comm, source, tag, comm, flag, message, status);
 }
 
 } // extern "C"

@@ -14,10 +14,12 @@ namespace thence::progress {
 // bits above those of an address. So one comparison of a pointer with this word also finds null pointers, which saves
 // two instructions per call.
 extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
-// Bits 49 to 58 count the threads that run callbacks, where threads that wait in MPI rely on each other (see
+// Bits 49 to 57 count the threads that run callbacks, where threads that wait in MPI rely on each other (see
 // mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the MPI call below it on the stack from
 // returning.
 inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 49;
+// Streams are checked (stream/serial_check.hpp): calls say on which stream they are.
+inline constexpr std::uint64_t streams_checked = std::uint64_t{1} << 58;
 // A generalized request with a poll function is not complete: MPI_Test and MPI_Wait on it call that function first.
 inline constexpr std::uint64_t polled_grequests = std::uint64_t{1} << 59;
 // A generalized request with a wait function is not complete: calls that block on it call that function.

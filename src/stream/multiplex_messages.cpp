@@ -5,6 +5,7 @@
 #include "endpoint/waiting.hpp"
 #include "mpi/error_code.hpp"
 #include "stream/multiplex.hpp"
+#include "stream/serial_check.hpp"
 
 #include <climits>
 #include <memory>
@@ -138,6 +139,10 @@ void start_receive(multiplex &state, const stream_message &message, operation &o
     state.endpoints[static_cast<std::size_t>(message.dest_index)].post(op);
 }
 
+context *stream_at(const multiplex &state, int index) noexcept {
+    return state.its.streams[static_cast<std::size_t>(index)];
+}
+
 // `at`: the endpoint that has to be driven; null: none of this process.
 void wait_for(operation &op, endpoint::endpoint *at) noexcept {
     for (endpoint::waiting wait; !op.done.load(std::memory_order_acquire);) {
@@ -155,6 +160,7 @@ int stream_send(const char *call, MPI_Comm comm, const stream_message &message) 
     if (const error what = check_send(comm, message, state, op.data); what.text != nullptr) {
         return report(call, comm, what);
     }
+    const serial_call on_stream(call, stream_at(*state, message.source_index));
     int code = MPI_SUCCESS;
     if (message.peer != MPI_PROC_NULL && !start_send(*state, message, op, code)) {
         const bool here = message.peer == state->its.rank;
@@ -173,6 +179,7 @@ int stream_isend(const char *call, MPI_Comm comm, const stream_message &message,
     if (const error what = check_send(comm, message, state, op->data); what.text != nullptr) {
         return report(call, comm, what);
     }
+    const serial_call on_stream(call, stream_at(*state, message.source_index));
     if (message.peer == MPI_PROC_NULL) {
         return endpoint::carry_nothing(request) == MPI_SUCCESS
                    ? int{MPI_SUCCESS}
@@ -183,6 +190,9 @@ int stream_isend(const char *call, MPI_Comm comm, const stream_message &message,
     }
     operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
     request = sent.carrier;
+    if (streams_are_checked()) {
+        note_request(stream_at(*state, message.source_index), &request);
+    }
     int code = MPI_SUCCESS;
     if (start_send(*state, message, sent, code)) {
         sent.result.error = code; // the request tells it
@@ -197,6 +207,7 @@ int stream_receive(const char *call, MPI_Comm comm, const stream_message &messag
     if (const error what = check_receive(comm, message, state, op.data); what.text != nullptr) {
         return report(call, comm, what);
     }
+    const serial_call on_stream(call, stream_at(*state, message.dest_index));
     if (message.peer == MPI_PROC_NULL) {
         op.result = no_message();
     } else {
@@ -216,6 +227,7 @@ int stream_ireceive(const char *call, MPI_Comm comm, const stream_message &messa
     if (const error what = check_receive(comm, message, state, op->data); what.text != nullptr) {
         return report(call, comm, what);
     }
+    const serial_call on_stream(call, stream_at(*state, message.dest_index));
     const bool none = message.peer == MPI_PROC_NULL;
     const int code = none ? endpoint::carry_outcome(no_message(), request) : endpoint::carry(*op);
     if (code != MPI_SUCCESS) {
@@ -224,6 +236,9 @@ int stream_ireceive(const char *call, MPI_Comm comm, const stream_message &messa
     if (!none) {
         operation &posted = *op.release(); // its request deletes it
         request = posted.carrier;
+        if (streams_are_checked()) {
+            note_request(stream_at(*state, message.dest_index), &request);
+        }
         start_receive(*state, message, posted);
     }
     return MPI_SUCCESS;

@@ -42,6 +42,7 @@ bool add(std::unique_ptr<context> &added) noexcept {
     unused.pop_back();
     added->handle = handle_prefix | index;
     table[static_cast<std::size_t>(index)] = std::move(added);
+    check_streams_if_asked();
     return true;
 }
 
@@ -71,6 +72,9 @@ freeing destroy(context &its, int &code) noexcept {
         const int index = its.handle - handle_prefix;
         freed = std::move(table[static_cast<std::size_t>(index)]);
         unused.push_back(index);
+    }
+    if (streams_are_checked()) {
+        forget_requests_of(*freed);
     }
     if (freed->assertions != MPI_INFO_NULL) {
         mpi::stream_table.Info_free(&freed->assertions);

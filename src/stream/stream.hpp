@@ -12,6 +12,7 @@
 #include "base/visibility.hpp"
 #include "mpi/calls.hpp"
 #include "mpi/extension.hpp"
+#include "stream/serial_check.hpp"
 
 #include <atomic>
 #include <memory>
@@ -26,6 +27,7 @@ struct context {
     MPI_Info assertions = MPI_INFO_NULL; // for its communicators; our copy
     int native = mpi::stream_null;       // the stream of MPI's own below it
     std::unique_ptr<queue> order;        // null: calls alone make the order
+    serial_use use;                      // by threads, if streams are checked
 
     context();
     ~context();

@@ -39,6 +39,7 @@ TEST_F(settings_of_environment, have_the_defaults_of_the_table) {
     EXPECT_EQ(all.slow, 0ms);
     EXPECT_EQ(all.trace, "");
     EXPECT_EQ(all.trace_limit, 250000U);
+    EXPECT_FALSE(all.check_streams);
     EXPECT_TRUE(all.unknown.empty());
 }
 
@@ -50,6 +51,7 @@ TEST_F(settings_of_environment, are_parsed) {
     setenv("THENCE_POOLS_MODE", "new-task", 1);
     setenv("THENCE_TRACE", "run.%r", 1);
     setenv("THENCE_TRACE_LIMIT", "7", 1);
+    setenv("THENCE_CHECK_STREAMS", "on", 1);
     const settings &all = read_settings();
     EXPECT_EQ(all.engine, "testsome");
     EXPECT_TRUE(all.helper_wanted);
@@ -60,6 +62,7 @@ TEST_F(settings_of_environment, are_parsed) {
     EXPECT_EQ(all.of(setting::pools_mode).in_force, "new-task");
     EXPECT_EQ(all.trace, "run.%r");
     EXPECT_EQ(all.trace_limit, 7U);
+    EXPECT_TRUE(all.check_streams);
     for (const setting_state &state : all.states) {
         EXPECT_EQ(state.complaint, "");
     }
@@ -67,14 +70,17 @@ TEST_F(settings_of_environment, are_parsed) {
 
 TEST_F(settings_of_environment, off_and_0_and_nothing_switch_off) {
     for (const char *value : {"off", "0", ""}) {
-        for (const char *name : {"THENCE_PROGRESS", "THENCE_STALL", "THENCE_SLOW_CONTINUATION", "THENCE_TRACE"}) {
+        for (const char *name :
+             {"THENCE_PROGRESS", "THENCE_STALL", "THENCE_SLOW_CONTINUATION", "THENCE_TRACE", "THENCE_CHECK_STREAMS"}) {
             setenv(name, value, 1);
         }
         const settings &all = read_settings();
         EXPECT_FALSE(all.helper_wanted);
         EXPECT_EQ(all.stall + all.slow, 0ms);
         EXPECT_EQ(all.trace, "");
-        for (const setting which : {setting::progress, setting::stall, setting::slow_continuation, setting::trace}) {
+        EXPECT_FALSE(all.check_streams);
+        for (const setting which :
+             {setting::progress, setting::stall, setting::slow_continuation, setting::trace, setting::check_streams}) {
             EXPECT_EQ(all.of(which).in_force, "off");
             EXPECT_EQ(all.of(which).complaint, "");
         }
@@ -86,11 +92,13 @@ TEST_F(settings_of_environment, a_value_that_cannot_be_parsed_has_a_complaint_an
     setenv("THENCE_STALL", "soon", 1);
     setenv("THENCE_SLOW_CONTINUATION", "0.5ms", 1);
     setenv("THENCE_TRACE_LIMIT", "many", 1);
+    setenv("THENCE_CHECK_STREAMS", "yes", 1);
     const settings &all = read_settings();
     EXPECT_FALSE(all.helper_wanted);
     EXPECT_EQ(all.stall + all.slow, 0ms);
     EXPECT_EQ(all.trace_limit, 250000U);
-    for (const setting which : {setting::progress, setting::stall, setting::slow_continuation, setting::trace_limit}) {
+    for (const setting which : {setting::progress, setting::stall, setting::slow_continuation, setting::trace_limit,
+                                setting::check_streams}) {
         const std::string start = std::string(row(which).name) + "=" + *all.of(which).text + ": ";
         EXPECT_EQ(all.of(which).complaint.rfind(start, 0), 0U) << all.of(which).complaint;
         EXPECT_EQ(all.of(which).in_force, row(which).default_value);
