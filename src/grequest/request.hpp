@@ -7,7 +7,7 @@
 // function has returned. So functions of one request never run at the same time: neither poll nor wait function beside
 // another, nor beside the query and free functions, which MPI calls after completion. (Without libthence a call of
 // MPI_Grequest_complete does not come to us. There the poll function must end with it, and the request is asked
-// afterwards whether it is complete.)
+// afterwards whether it is complete.) tests/model/grequest_claims.pml checks this.
 #pragma once
 
 #include "base/visibility.hpp"

@@ -9,6 +9,7 @@
 // Invariants:
 //  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it held
 //    leaves, since the other one looks at the trigger word once more after it has given it up.
+//    tests/model/enqueued_items.pml checks this.
 //  - The queue is at no more than one wait, since it passes none before the done word says so. So the done word is set to
 //    the number of the wait that ends.
 //  - A status is written after the queue has reached the wait, and before the done word is set.
