@@ -46,6 +46,32 @@ protected:
     }
     ~transports() override { thence::fake::world.end(); }
 
+    // A message of one int from another process.
+    MPI_Request send(int value) {
+        struct {
+            wire_header header;
+            int data;
+        } message{};
+        message.header.bytes = sizeof message.data;
+        message.header.tag = 3;
+        message.data = value;
+        MPI_Request sent = MPI_REQUEST_NULL;
+        table.Isend(&message, sizeof message.header + sizeof message.data, MPI_BYTE, 0, 0, comm, &sent);
+        return sent;
+    }
+    // What has come first; -1: nothing has come.
+    int receive() {
+        int got = -1;
+        outcome found;
+        if (here.probe({MPI_ANY_SOURCE, 0, 3}, found)) {
+            operation op;
+            op.data = bytes_at(&got, sizeof got);
+            op.wanted = {MPI_ANY_SOURCE, 0, 3};
+            here.post(op);
+        }
+        return got;
+    }
+
     MPI_Comm comm = MPI_COMM_NULL;
     endpoint here;
 };
@@ -97,23 +123,39 @@ TEST_F(transports, receives_for_headers_that_were_refused_are_posted_later) {
     t.poll();
     constexpr int messages = 40; // more than receives are posted
     for (int i = 0; i < messages; ++i) {
-        struct {
-            wire_header header;
-            int data;
-        } message{};
-        message.header.bytes = sizeof message.data;
-        message.header.tag = 3;
-        message.data = i;
-        MPI_Request sent = MPI_REQUEST_NULL;
-        table.Isend(&message, sizeof message.header + sizeof message.data, MPI_BYTE, 0, 0, comm, &sent);
+        MPI_Request sent = send(i);
         t.poll();
         table.Wait(&sent, MPI_STATUS_IGNORE);
-        int got = -1;
-        operation op;
-        op.data = bytes_at(&got, sizeof got);
-        op.wanted = {MPI_ANY_SOURCE, 0, 3};
-        here.post(op);
-        ASSERT_TRUE(op.done);
-        EXPECT_EQ(got, i);
+        EXPECT_EQ(receive(), i);
+    }
+}
+
+// A thread that waits for one message takes one at a time. More come than receives are posted.
+TEST_F(transports, a_poll_takes_as_many_messages_as_it_may_in_their_order) {
+    transport t(comm, &to_data, &here);
+    ASSERT_EQ(t.begin(), MPI_SUCCESS);
+    EXPECT_FALSE(t.poll(1));
+    constexpr int messages = 3 * transport::window;
+    std::vector<MPI_Request> sent;
+    for (int i = 0; i < messages; ++i) {
+        sent.push_back(send(i));
+    }
+    thence::fake::world.progress();
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(receive(), -1);
+        EXPECT_TRUE(t.poll(1));
+        EXPECT_EQ(receive(), i);
+        thence::fake::world.progress();
+    }
+    for (int i = 20; i < messages;) {
+        EXPECT_TRUE(t.poll());
+        thence::fake::world.progress();
+        for (int got = receive(); got != -1; got = receive()) {
+            ASSERT_EQ(got, i++);
+        }
+    }
+    EXPECT_FALSE(t.poll());
+    for (MPI_Request &each : sent) {
+        table.Wait(&each, MPI_STATUS_IGNORE);
     }
 }
