@@ -2,6 +2,7 @@
 // Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator, or
 // that of a stream.
 // (Blocking ones are in blocking.cpp.)
+#include "interpose/communicators.hpp"
 #include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
 
@@ -11,15 +12,24 @@ namespace threadcomm = thence::threadcomm;
 
 extern "C" {
 
+// Apart, so that a call with no reason to look at its communicator saves no registers: it is a test and a jump to MPI.
+#define THENCE_OTHERWISE static __attribute__((noinline, cold))
+
 #define NONBLOCKING_SEND(name, its_mode, c, count_t)                                                                   \
-    THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
-                                    MPI_Comm comm, MPI_Request *request) {                                             \
-        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+    THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
+                                             MPI_Comm comm, MPI_Request *request) {                                    \
+        if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
             return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
                                      {buf, count, type, dest, tag}, request);                                          \
         }                                                                                                              \
         return thence::pmpi::start_on<&PMPI_##name##c>("MPI_" #name #c, comm, request, buf, count, type, dest, tag,    \
                                                        comm);                                                          \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
+                                    MPI_Comm comm, MPI_Request *request) {                                             \
+        return thence::interpose::communicators_matter()                                                               \
+                   ? name##c##_otherwise(buf, count, type, dest, tag, comm, request)                                   \
+                   : PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                       \
     }
 #define NONBLOCKING(c, count_t)                                                                                        \
     NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
@@ -34,13 +44,19 @@ extern "C" {
         }                                                                                                              \
         return thence::pmpi::call_on<&PMPI_Bsend##c>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm);         \
     }                                                                                                                  \
-    THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
-                                   MPI_Request *request) {                                                             \
-        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+    THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
+                                              MPI_Comm comm, MPI_Request *request) {                                   \
+        if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
             return threadcomm::ireceive("MPI_Irecv" #c, *threads, {buf, count, type, source, tag}, request);           \
         }                                                                                                              \
         return thence::pmpi::start_on<&PMPI_Irecv##c>("MPI_Irecv" #c, comm, request, buf, count, type, source, tag,    \
                                                       comm);                                                           \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
+                                   MPI_Request *request) {                                                             \
+        return thence::interpose::communicators_matter()                                                               \
+                   ? Irecv##c##_otherwise(buf, count, type, source, tag, comm, request)                                \
+                   : PMPI_Irecv##c(buf, count, type, source, tag, comm, request);                                      \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
                                     MPI_Request *request) {                                                            \
