@@ -5,10 +5,10 @@
 /** @file mpix.h
  *  @brief MPICH's extensions under MPICH's names, on any stock MPI.
  *
- *  A program that was written for MPICH's extensions includes this header and links `-lthence`. The names are macros
- *  for symbols and types of this library. So they do not conflict with what an MPI has under the same names: this
- *  header may follow MPICH's `mpi.h`, and a source file that does not include it uses those of MPICH. What each call
- *  does is said in the header that is named beside it.
+ *  A program that was written for MPICH's extensions includes this header and links `-lthence -lthence-core`. The names
+ *  are macros for symbols and types of this library. So they do not conflict with what an MPI has under the same names:
+ *  this header may follow MPICH's `mpi.h`, and a source file that does not include it uses those of MPICH. What each
+ *  call does is said in the header that is named beside it.
  *
  *  The calls and signatures are those of MPICH 5 (Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH").
  *  thence_extension_query() and `thence info` say for each extension whose it is. */

@@ -14,6 +14,7 @@ from docgen.man import block  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import check_errors  # noqa: E402
+import check_extensions  # noqa: E402
 
 SITE = {
     "index.html": '<h1 id="top">Here</h1><a href="guide/a.html#more">a</a><script src="search-index.js"></script>',
@@ -216,6 +217,22 @@ template <class T> concept good = requires(T t) { t; };
         with tree({"a.h": text}) as folder:
             header = parse_header(Path(folder) / "a.h", Path(folder))
         self.assertEqual([(i.kind, i.name) for i in header.items], [("other", "block"), ("function", "f")])
+
+    def test_a_promise_without_a_test_on_every_mpi_is_found(self):
+        page = "# E\n`examples/a.c`\n\n## What the paper promises\n\n| says | test |\n|---|---|\n" \
+               "| 1 | `s.core` |\n| 2 | `s.other` |\n| 3 | `s.none` |\n| 4 | nothing |\n\n## More\n\n| 5 | `s.other` |\n"
+        files = {
+            "docs/guide/mpich-extensions.md": page,
+            "tests/mpi/CMakeLists.txt": 'set(two core.cpp)\nrank_test(a "${two}" RANKS 1 LABELS core)\nrank_test(b b.cpp RANKS 1)\n',
+            "tests/mpi/core.cpp": "TEST(s, core) {}",
+            "tests/mpi/b.cpp": "TEST_F(s, other) {}",
+        }
+        with tree(files) as folder:
+            found = "\n".join(check_extensions.faults(Path(folder)))
+        for text in ("no test s.none", "s.other does not run on every MPI", "no test in this row: | 4", "no examples/a.c"):
+            self.assertIn(text, found)
+        self.assertNotIn("s.core", found)
+        self.assertEqual(len(found.splitlines()), 4)
 
 
 if __name__ == "__main__":
