@@ -17,6 +17,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,18 @@ def platform(options, ranks, latency, folder):
     (folder / "hosts").write_text("".join(f"node-{rank}\n" for rank in range(ranks)))
 
 
+def run_group(command, folder, timeout):
+    """As subprocess.run(); at the end of the time it ends the simulator too, which smpirun, a script, leaves behind."""
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder,
+                          start_new_session=True) as process:
+        try:
+            out, err = process.communicate(timeout=timeout)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+        return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def launch(options, ranks, variant, folder):
     """One run. Returns what the program wrote."""
     report = folder / "run.json"
@@ -170,7 +183,7 @@ def launch(options, ranks, variant, folder):
                str(options.program), *arguments, *options.arguments]
     command.remove("-tmpdir")  # set as smpi/tmpdir: smpirun's own option takes no folder
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, timeout=options.timeout)
+        done = run_group(command, folder, options.timeout)
     except subprocess.TimeoutExpired:
         fail(f"{variant} on {ranks} ranks did not end within {options.timeout:g} s; --timeout sets another limit", 1)
     if done.returncode or not report.exists():

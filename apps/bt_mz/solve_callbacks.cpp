@@ -19,7 +19,7 @@ public:
     explicit Callbacks(Run &r) : run(r), ready(r), arrivals(r.zones.size()) {
         check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
         for (auto &z : run.zones)
-            arrivals[static_cast<std::size_t>(z->index)] = {&ready, z.get()};
+            arrivals[static_cast<std::size_t>(z->index)] = {this, z.get()};
     }
     ~Callbacks() { check(thence_free(&cr)); }
     Callbacks(const Callbacks &) = delete;
@@ -31,8 +31,9 @@ public:
         for (auto &z : run.zones)
             exchange(*z, 0);
         for (long left = static_cast<long>(run.steps) * static_cast<long>(run.zones.size()); left > 0;) {
+            if (pending > 0)
+                thence_progress(); // once before each zone, and all the time if none is ready
             LocalZone *z = ready.next(run);
-            thence_progress(); // one call after each zone, and all the time if none is ready
             if (z == nullptr)
                 continue;
             step(*z);
@@ -42,7 +43,7 @@ public:
 
 private:
     struct Arrival {
-        ReadyZones *ready;
+        Callbacks *all;
         LocalZone *zone;
     };
 
@@ -68,12 +69,15 @@ private:
                             MPI_STATUSES_IGNORE, cr, &complete));
         if (complete != 0)
             ready.messages_complete(z);
+        else
+            ++pending;
     }
 
     static int arrived(int error, MPI_Status *, void *data) {
         check(error);
         const Arrival &arrival = *static_cast<Arrival *>(data);
-        arrival.ready->messages_complete(*arrival.zone);
+        arrival.all->ready.messages_complete(*arrival.zone);
+        --arrival.all->pending;
         return error;
     }
 
@@ -81,6 +85,7 @@ private:
     ReadyZones ready;
     std::vector<Arrival> arrivals; // of each zone
     MPI_Request cr = MPI_REQUEST_NULL;
+    int pending = 0; // continuations
 };
 
 } // namespace

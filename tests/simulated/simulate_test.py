@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """scripts/simulate.py: what it refuses, that figures repeat exactly, and that latency, imbalance and noise have effects of
-the right size. Argument: wavefront, built for SMPI."""
+the right size. Arguments: wavefront, heat_plates and bt_mz, built for SMPI."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-WAVEFRONT = sys.argv.pop(1)
+WAVEFRONT, PLATES, BT_MZ = (sys.argv.pop(1) for _ in range(3))
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts", "simulate.py")
 SMALL = ["--", "--grid", "81x21", "--iterations", "2"]
 
@@ -18,10 +18,10 @@ def run(*arguments):
     return subprocess.run([sys.executable, "-B", SCRIPT, *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
-def times(*arguments, program=("--grid", "81x21", "--iterations", "2")):
+def times(*arguments, program=("--grid", "81x21", "--iterations", "2"), application=WAVEFRONT):
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "runs.json")
-        done = run(WAVEFRONT, "--json", file, "--cell-cost", "1us", *arguments, "--", *program)
+        done = run(application, "--json", file, "--cell-cost", "1us", *arguments, "--", *program)
         assert done.returncode == 0, done.stderr
         with open(file, encoding="utf-8") as text:
             return [each["time_s"] for each in json.load(text)["runs"]]
@@ -56,6 +56,13 @@ class Simulate(unittest.TestCase):
         first = times(*settings)
         self.assertEqual(first, times(*settings))
         self.assertNotEqual(first, times(*settings, "--seed", "2"))
+
+    def test_figures_of_the_other_applications_repeat_exactly(self):
+        settings = ("--ranks", "16", "--variants", "mpi,callbacks", "--noise", "0.5", "--noise-interval", "20us")
+        for application, program in ((PLATES, ("--size", "64x128", "--iterations", "4", "--mirrored", "--plates", "2")),
+                                     (BT_MZ, ("S", "--zones", "8x8", "--steps", "2"))):
+            first = times(*settings, application=application, program=program)
+            self.assertEqual(first, times(*settings, application=application, program=program))
 
     def test_one_rank_takes_the_cost_of_its_cells(self):
         cells = 80 * 20 * 2

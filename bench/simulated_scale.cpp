@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Applications on simulated ranks (SimGrid's SMPI): simulated time of the variant with callbacks against the variant of
+// MPI only. scripts/simulate.py runs the programs of the preset smpi; nothing is measured here, the costs of computation
+// are given, so all figures repeat exactly. docs/guide/simulation.md says what is simulated and what is not.
+#include "measure/benchmark.hpp"
+#include "measure/process.hpp"
+
+#include "bt_mz/layout.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+using list = std::vector<std::string>;
+
+const char *const latencies[] = {"2us", "20us"};
+const char *const slow_ranks = "2@5,20"; // two times slower
+constexpr double bar_uneven = 1.15;      // with imbalance or noise; else 1
+
+struct situation {
+    const char *name;
+    bool uneven;
+    list cluster;   // options of simulate.py
+    list program;   // of the program, for both variants
+    list callbacks; // of the program, for callbacks only
+};
+
+struct application {
+    const char *name, *program, *cell_cost;
+    std::vector<situation> situations;
+    list (*size)(int ranks, int plates);
+};
+
+// 64 rows for each rank, and two blocks a row.
+list heat_size(int ranks, int plates) {
+    return {"--size", std::to_string(64 * ranks) + "x128", "--plates", std::to_string(plates), "--iterations", "20"};
+}
+
+// Four zones for each rank, 12 x 12 x 6 cells on average.
+list bt_size(int ranks, int) {
+    const char *zones = ranks == 64 ? "16x16" : ranks == 256 ? "32x32" : "64x64";
+    return {"S", "--zones", zones, "--steps", "10"};
+}
+
+// What the slower of the slow ranks computes in such a run, at half of the speed.
+double slow_rank_seconds(int ranks) {
+    bt_mz::Problem p = *bt_mz::find_problem("S");
+    const int zones = ranks == 64 ? 16 : ranks == 256 ? 32 : 64;
+    p.cells_x = p.cells_x / p.zones_x * zones, p.cells_y = p.cells_y / p.zones_y * zones;
+    p.zones_x = p.zones_y = zones;
+    const auto shapes = bt_mz::make_zones(p);
+    const auto owner = bt_mz::distribute(shapes, ranks);
+    long cells[2] = {};
+    for (const bt_mz::ZoneShape &s : shapes) {
+        const int rank = owner[static_cast<std::size_t>(s.number)];
+        if (rank == 5 || rank == 20)
+            cells[rank == 5 ? 0 : 1] += s.cells();
+    }
+    return 2 * 270e-9 * 10 * static_cast<double>(std::max(cells[0], cells[1]));
+}
+
+const std::vector<application> &applications() {
+    static const std::vector<application> all{
+        {"heat, 8 plates",
+         "heat_plates",
+         "1.1ns",
+         {{"balanced", false, {}, {}, {}},
+          {"upper eighth 5 times dearer", true, {}, {"--imbalance", "5@area:0,0,1,0.125"}, {"--mirrored"}},
+          {"noise", true, {"--noise", "0.3", "--noise-interval", "50us"}, {}, {"--mirrored"}}},
+         heat_size},
+        {"BT-MZ exchange",
+         "bt_mz",
+         "270ns",
+         {{"balanced", false, {}, {}, {}},
+          {"two ranks 2 times slower", true, {"--imbalance", slow_ranks}, {}, {}},
+          {"noise", true, {"--noise", "0.3", "--noise-interval", "250us"}, {}, {}}},
+         bt_size}};
+    return all;
+}
+
+// Simulated seconds of one run.
+double run(const fs::path &script, const fs::path &programs, const application &app, const situation &in, int ranks,
+           const char *latency, const char *variant, const list &more, int plates = 8) {
+    const fs::path file = fs::temp_directory_path() / ("thence-simulated-" + std::to_string(::getpid()) + ".json");
+    list command{"python3",       "-B",
+                 script.string(), (programs / app.program).string(),
+                 "--ranks",       std::to_string(ranks),
+                 "--latency",     latency,
+                 "--variants",    variant,
+                 "--cell-cost",   app.cell_cost,
+                 "--json",        file.string(),
+                 "--timeout",     "900"};
+    command.insert(command.end(), in.cluster.begin(), in.cluster.end());
+    command.emplace_back("--");
+    for (const list &part : {app.size(ranks, plates), in.program, more})
+        command.insert(command.end(), part.begin(), part.end());
+    const measure::outcome done = measure::run_program(command, {}, std::chrono::seconds(1000));
+    if (done.exit_code != 0)
+        throw std::runtime_error(std::string(app.program) + " on " + std::to_string(ranks) +
+                                 " simulated ranks: " + done.errors);
+    std::ifstream in_file(file);
+    const double seconds = nlohmann::json::parse(in_file).at("runs").at(0).at("time_s").get<double>();
+    fs::remove(file);
+    return seconds;
+}
+
+void compare(measure::session &session, const fs::path &script, const fs::path &programs, const application &app,
+             const situation &in, int ranks, const char *latency) {
+    const double mpi = run(script, programs, app, in, ranks, latency, "mpi", {});
+    const double ours = run(script, programs, app, in, ranks, latency, "callbacks", in.callbacks);
+    const double ratio = std::round(1000 * mpi / ours) / 1000; // other digits mean nothing
+    measure::figure figure{.name = std::string(app.name) + ", " + in.name + ", " + std::to_string(ranks) + " ranks, " +
+                                   latency,
+                           .found = {ratio, ratio, ratio},
+                           .unit = "times the speed",
+                           .kind = measure::bar_kind::at_least,
+                           .bar = in.uneven ? bar_uneven : 1.0,
+                           .against = "MPI only, simulated time",
+                           .side_unit = "simulated milliseconds",
+                           .ours = 1e3 * ours,
+                           .baseline = 1e3 * mpi};
+    if (!figure.passed()) {
+        char text[200] = "";
+        const bool heat = std::string(app.program) == "heat_plates";
+        if (heat) {
+            const double alone = run(script, programs, app, in, ranks, latency, "callbacks", {}, 1);
+            std::snprintf(
+                text, sizeof text,
+                "limit: one plate alone takes %.3f ms, since its wave passes all ranks; no order of eight plates "
+                "is faster than that, %.2f times the speed",
+                1e3 * alone, mpi / alone);
+        } else if (in.cluster.size() > 1 && in.cluster[1] == slow_ranks) {
+            const double own = slow_rank_seconds(ranks);
+            std::snprintf(text, sizeof text,
+                          "limit: a rank that is twice as slow computes for %.3f ms, whatever the order; that is %.3f "
+                          "times the speed",
+                          1e3 * own, mpi / own);
+        }
+        figure.note = text;
+    }
+    session.add(std::move(figure));
+}
+
+void judge(measure::session &session) {
+    const char *folder = std::getenv("THENCE_SMPI_BUILD");
+    const fs::path programs = fs::path(folder != nullptr ? folder : THENCE_BENCH_SMPI_BUILD) / "bin";
+    const fs::path script = THENCE_BENCH_SIMULATE;
+    for (const application &app : applications())
+        if (!fs::exists(programs / app.program) || !fs::exists(script))
+            return session.skip("no " + (programs / app.program).string() +
+                                "; it needs SimGrid (Debian: libsimgrid-dev) and: cmake --preset smpi && cmake --build "
+                                "--preset smpi; THENCE_SMPI_BUILD names another build folder");
+    for (const application &app : applications())
+        for (const int ranks : {64, 256, 1024}) {
+            if (session.quick() && ranks > 64)
+                continue;
+            for (const situation &in : app.situations)
+                for (const char *latency : latencies)
+                    compare(session, script, programs, app, in, ranks, latency);
+        }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "simulated_scale",
+                          .about = "several plates of heat and the exchange of BT-MZ on 64 to 1,024 simulated ranks: "
+                                   "callbacks compared with MPI only, simulated time",
+                          .bars = "callbacks at least 1.0 times the speed, 1.15 with imbalance or noise",
+                          .pieces = {},
+                          .judge = judge});
+}
