@@ -65,14 +65,15 @@ class Command(unittest.TestCase):
         self.assertEqual(found["thence"]["attached"] + found["thence"]["immediate"], found["messages"])
 
     def test_imbalance_makes_a_rank_dearer_and_keeps_the_values(self):
-        seconds = []
-        for extra in ([], ["--imbalance", "20@rank:0"]):
+        def seconds(*extra):
             file = self.file("run.json")
             result = run("--grid", "4000x400", "--iterations", "3", "--json", file, *extra)
             self.assertEqual(result.returncode, 0, result.stderr)
             with open(file, encoding="utf-8") as text:
-                seconds.append(json.load(text)["time_s"])
-        self.assertGreater(seconds[1], 4 * seconds[0])
+                return json.load(text)["time_s"]
+        # The shortest of several runs, and far less than the factor: other programs may take the processor.
+        even = min(seconds() for _ in range(4))
+        self.assertGreater(seconds("--imbalance", "20@rank:0"), 3 * even)
 
     def test_progress_is_drawn_where_it_is_asked_for(self):
         self.assertIn("iterations", run(*SMALL, "--progress", "always", "--lines", "1", "--iterations", "5").stderr)
