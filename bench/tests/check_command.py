@@ -25,7 +25,7 @@ WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "r
 WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
 WITH_OPENBLAS = ["cholesky"]
-WITH_APPLICATIONS = ["bt_mz"]
+WITH_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
 
 
