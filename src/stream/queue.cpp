@@ -53,8 +53,10 @@ queue::~queue() {
             its_.table->use(its_.handle, 0);
         }
     }
-    while (unused_ != nullptr) {
-        delete std::exchange(unused_, unused_->next);
+    for (item *list : {spare_, unused_}) {
+        while (list != nullptr) {
+            delete std::exchange(list, list->next);
+        }
     }
 }
 
@@ -85,16 +87,16 @@ void queue::count(long n) noexcept {
     }
 }
 
-// Null if memory is exhausted. Without `what` it is a wait or a release.
+// Null if memory is exhausted. Without `what` it is a wait or a release. `enqueueing_` is held.
 item *queue::take_item(const starting *what) noexcept {
-    item *it = nullptr;
-    {
+    if (spare_ == nullptr) {
         const std::scoped_lock guard(mutex_);
-        if (unused_ != nullptr) {
-            it = std::exchange(unused_, unused_->next);
-        }
+        spare_ = std::exchange(unused_, nullptr);
     }
-    if (it == nullptr && (it = new (std::nothrow) item) == nullptr) {
+    item *it = spare_;
+    if (it != nullptr) {
+        spare_ = it->next;
+    } else if (it = new (std::nothrow) item; it == nullptr) {
         return nullptr;
     }
     it->next = nullptr;

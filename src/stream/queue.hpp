@@ -9,7 +9,8 @@
 // Invariants:
 //  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it held
 //    leaves, since the other one looks at the trigger word once more after it has given it up.
-//    tests/model/enqueued_items.pml checks this.
+//    tests/model/enqueued_items.pml checks this. If the functions that a queue calls begin the items, it has no trigger word
+//    to look at: each call begins the first item, and the queue makes one call at a time.
 //  - The queue is at no more than one wait, since it passes none before the done word says so. So the done word is set to
 //    the number of the wait that ends.
 //  - A status is written after the queue has reached the wait, and before the done word is set.
@@ -157,11 +158,12 @@ private:
     void count(long n) noexcept;
 
     thence_queue its_;
-    bool begins_itself_ = false;     // launched functions begin the items, so no other thread has to look for triggers
+    bool begins_itself_ = false;     // launched functions begin the items, and no other thread does
     std::uint32_t *words_ = nullptr; // [0]: trigger, [done_word]: done
     base::spin_lock enqueueing_;     // held while a call enqueues, so numbers are in the order of the queue
     std::uint32_t last_number_ = 0;
     std::uint32_t last_wait_ = 0;
+    item *spare_ = nullptr; // for the next calls, so that most of them need not lock mutex_ for that
 
     mutable base::spin_lock
         mutex_;             // guards what follows, and all items. Nothing of MPI or of the queue is called under it.
@@ -169,8 +171,8 @@ private:
     item *last_ = nullptr;
     std::atomic<std::uint32_t> first_number_{0}; // of first_, if `unbegun_` is not 0
     std::atomic<long> unbegun_{0};
-    base::spin_lock beginning_; // held by the one thread that begins items; never waited for
-    item *unused_ = nullptr;
+    base::spin_lock beginning_;                // held by the one thread that begins items; never waited for
+    item *unused_ = nullptr;                   // given back; take_item() takes all of them
     std::atomic<int> kept_error_{MPI_SUCCESS}; // changes under mutex_
     std::atomic<long> outstanding_{0};         // items that have not ended
     std::atomic<long> inside_{0};              // threads that still use the queue

@@ -33,17 +33,19 @@ void write_status(const item &of, MPI_Status *to) noexcept {
 void queue::triggered(void *self) noexcept {
     auto &its = *static_cast<queue *>(self);
     its.inside_.fetch_add(1); // an item is outstanding, so the queue exists
-    std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_seq_cst);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (its.begins_itself_ && continuation::is_set_up.load(std::memory_order_acquire)) {
-        its.begin_triggered();
+    if (!its.begins_itself_) {
+        std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_seq_cst);
+        std::atomic_thread_fence(std::memory_order_seq_cst);
+    } else if (continuation::is_set_up.load(std::memory_order_acquire)) {
+        its.begin(its.take_first());
     }
     its.inside_.fetch_sub(1);
 }
 
 bool queue::is_triggered() const noexcept {
-    return unbegun_.load() != 0 && is_behind(std::atomic_ref(*words_).load(std::memory_order_acquire),
-                                             first_number_.load(std::memory_order_relaxed));
+    return !begins_itself_ && unbegun_.load() != 0 &&
+           is_behind(std::atomic_ref(*words_).load(std::memory_order_acquire),
+                     first_number_.load(std::memory_order_relaxed));
 }
 
 // Who leaves `beginning_` looks once more, since a thread that has found it taken leaves.
