@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// latency_mt: reads the command line, measures one variant for all sizes of messages, and reports.
+#include "variants.hpp"
+
+#include "common/measure.hpp"
+#include "common/options.hpp"
+#include "common/program.hpp"
+
+#include <cstdio>
+
+namespace latency_mt {
+namespace {
+
+struct Options : apps::CommonOptions {
+    int in_flight = 8, smallest = 1, largest = 1 << 20, rounds = 1000;
+    const Variant *chosen = nullptr;
+};
+
+bool parse_options(Options &o, int argc, char **argv, int &status) {
+    CLI::App app("latency_mt: the latency of messages between two ranks when many are in flight, each waited for by a\n"
+                 "fiber or a thread of its own, as osu_latency_mt of the OSU benchmarks. Every message is checked.");
+    app.get_formatter()->column_width(34);
+    o.variant = "threads";
+    app.add_option("-v,--variant", o.variant, "What waits for a message, see below [threads]")
+        ->check(CLI::Validator(
+            [](std::string &name) {
+                return apps::find_variant(variants(), name) != nullptr
+                           ? ""
+                           : "unknown, or not built into this program; see latency_mt --help";
+            },
+            ""));
+    app.add_option("-n,--in-flight", o.in_flight, "Messages in flight, and fibers or threads per rank [8]")
+        ->check(CLI::Range(1, 1024));
+    app.add_option("--smallest", o.smallest, "Bytes of the smallest message [1]")->check(CLI::Range(1, 1 << 26));
+    app.add_option("--largest", o.largest, "Bytes of the largest message; each size is twice the one before [1048576]")
+        ->check(CLI::Range(1, 1 << 26));
+    app.add_option("-r,--rounds", o.rounds,
+                   "Round trips of each message; above 8 KiB a tenth of them, at least 10 [1000]")
+        ->check(CLI::Range(1, 1 << 24));
+    app.add_option("--json", o.json, "Write settings and latencies");
+    std::string progress;
+    app.add_option("--progress", progress, "Progress bar: auto (on a terminal), always, never [auto]")
+        ->check(CLI::IsMember({"auto", "always", "never"}));
+    app.footer("\n" + apps::variant_list(variants()) +
+               "\nExamples:\n"
+               "  mpirun -n 2 latency_mt --variant threads --json threads.json\n"
+               "  mpirun -n 2 latency_mt --variant fibers --in-flight 8 --json fibers.json\n"
+               "  plot.py threads.json fibers.json -o latency.png\n"
+               "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a byte of a message is wrong.");
+    const auto check = [&] {
+        if (o.smallest > o.largest)
+            throw CLI::ValidationError("--smallest", std::to_string(o.smallest) + " is more than --largest " +
+                                                         std::to_string(o.largest));
+        o.progress = progress == "always"  ? apps::When::always
+                     : progress == "never" ? apps::When::never
+                                           : apps::When::automatic;
+    };
+    if (!apps::parse(app, argc, argv, check, status))
+        return false;
+    o.chosen = apps::find_variant(variants(), o.variant);
+    return true;
+}
+
+int run_variant(const Options &o, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    if (ranks != 2)
+        throw apps::InputError("needs 2 ranks and has " + std::to_string(ranks) + "; start it with mpirun -n 2");
+    std::vector<int> sizes;
+    for (long bytes = o.smallest; bytes <= o.largest; bytes *= 2)
+        sizes.push_back(static_cast<int>(bytes));
+    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(sizes.size()));
+    std::vector<double> latencies;
+    std::string wrong;
+    for (const int bytes : sizes) {
+        const int rounds = bytes > 8192 ? std::min(o.rounds, std::max(10, o.rounds / 10)) : o.rounds;
+        const Latency found = measure_latency(*o.chosen, comm, rank, o.in_flight, bytes, rounds);
+        latencies.push_back(found.microseconds);
+        if (wrong.empty())
+            wrong = found.wrong;
+        bar.show(static_cast<int>(latencies.size()));
+    }
+    bar.clear();
+    if (!wrong.empty())
+        std::fprintf(stderr, "latency_mt: rank %d: %s\n", rank, wrong.c_str());
+    int bad = wrong.empty() ? 0 : 1, any = 0;
+    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm);
+    if (rank == 0) {
+        std::printf("%s, %d in flight, contents %s\n%10s %12s\n", o.chosen->name, o.in_flight, any ? "WRONG" : "right",
+                    "bytes", "latency us");
+        apps::Json rows = apps::Json::array();
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            std::printf("%10d %12.3f\n", sizes[i], latencies[i]);
+            rows.push_back({{"bytes", sizes[i]}, {"latency_us", latencies[i]}});
+        }
+        std::fflush(stdout);
+        if (!o.json.empty())
+            apps::write_json_file(o.json, {{"variant", o.chosen->name},
+                                           {"in_flight", o.in_flight},
+                                           {"rounds", o.rounds},
+                                           {"mpi", apps::mpi_name()},
+                                           {"contents", any ? "wrong" : "right"},
+                                           {"latencies", rows}});
+    }
+    return any ? apps::wrong_result : apps::success;
+}
+
+} // namespace
+} // namespace latency_mt
+
+int main(int argc, char **argv) {
+    int status = apps::success;
+    latency_mt::Options options;
+    if (!latency_mt::parse_options(options, argc, argv, status))
+        return status;
+    return apps::run_with_mpi("latency_mt", *options.chosen, "fibers",
+                              [&](MPI_Comm comm) { return latency_mt::run_variant(options, comm); });
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Draws latency over the size of messages, one line for each file that latency_mt --json wrote. Needs matplotlib."""
+import argparse
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
+from figures import fail, figures, load, save
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("files", nargs="+", metavar="FILE", help="file of --json")
+    parser.add_argument("-o", "--output", default="latency.png", help="picture to write [latency.png]")
+    options = parser.parse_args()
+    runs = [load(file) for file in options.files]
+    for file, run in zip(options.files, runs):
+        if not run.get("latencies"):
+            fail(f"{file}: no latencies; it is no file of latency_mt --json")
+    _, pyplot = figures()
+    figure, axes = pyplot.subplots(figsize=(8, 4.5))
+    for run in runs:
+        axes.plot([row["bytes"] for row in run["latencies"]], [row["latency_us"] for row in run["latencies"]], marker="o",
+                  label=f"{run['variant']}, {run['in_flight']} in flight")
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlabel("bytes of a message")
+    axes.set_ylabel("latency in microseconds")
+    axes.set_title("Half a round trip while many messages are in flight; lower is better")
+    axes.grid(True, which="major", alpha=0.3)
+    axes.legend()
+    figure.tight_layout()
+    try:
+        save(figure, options.output)
+    except (OSError, ValueError) as error:
+        fail(f"{options.output}: {error}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A lane notices a message of another lane, another round or its own direction, and a single wrong byte.
+#include "latency_mt/lane.hpp"
+
+#include <cstring>
+#include <gtest/gtest.h>
+
+namespace {
+
+using latency_mt::Lane;
+
+// Delivers what `from` has written to `to`, and returns what `to` says about it.
+std::string deliver(Lane &from, Lane &to, int sent_round, int round, bool whole) {
+    from.write(sent_round, whole);
+    std::memcpy(to.incoming(), from.outgoing(), static_cast<std::size_t>(to.bytes()));
+    to.check(round, whole);
+    return to.wrong();
+}
+
+TEST(lane, right_messages_are_right) {
+    Lane from(3, 0, 1000), to(3, 1, 1000);
+    for (int round = 0; round < 300; ++round) {
+        EXPECT_EQ(deliver(from, to, round, round, round % 2 == 0), "");
+        EXPECT_EQ(deliver(to, from, round, round, round % 2 == 0), "");
+    }
+}
+
+TEST(lane, a_message_of_one_byte_is_checked) {
+    Lane from(0, 0, 1), to(0, 1, 1);
+    EXPECT_EQ(deliver(from, to, 5, 5, false), "");
+    EXPECT_NE(deliver(from, to, 5, 6, false), "");
+}
+
+TEST(lane, another_lane_another_round_and_the_own_message_are_wrong) {
+    for (const bool whole : {false, true}) {
+        Lane from(0, 0, 64), neighbour(1, 0, 64), same_side(0, 1, 64);
+        Lane first(0, 1, 64), second(0, 1, 64), third(0, 1, 64);
+        EXPECT_NE(deliver(neighbour, first, 2, 2, whole), "");
+        EXPECT_NE(deliver(from, second, 2, 3, whole), "");
+        EXPECT_NE(deliver(same_side, third, 2, 2, whole), "");
+    }
+}
+
+TEST(lane, a_message_that_does_not_arrive_is_wrong) {
+    Lane from(0, 0, 64), to(0, 1, 64);
+    EXPECT_EQ(deliver(from, to, 2, 2, false), "");
+    to.check(2, false);
+    EXPECT_NE(to.wrong(), "");
+}
+
+TEST(lane, one_wrong_byte_is_named) {
+    Lane from(4, 0, 64), to(4, 1, 64);
+    from.write(7, true);
+    std::memcpy(to.incoming(), from.outgoing(), 64);
+    to.incoming()[40] = static_cast<char>(to.incoming()[40] + 1);
+    to.check(7, true);
+    EXPECT_NE(to.wrong().find("lane 4, round 7: byte 40 of 64"), std::string::npos) << to.wrong();
+}
+
+} // namespace

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "variants.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace latency_mt {
+namespace {
+
+// Not constexpr, since with some MPIs the thread levels are no constant expressions.
+const std::array table{
+    Variant{{"threads", "a thread of the operating system for each message, MPI_Send and MPI_Recv", MPI_THREAD_MULTIPLE,
+             true, false},
+            solve_threads},
+#ifdef LATENCY_MT_HAVE_FIBER
+    Variant{{"fibers", "a fiber of Boost.Fiber for each message, all on one thread; block() (thence/fiber.hpp)",
+             MPI_THREAD_SINGLE, false, true},
+            solve_fibers},
+#endif
+};
+
+Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds) {
+    Run run{comm, 1 - rank, {}, rounds};
+    for (int i = 0; i < in_flight; ++i)
+        run.lanes.emplace_back(i, rank, bytes);
+    return run;
+}
+
+std::string first_wrong(const Run &run) {
+    for (const Lane &lane : run.lanes)
+        if (!lane.wrong().empty())
+            return lane.wrong();
+    return {};
+}
+
+} // namespace
+
+std::span<const Variant> variants() {
+    return table;
+}
+
+Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds) {
+    Run checked = make_run(comm, rank, in_flight, bytes, {.warm_up = 0, .timed = 3, .whole = true});
+    variant.solve(checked);
+    Run timed = make_run(comm, rank, in_flight, bytes, {.warm_up = rounds / 10 + 1, .timed = rounds, .whole = false});
+    MPI_Barrier(comm);
+    variant.solve(timed);
+    apps::Nanoseconds begin = timed.lanes.front().begin, end = timed.lanes.front().end;
+    for (const Lane &lane : timed.lanes)
+        begin = std::min(begin, lane.begin), end = std::max(end, lane.end);
+    const std::string wrong = first_wrong(checked);
+    return {static_cast<double>(end - begin) * 1e-3 / (2.0 * rounds), wrong.empty() ? first_wrong(timed) : wrong};
+}
+
+} // namespace latency_mt

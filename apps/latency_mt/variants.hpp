@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The variants of latency_mt: what a lane is, and how it waits for its message.
+#pragma once
+
+#include "lane.hpp"
+
+#include "common/variant.hpp"
+
+#include <mpi.h>
+#include <span>
+#include <vector>
+
+namespace latency_mt {
+
+struct Run {
+    MPI_Comm comm;
+    int peer;
+    std::vector<Lane> lanes;
+    Rounds rounds;
+};
+
+void solve_threads(Run &run);
+void solve_fibers(Run &run); // with Boost.Fiber only
+
+struct Variant : apps::VariantInfo {
+    void (*solve)(Run &);
+};
+std::span<const Variant> variants();
+
+struct Latency {
+    double microseconds;
+    std::string wrong; // the first wrong byte that this rank saw
+};
+// Half a round trip: from the first lane's begin to the last lane's end, divided by the rounds. First all bytes of a few
+// rounds are checked, without timing. Collective over two ranks.
+Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds);
+
+} // namespace latency_mt
