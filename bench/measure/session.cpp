@@ -135,6 +135,27 @@ numbers session::together(int ranks, const job &what) {
     return run(command, yielding);
 }
 
+numbers session::on_two_hosts(const std::string &delay, const job &what) {
+    if (chosen_.launcher.empty()) {
+        throw std::runtime_error("no launcher for two hosts; give one with --mpiexec");
+    }
+    std::vector<std::string> command{
+        chosen_.folder + "/two_hosts.py", "--delay", delay, "--mpiexec", chosen_.launcher[0], "--"};
+    const std::vector<std::string> program = command_for(what);
+    command.insert(command.end(), program.begin(), program.end());
+    return run(command, what);
+}
+
+std::string session::why_no_two_hosts() const {
+    const outcome result = run_program({chosen_.folder + "/two_hosts.py", "--can-run"}, {}, std::chrono::seconds(60));
+    if (result.exit_code == 0) {
+        return {};
+    }
+    const std::size_t reason = result.errors.find("skipped: ");
+    return reason == std::string::npos ? result.errors
+                                       : result.errors.substr(reason + 9, result.errors.find('\n') - reason - 9);
+}
+
 std::string session::engine(const std::vector<std::string> &environment) {
     const outcome result = run_program({chosen_.thence, "info", "--json"}, with_launcher_permission(environment),
                                        std::chrono::seconds(60));

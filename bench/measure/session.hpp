@@ -54,6 +54,12 @@ public:
     numbers alone(const job &what);
     numbers together(int ranks, const job &what);
 
+    // Runs the work in one process on each of two hosts with this one-way delay between them, such as `300us`
+    // (scripts/two_hosts.py).
+    numbers on_two_hosts(const std::string &delay, const job &what);
+    // Why this machine cannot have two hosts; an empty text if it can.
+    std::string why_no_two_hosts() const;
+
     // The engine that Thence chooses in this environment: `openmpi`, `mpich` or `testsome`.
     std::string engine(const std::vector<std::string> &environment = {});
 
