@@ -39,7 +39,7 @@ void judge(measure::session &session) {
                 .at("us");
         };
         fibers.push_back(run(1, measure::level::single, session.quick() ? 2000 : 20000));
-        threads.push_back(run(0, measure::level::multiple, session.quick() ? 200 : 2000));
+        threads.push_back(run(0, measure::level::multiple, session.quick() ? 50 : 500));
         ratios.push_back(fibers.back() / threads.back());
     }
     session.add({.name = "8 B, 8 messages in flight",
