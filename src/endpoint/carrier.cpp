@@ -3,6 +3,7 @@
 
 #include "base/spin_lock.hpp"
 #include "endpoint/endpoint.hpp"
+#include "endpoint/scheduled.hpp"
 #include "endpoint/transport.hpp"
 #include "mpi/calls.hpp"
 #include "progress/progress.hpp"
@@ -61,6 +62,7 @@ bool poll(progress::from where) noexcept {
     cancels.finish();
     poll_transports();
     drive_needed();
+    advance_scheduled();
     return false;
 }
 

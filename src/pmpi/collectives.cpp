@@ -70,7 +70,8 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
             "MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                  \
             [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
             [&](auto &threads) {                                                                                       \
-                return thence::pmpi::on_threads::common_name("MPI_" #name, threads, THENCE_UNPACK arguments);          \
+                thence::threadcomm::collective_call call("MPI_" #name, threads, nullptr);                              \
+                return thence::pmpi::on_threads::common_name(call, THENCE_UNPACK arguments);                           \
             },                                                                                                         \
             __builtin_return_address(0));                                                                              \
     }

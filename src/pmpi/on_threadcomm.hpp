@@ -16,6 +16,10 @@ inline int refuse_on(const threadcomm::communicator &threads, const char *name) 
     return threadcomm::fail(threads.handle, name, MPI_ERR_COMM, "the call is not possible on a thread communicator");
 }
 
+inline int refuse_null_request(const threadcomm::communicator &threads, const char *name) {
+    return threadcomm::fail(threads.handle, name, MPI_ERR_ARG, "request is null");
+}
+
 } // namespace thence::pmpi
 
 #define THENCE_UNPACK(...) __VA_ARGS__

@@ -3,14 +3,18 @@
 // stream. (Blocking ones are in collectives.cpp.)
 #include "pmpi/collective_table.hpp"
 #include "pmpi/on_stream.hpp"
-#include "pmpi/on_threadcomm.hpp"
+#include "pmpi/on_threadcomm_collectives.hpp"
 
 #include <thence/thence.h>
 
-#define NONBLOCKING(name, parameters, arguments)                                                                       \
+#define NONBLOCKING(name, common_name, parameters, arguments)                                                          \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Request *request) {                                     \
-        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
-            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                \
+            if (request == nullptr) {                                                                                  \
+                return thence::pmpi::refuse_null_request(*threads, "MPI_" #name);                                      \
+            }                                                                                                          \
+            thence::threadcomm::collective_call call("MPI_" #name, *threads, request);                                 \
+            return thence::pmpi::on_threads::common_name(call, THENCE_UNPACK arguments);                               \
         }                                                                                                              \
         return thence::pmpi::start_on<&PMPI_##name>("MPI_" #name, comm, request, THENCE_UNPACK arguments);             \
     }
@@ -40,13 +44,13 @@
 
 #define PASTE_AGAIN(a, b) a##b
 #define PASTE(a, b) PASTE_AGAIN(a, b)
-#define WITH_INT(name, parameters, arguments) NONBLOCKING_OF(I_##name, parameters, arguments)
-#define WITH_COUNTS(name, parameters, arguments) NONBLOCKING_OF(PASTE(I_##name, _c), parameters, arguments)
-#define NONBLOCKING_OF(name, parameters, arguments) NONBLOCKING(name, parameters, arguments)
+#define WITH_INT(name, parameters, arguments) NONBLOCKING_OF(I_##name, name, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments) NONBLOCKING_OF(PASTE(I_##name, _c), name, parameters, arguments)
+#define NONBLOCKING_OF(name, common_name, parameters, arguments) NONBLOCKING(name, common_name, parameters, arguments)
 
 extern "C" {
 
-NONBLOCKING(Ibarrier, (MPI_Comm comm), (comm))
+NONBLOCKING(Ibarrier, Barrier, (MPI_Comm comm), (comm))
 THENCE_COLLECTIVES(WITH_INT, int, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 THENCE_COLLECTIVES(WITH_COUNTS, MPI_Count, MPI_Aint)

@@ -67,14 +67,23 @@ extern "C" {
         return PMPI_Imrecv##c(buf, count, type, message, request);                                                     \
     }
 #define BOTH_WAYS(c, count_t)                                                                                          \
-    THENCE_NOT_ON_THREADCOMM(Isendrecv##c,                                                                             \
-                             (const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in, count_t m,   \
-                              MPI_Datatype its_type, int source, int its_tag, MPI_Comm comm, MPI_Request *request),    \
-                             (out, n, type, dest, tag, in, m, its_type, source, its_tag, comm, request))               \
-    THENCE_NOT_ON_THREADCOMM(Isendrecv_replace##c,                                                                     \
-                             (void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, int its_tag,     \
-                              MPI_Comm comm, MPI_Request *request),                                                    \
-                             (buf, n, type, dest, tag, source, its_tag, comm, request))
+    THENCE_EXPORT int MPI_Isendrecv##c(const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in,     \
+                                       count_t m, MPI_Datatype its_type, int source, int its_tag, MPI_Comm comm,       \
+                                       MPI_Request *request) {                                                         \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::isend_receive("MPI_Isendrecv" #c, *threads, {out, n, type, dest, tag},                  \
+                                             {in, m, its_type, source, its_tag}, request);                             \
+        }                                                                                                              \
+        return PMPI_Isendrecv##c(out, n, type, dest, tag, in, m, its_type, source, its_tag, comm, request);            \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Isendrecv_replace##c(void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, \
+                                               int its_tag, MPI_Comm comm, MPI_Request *request) {                     \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::isend_receive("MPI_Isendrecv_replace" #c, *threads, {buf, n, type, dest, tag},          \
+                                             {buf, n, type, source, its_tag}, request);                                \
+        }                                                                                                              \
+        return PMPI_Isendrecv_replace##c(buf, n, type, dest, tag, source, its_tag, comm, request);                     \
+    }
 NONBLOCKING(, int)
 #if defined(THENCE_MPI_ISENDRECV)
 BOTH_WAYS(, int)

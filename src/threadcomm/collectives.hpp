@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives on thread communicators, as MPI's calls of these names. They are made of messages on the internal
-// channel (internal.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and MPI_Allreduce of small data, go
-// by direct reads (meeting.hpp, direct.hpp). Each returns an MPI error code and has reported the error. `call`: the name
-// of the user's call.
+// Collectives on thread communicators, blocking and nonblocking, as MPI's calls of these names. They are made of messages
+// on the internal channel (internal.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and MPI_Allreduce of
+// small data, go by direct reads (meeting.hpp, direct.hpp). Each returns an MPI error code and has reported the error.
 //
 // Order: reductions combine in the order of the ranks, so operations need not be commutative.
 #pragma once
@@ -11,6 +10,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 namespace thence::threadcomm {
 
@@ -66,16 +67,38 @@ struct data_argument {
     MPI_Datatype type;
 };
 
-THENCE_INTERNAL int barrier(const char *call, communicator &comm) noexcept;
-THENCE_INTERNAL int broadcast(const char *call, communicator &comm, const data_argument &data, int root) noexcept;
-THENCE_INTERNAL int gather(const char *call, communicator &comm, const data_argument &sent, const blocks &received,
-                           int root) noexcept;
-THENCE_INTERNAL int scatter(const char *call, communicator &comm, const blocks &sent, const data_argument &received,
-                            int root) noexcept;
-THENCE_INTERNAL int all_gather(const char *call, communicator &comm, const data_argument &sent,
-                               const blocks &received) noexcept;
-THENCE_INTERNAL int all_to_all(const char *call, communicator &comm, const blocks &sent,
-                               const blocks &received) noexcept;
+// A collective call. Of a nonblocking one it keeps the datatypes, which the user may free before the end.
+class collective_call {
+public:
+    // `its_request`: where the request goes; null: the call blocks.
+    collective_call(const char *its_name, communicator &its_comm, MPI_Request *its_request) noexcept
+        : name(its_name), comm(its_comm), request(its_request) {}
+    THENCE_INTERNAL ~collective_call();
+    collective_call(const collective_call &) = delete;
+    collective_call &operator=(const collective_call &) = delete;
+
+    bool is_blocking() const noexcept { return request == nullptr; }
+    bool lacks_memory() const noexcept { return no_memory_; }
+    void keep(MPI_Datatype &type) noexcept;
+    void keep(blocks &its) noexcept;
+
+    const char *const name;
+    communicator &comm;
+    MPI_Request *const request;
+
+private:
+    friend class nonblocking;
+    std::vector<MPI_Datatype> types_;
+    std::unique_ptr<MPI_Datatype[]> lists_[2]; // of the forms with a datatype per rank
+    bool no_memory_ = false;
+};
+
+THENCE_INTERNAL int barrier(collective_call &call) noexcept;
+THENCE_INTERNAL int broadcast(collective_call &call, data_argument data, int root) noexcept;
+THENCE_INTERNAL int gather(collective_call &call, data_argument sent, blocks received, int root) noexcept;
+THENCE_INTERNAL int scatter(collective_call &call, blocks sent, data_argument received, int root) noexcept;
+THENCE_INTERNAL int all_gather(collective_call &call, data_argument sent, blocks received) noexcept;
+THENCE_INTERNAL int all_to_all(collective_call &call, blocks sent, blocks received) noexcept;
 
 // `to`: null where the result is not wanted. `from` may be MPI_IN_PLACE.
 struct reduction {
@@ -86,10 +109,9 @@ struct reduction {
     MPI_Op op;
 };
 inline constexpr int all_ranks = -1;
-THENCE_INTERNAL int reduce(const char *call, communicator &comm, const reduction &what, int root) noexcept;
-// `parts`: the counts of the parts; base and displacements are not used.
-THENCE_INTERNAL int reduce_scatter(const char *call, communicator &comm, const reduction &what,
-                                   const blocks &parts) noexcept;
-THENCE_INTERNAL int scan(const char *call, communicator &comm, const reduction &what, bool exclusive) noexcept;
+THENCE_INTERNAL int reduce(collective_call &call, reduction what, int root) noexcept;
+// `parts`: the counts of the parts; base, datatypes and displacements are not used.
+THENCE_INTERNAL int reduce_scatter(collective_call &call, reduction what, blocks parts) noexcept;
+THENCE_INTERNAL int scan(collective_call &call, reduction what, bool exclusive) noexcept;
 
 } // namespace thence::threadcomm

@@ -196,6 +196,20 @@ int send_receive_replace(const char *call, communicator &comm, const message_arg
                         {sent.buffer, sent.count, sent.type, source, tag}, status);
 }
 
+int isend_receive(const char *call, communicator &comm, const message_arguments &sent,
+                  const message_arguments &received, MPI_Request *request) noexcept {
+    endpoint::buffer unused;
+    int code = MPI_SUCCESS;
+    if (check_receive(call, comm, received, unused, code) == nullptr) {
+        return code;
+    }
+    if (request == nullptr) {
+        return fail(comm.handle, call, MPI_ERR_ARG, "request is null");
+    }
+    code = send(call, comm, mode::buffered, sent);
+    return code == MPI_SUCCESS ? ireceive(call, comm, received, request) : code;
+}
+
 int probe(const char *call, communicator &comm, int source, int tag, int *flag, MPI_Status *status) noexcept {
     int code = MPI_SUCCESS;
     member *const me = check_source(call, comm, source, tag, code);

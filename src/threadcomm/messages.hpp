@@ -30,6 +30,9 @@ THENCE_INTERNAL int send_receive(const char *call, communicator &comm, const mes
 // `message`: of the send, whose buffer gets the data received from `source` with `tag`.
 THENCE_INTERNAL int send_receive_replace(const char *call, communicator &comm, const message_arguments &sent,
                                          int source, int tag, MPI_Status *status) noexcept;
+// The sent data are copied at once, so both may have one buffer.
+THENCE_INTERNAL int isend_receive(const char *call, communicator &comm, const message_arguments &sent,
+                                  const message_arguments &received, MPI_Request *request) noexcept;
 
 // `flag`: null for the blocking forms.
 THENCE_INTERNAL int probe(const char *call, communicator &comm, int source, int tag, int *flag,

@@ -5,182 +5,175 @@
 
 #include "mpi/calls.hpp"
 #include "threadcomm/direct.hpp"
-#include "threadcomm/peers.hpp"
-#include "threadcomm/transfers.hpp"
+#include "threadcomm/nonblocking.hpp"
 
 #include <algorithm>
 #include <climits>
-#include <exception>
 
 namespace thence::threadcomm {
 
 namespace {
 
+// The operands of one operation on one rank.
 class reducing {
 public:
-    reducing(member &me, const reduction &what) : me_(me), what_(what), moves_(me), mine_(what.count, what.type) {
+    reducing(transfers &moves, const reduction &what) : moves_(moves), what_(what), mine_(make()) {
         const void *const from = what.from == MPI_IN_PLACE ? what.to : what.from;
-        source_ = moves_.data(from, what.count, what.type);
+        const endpoint::buffer source = moves.data(from, what.count, what.type);
+        copy(source, at(mine_), source.bytes);
     }
 
-    transfers &moves() noexcept { return moves_; }
-    endpoint::buffer at(const scratch &room) { return moves_.data(room.base(), what_.count, what_.type); }
-    scratch make() const { return {what_.count, what_.type}; }
-    scratch &mine() noexcept { return mine_; }
-    void take_own() { copy(source_, at(mine_), source_.bytes); }
+    endpoint::buffer at(void *operand) { return moves_.data(operand, what_.count, what_.type); }
+    endpoint::buffer result() { return at(what_.to); }
+    void *make() { return moves_.room(what_.count, what_.type); }
+    void *mine() const noexcept { return mine_; }
 
     // right = left op right
-    void combine(const scratch &left, scratch &right) {
+    void combine(const void *left, void *right) {
         MPI_Aint lower = 0;
         MPI_Aint extent = 0;
         mpi::table.Type_get_extent(what_.type, &lower, &extent);
         for (MPI_Count i = 0; i < what_.count;) {
             const int n = static_cast<int>(std::min<MPI_Count>(what_.count - i, INT_MAX));
-            const int code = mpi::table.Reduce_local(static_cast<unsigned char *>(left.base()) + i * extent,
-                                                     static_cast<unsigned char *>(right.base()) + i * extent, n,
-                                                     what_.type, what_.op);
+            const int code =
+                mpi::table.Reduce_local(static_cast<const unsigned char *>(left) + i * extent,
+                                        static_cast<unsigned char *>(right) + i * extent, n, what_.type, what_.op);
             moves_.note(code == MPI_SUCCESS ? int{MPI_SUCCESS} : int{MPI_ERR_OP});
             i += n;
         }
     }
-
-    // Rank 0 has the result in mine().
-    void to_rank_0() {
-        take_own();
-        const int size = me_.comm->size();
-        for (int distance = 1; distance < size; distance *= 2) {
-            if (me_.rank % (2 * distance) != 0) {
-                moves_.send(me_.rank - distance, at(mine_));
-                moves_.finish();
-                return;
-            }
-            if (me_.rank + distance < size) {
-                scratch right = make();
-                moves_.receive(me_.rank + distance, at(right));
-                moves_.finish();
-                combine(mine_, right);
-                mine_.swap(right);
-            }
-        }
+    void combine_mine_with(void *right) {
+        combine(mine_, right);
+        mine_ = right;
     }
 
 private:
-    member &me_;
-    const reduction &what_;
-    transfers moves_;
-    scratch mine_;
-    endpoint::buffer source_;
+    transfers &moves_;
+    const reduction what_;
+    void *mine_;
 };
 
-constexpr const char *does_not_fit = "the operation, a count or a datatype does not fit";
+// Rank 0 has the result in mine().
+steps to_rank_0(transfers &moves, reducing &work) {
+    const int rank = moves.rank();
+    for (int distance = 1; distance < moves.size(); distance *= 2) {
+        if (rank % (2 * distance) != 0) {
+            moves.send(rank - distance, work.at(work.mine()));
+            co_return;
+        }
+        if (rank + distance < moves.size()) {
+            void *const right = work.make();
+            moves.receive(rank + distance, work.at(right));
+            co_await moves.finished();
+            work.combine_mine_with(right);
+        }
+    }
+}
+
+void take_result(transfers &moves, reducing &work) {
+    if (moves.rank() == 0) {
+        const endpoint::buffer result = work.result();
+        copy(work.at(work.mine()), result, result.bytes);
+    }
+}
+
+steps reduce_to(transfers &moves, reduction what, int root) {
+    reducing work(moves, what);
+    co_await to_rank_0(moves, work);
+    if (root == 0) {
+        take_result(moves, work);
+    } else if (moves.rank() == 0) {
+        moves.send(root, work.at(work.mine()));
+    } else if (moves.rank() == root) {
+        moves.receive(0, work.result());
+    }
+}
+
+steps reduce_to_all(transfers &moves, reduction what) {
+    reducing work(moves, what);
+    co_await to_rank_0(moves, work);
+    take_result(moves, work);
+    // Also if the operation has failed, on the ranks that combine: the others wait for this.
+    co_await broadcast_from(moves, {what.to, what.count, what.type}, 0);
+}
+
+steps reduce_to_parts(transfers &moves, reduction whole, blocks parts) {
+    reducing work(moves, whole);
+    co_await to_rank_0(moves, work);
+    moves.receive(0, moves.data(whole.to, parts.count(moves.rank()), whole.type));
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    mpi::table.Type_get_extent(whole.type, &lower, &extent);
+    const auto *at = static_cast<const unsigned char *>(work.mine());
+    for (int rank = 0; moves.rank() == 0 && rank < moves.size(); ++rank) {
+        moves.send(rank, moves.data(at, parts.count(rank), whole.type));
+        at += parts.count(rank) * extent;
+    }
+}
+
+// A chain: each rank gets the result of those before it.
+steps scan_along(transfers &moves, reduction what, bool exclusive) {
+    reducing work(moves, what);
+    void *const before = work.make();
+    if (moves.rank() > 0) {
+        moves.receive(moves.rank() - 1, work.at(before));
+        co_await moves.finished();
+        work.combine(before, work.mine());
+    }
+    const endpoint::buffer result = work.result();
+    if (!exclusive || moves.rank() > 0) {
+        copy(work.at(exclusive ? before : work.mine()), result, result.bytes);
+    }
+    if (moves.rank() + 1 < moves.size()) {
+        moves.send(moves.rank() + 1, work.at(work.mine()));
+    }
+}
 
 bool is_valid(const reduction &what) noexcept {
     return what.op != MPI_OP_NULL && what.type != MPI_DATATYPE_NULL && what.count >= 0;
 }
 
-template <class Body>
-int reducing_collective(const char *call, communicator &comm, const reduction &what, int root, Body body) noexcept {
+template <class Begin> int run_valid(collective_call &call, const reduction &what, int root, Begin begin) noexcept {
     int code = MPI_SUCCESS;
-    member *const me = check_self(call, comm, code);
-    if (me == nullptr) {
-        return code;
+    if (check_self(call.name, call.comm, code) == nullptr || is_valid(what)) {
+        return code == MPI_SUCCESS ? run(call, root, begin) : code;
     }
-    if (root != all_ranks && (root < 0 || root >= comm.size())) {
-        return fail(comm.handle, call, MPI_ERR_ROOT, "root is no rank of the thread communicator");
-    }
-    if (!is_valid(what)) {
-        return fail(comm.handle, call,
-                    what.op == MPI_OP_NULL           ? MPI_ERR_OP
-                    : what.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE
-                                                     : MPI_ERR_COUNT,
-                    "the operation or the datatype is null, or count is negative");
-    }
-    try {
-        reducing work(*me, what);
-        body(*me, work);
-        work.moves().finish();
-        const int error = work.moves().error();
-        return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, error, does_not_fit);
-    } catch (const std::exception &) {
-        return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
-    }
+    return fail(call.comm.handle, call.name,
+                what.op == MPI_OP_NULL           ? MPI_ERR_OP
+                : what.type == MPI_DATATYPE_NULL ? MPI_ERR_TYPE
+                                                 : MPI_ERR_COUNT,
+                "the operation or the datatype is null, or count is negative");
 }
 
 } // namespace
 
-int reduce(const char *call, communicator &comm, const reduction &what, int root) noexcept {
+int reduce(collective_call &call, reduction what, int root) noexcept {
+    communicator &comm = call.comm;
     const bool to_all = root == all_ranks;
-    if (to_all && comm.together != nullptr && is_valid(what)) {
+    if (call.is_blocking() && to_all && comm.together != nullptr && is_valid(what)) {
         int code = MPI_SUCCESS;
-        member *const me = check_self(call, comm, code);
+        member *const me = check_self(call.name, comm, code);
         if (me == nullptr || reduce_directly(*me, what, code)) {
-            return me == nullptr || code == MPI_SUCCESS ? code : fail(comm.handle, call, code, does_not_fit);
+            return me == nullptr || code == MPI_SUCCESS ? code : fail_at_end(call, code);
         }
     }
-    reduction its = what;
-    bool begun = false;
-    const int code =
-        reducing_collective(call, comm, its, root < 0 && !to_all ? -2 : root, [&](member &me, reducing &work) {
-            begun = true;
-            work.to_rank_0();
-            const int target = to_all ? 0 : root;
-            if (me.rank == 0 && target != 0) {
-                work.moves().send(target, work.at(work.mine()));
-            } else if (me.rank == target && target != 0) {
-                work.moves().receive(0, work.moves().data(what.to, what.count, what.type));
-            } else if (me.rank == 0) {
-                const endpoint::buffer result = work.moves().data(what.to, what.count, what.type);
-                copy(work.at(work.mine()), result, result.bytes);
-            }
-        });
-    if (!to_all || !begun) {
-        return code;
-    }
-    // Also if the operation has failed, on the ranks that combine: the others wait for this.
-    const int second = broadcast(call, comm, {what.to, what.count, what.type}, 0);
-    return code != MPI_SUCCESS ? code : second;
+    call.keep(what.type);
+    return to_all ? run_valid(call, what, root, [=](transfers &moves) { return reduce_to_all(moves, what); })
+                  : run_valid(call, what, root, [=](transfers &moves) { return reduce_to(moves, what, root); });
 }
 
-int reduce_scatter(const char *call, communicator &comm, const reduction &what, const blocks &parts) noexcept {
-    reduction whole = what;
-    whole.count = 0;
-    for (int rank = 0; rank < comm.size(); ++rank) {
-        whole.count += parts.count(rank);
+int reduce_scatter(collective_call &call, reduction what, blocks parts) noexcept {
+    what.count = 0;
+    for (int rank = 0; rank < call.comm.size(); ++rank) {
+        what.count += parts.count(rank);
     }
-    return reducing_collective(call, comm, whole, all_ranks, [&](member &me, reducing &work) {
-        work.to_rank_0();
-        work.moves().receive(0, work.moves().data(what.to, parts.count(me.rank), what.type));
-        MPI_Aint lower = 0;
-        MPI_Aint extent = 0;
-        mpi::table.Type_get_extent(what.type, &lower, &extent);
-        auto *at = static_cast<unsigned char *>(work.mine().base());
-        for (int rank = 0; me.rank == 0 && rank < comm.size(); ++rank) {
-            work.moves().send(rank, work.moves().data(at, parts.count(rank), what.type));
-            at += parts.count(rank) * extent;
-        }
-        work.moves().finish();
-    });
+    call.keep(what.type);
+    return run_valid(call, what, all_ranks, [=](transfers &moves) { return reduce_to_parts(moves, what, parts); });
 }
 
-// A chain: each rank gets the result of those before it.
-int scan(const char *call, communicator &comm, const reduction &what, bool exclusive) noexcept {
-    return reducing_collective(call, comm, what, all_ranks, [&](member &me, reducing &work) {
-        work.take_own();
-        scratch before = work.make();
-        if (me.rank > 0) {
-            work.moves().receive(me.rank - 1, work.at(before));
-            work.moves().finish();
-            work.combine(before, work.mine());
-        }
-        const endpoint::buffer result = work.moves().data(what.to, what.count, what.type);
-        if (!exclusive || me.rank > 0) {
-            copy(work.at(exclusive ? before : work.mine()), result, result.bytes);
-        }
-        if (me.rank + 1 < comm.size()) {
-            work.moves().send(me.rank + 1, work.at(work.mine()));
-        }
-        work.moves().finish();
-    });
+int scan(collective_call &call, reduction what, bool exclusive) noexcept {
+    call.keep(what.type);
+    return run_valid(call, what, all_ranks, [=](transfers &moves) { return scan_along(moves, what, exclusive); });
 }
 
 } // namespace thence::threadcomm

@@ -37,6 +37,14 @@ void transfers::finish() noexcept {
     open_.clear();
 }
 
+bool transfers::are_complete() noexcept {
+    while (!open_.empty() && open_.front().op.done.load(std::memory_order_acquire)) {
+        note(open_.front().op.result.error);
+        open_.pop_front();
+    }
+    return open_.empty();
+}
+
 endpoint::buffer transfers::data(const void *base, MPI_Count count, MPI_Datatype type) {
     endpoint::buffer result;
     note(endpoint::describe(base, count, type, result));
@@ -53,8 +61,12 @@ endpoint::buffer transfers::block(const blocks &of, int rank) {
     return data(static_cast<unsigned char *>(of.base) + of.displacement(rank) * unit, of.count(rank), type);
 }
 
+unsigned char *transfers::room(std::size_t bytes) {
+    return rooms_.emplace_back(new unsigned char[bytes + 1]).get();
+}
+
 // An operation of the user may copy whole elements, with the padding that belongs to their extent.
-scratch::scratch(MPI_Count count, MPI_Datatype type) : base_(nullptr) {
+void *transfers::room(MPI_Count count, MPI_Datatype type) {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
     MPI_Aint true_lower = 0;
@@ -65,8 +77,7 @@ scratch::scratch(MPI_Count count, MPI_Datatype type) : base_(nullptr) {
     const MPI_Count before = span < 0 ? -span : 0;
     const MPI_Aint begin = std::min({lower, lower + extent, true_lower}); // of one element
     const MPI_Aint end = std::max({lower, lower + extent, true_lower + true_extent});
-    room_.reset(new unsigned char[static_cast<std::size_t>((span < 0 ? -span : span) + end - begin + 1)]);
-    base_ = room_.get() + before - begin;
+    return room(static_cast<std::size_t>((span < 0 ? -span : span) + end - begin)) + before - begin;
 }
 
 } // namespace thence::threadcomm

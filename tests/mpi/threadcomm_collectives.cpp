@@ -380,8 +380,6 @@ TEST(threadcomm_collectives, wrong_arguments_are_refused) {
         EXPECT_EQ(class_of(MPI_Bcast(&value, 1, MPI_INT, -1, t.comm)), MPI_ERR_ROOT);
         int out = 0;
         EXPECT_EQ(class_of(MPI_Allreduce(&value, &out, 1, MPI_INT, MPI_OP_NULL, t.comm)), MPI_ERR_OP);
-        MPI_Request request = MPI_REQUEST_NULL;
-        EXPECT_EQ(class_of(MPI_Ibarrier(t.comm, &request)), MPI_ERR_COMM);
     });
     int value = 0;
     EXPECT_EQ(class_of(MPI_Bcast(&value, 1, MPI_INT, 0, t.comm)), MPI_ERR_COMM); // outside

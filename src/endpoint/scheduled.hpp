@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Work that goes on step by step when messages have come: nonblocking collectives of thread communicators. It goes on
+// whenever the endpoints are polled as a source of progress (carrier.hpp), so its operation has a carrier, too.
+//
+// Invariant: one thread at a time advances anything, and it then starts no such work and runs no callback. What is started meanwhile lies in a list of its own.
+#pragma once
+
+namespace thence::endpoint {
+
+class scheduled {
+public:
+    scheduled() = default;
+    scheduled(const scheduled &) = delete;
+    scheduled &operator=(const scheduled &) = delete;
+
+    // Goes on as far as possible. True: it has ended.
+    virtual bool advance() noexcept = 0;
+    // Called once after that, without any lock. It may delete this object.
+    virtual void end() noexcept = 0;
+
+protected:
+    ~scheduled() = default;
+
+private:
+    friend class schedule;
+    scheduled *next_ = nullptr;
+};
+
+// From now on others call advance() and end().
+void add_scheduled(scheduled &added) noexcept;
+void advance_scheduled() noexcept;
+
+} // namespace thence::endpoint
