@@ -29,7 +29,7 @@ const char *text_of(int said) noexcept {
     case negative_threads:
         return "num_threads is negative in a process";
     case no_thread_multiple:
-        return "a process with several threads needs MPI_THREAD_MULTIPLE";
+        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it";
     default:
         return "others have registered all sources of progress that there can be";
     }
