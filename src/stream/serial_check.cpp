@@ -45,7 +45,7 @@ void set(MPI_Request request, context *its) noexcept {
     }
 }
 
-context *find(MPI_Request request) noexcept {
+context *stream_of_request(MPI_Request request) noexcept {
     const std::scoped_lock guard(mutex);
     const auto at = of_request.find(mpi::bits(request));
     return at != of_request.end() ? at->second : nullptr;
@@ -98,7 +98,7 @@ void serial_call::enter(const char *call, MPI_Comm comm) noexcept {
 
 void serial_call::enter(const char *call, int count, const MPI_Request requests[]) noexcept {
     for (int i = 0; requests != nullptr && i < count && known_ < most; ++i) {
-        if (context *its = requests[i] != MPI_REQUEST_NULL ? find(requests[i]) : nullptr; its != nullptr) {
+        if (context *its = requests[i] != MPI_REQUEST_NULL ? stream_of_request(requests[i]) : nullptr; its != nullptr) {
             requests_[known_++] = {requests + i, requests[i]};
             enter(call, its);
         }
