@@ -139,7 +139,8 @@ THENCE_EXPORT int thence_start_enqueue(thence_start_function *start, const void 
 THENCE_EXPORT int thence_istart_enqueue(thence_start_function *start, const void *data, size_t size, MPI_Comm comm,
                                         MPI_Request *request);
 
-/** @brief Enqueue a send, as MPI_Send. */
+/** @brief Enqueue a send, as MPI_Send. In a program that is linked with libthence, MPI_Send itself does the same on a
+ *         communicator of a stream with a queue, and MPI_Recv does what thence_recv_enqueue() does. */
 THENCE_EXPORT int thence_send_enqueue(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                                       MPI_Comm comm);
 /** @brief Enqueue a receive, as MPI_Recv. */

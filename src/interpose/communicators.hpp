@@ -9,7 +9,7 @@ namespace thence::interpose {
 // True if it must look at its communicator: thread communicators exist, or streams are checked. One test of one word.
 inline bool communicators_matter() noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) &
-            (progress::threadcomm_alive | progress::streams_checked)) != 0;
+            (progress::own_communicators | progress::streams_checked)) != 0;
 }
 
 } // namespace thence::interpose

@@ -2,13 +2,17 @@
 // Blocking point-to-point calls. If a call must not block inside MPI, its nonblocking form is called, and a strategy
 // waits for that (interpose/wait_strategy.hpp). Else MPI's own function is called.
 //
+// MPI_Send and MPI_Recv on a communicator of a stream with a queue are enqueued (thence/enqueue.h).
+//
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.
 #include "interpose/wait_strategy.hpp"
 #include "pmpi/arguments.hpp"
 #include "pmpi/on_stream.hpp"
 #include "pmpi/on_threadcomm.hpp"
+#include "stream/communicator.hpp"
 
+#include <thence/enqueue.h>
 #include <thence/thence.h>
 
 #include <memory>
@@ -30,6 +34,22 @@ int complete(const wait_strategy &how, int code, MPI_Request request, MPI_Status
     return code == MPI_SUCCESS && request != MPI_REQUEST_NULL ? how.complete(&request, status, where) : code;
 }
 
+int enqueue_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+    return thence_send_enqueue(buf, count, type, dest, tag, comm);
+}
+int enqueue_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Status *status) {
+    return thence_recv_enqueue(buf, count, type, source, tag, comm, status);
+}
+#if defined(THENCE_MPI_LARGE_COUNTS)
+int enqueue_send(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm) {
+    return thence_send_enqueue_c(buf, count, type, dest, tag, comm);
+}
+int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                    MPI_Status *status) {
+    return thence_recv_enqueue_c(buf, count, type, source, tag, comm, status);
+}
+#endif
+
 // Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`: its
 // name, for errors.
 
@@ -42,6 +62,9 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
+    }
+    if (mode == threadcomm::mode::standard && thence::stream::has_queue_if_any(comm)) {
+        return enqueue_send(buf, count, type, dest, tag, comm);
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr) {
@@ -61,6 +84,9 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);
+    }
+    if (thence::stream::has_queue_if_any(comm)) {
+        return enqueue_receive(buf, count, type, source, tag, comm, status);
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {

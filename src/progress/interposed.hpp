@@ -28,12 +28,17 @@ inline constexpr std::uint64_t waited_grequests = std::uint64_t{1} << 60;
 inline constexpr std::uint64_t persistent_attached = std::uint64_t{1} << 62;
 // The same, if requests do not tell whether they are persistent.
 inline constexpr std::uint64_t persistent_hidden = std::uint64_t{1} << 61;
-// A thread communicator exists (threadcomm/communicator.hpp): calls with a communicator ask whether it is one.
-inline constexpr std::uint64_t threadcomm_alive = std::uint64_t{1} << 48;
+// A thread communicator exists (threadcomm/communicator.hpp), or a stream with a queue (stream/stream.hpp): calls with a
+// communicator ask whether it is one of these. Set by add_own_communicators().
+inline constexpr std::uint64_t own_communicators = std::uint64_t{1} << 48;
 // A way to wait was added (interpose/wait_strategy.hpp): blocking calls ask whether it applies.
 inline constexpr std::uint64_t strategy_added = std::uint64_t{1} << 47;
 // No hook of this MPI runs callbacks: a call that blocks must poll and run them itself.
 inline constexpr std::uint64_t no_hook_runs = std::uint64_t{1} << 63;
+
+// Set own_communicators from the first call of add to the last of remove.
+void add_own_communicators() noexcept;
+void remove_own_communicators() noexcept;
 
 // Set before main() if libthence is linked. Then we receive completion calls first, and are called before MPI_Finalize
 // begins.

@@ -114,6 +114,11 @@ void remove_stream(MPI_Comm comm) noexcept {
     attribute.remove_from(comm);
 }
 
+bool has_queue(MPI_Comm comm) noexcept {
+    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
+    return its != nullptr && its->its->order != nullptr;
+}
+
 bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
     const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
     if (its == nullptr || its->not_begun.load() == 0) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/visibility.hpp"
+#include "progress/interposed.hpp"
 #include "stream/stream.hpp"
 
 #include <mpi.h>
@@ -28,6 +29,13 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
 attachment *attachment_of(MPI_Comm comm) noexcept;
 // A communicator that was copied from one with a stream gets rid of it.
 void remove_stream(MPI_Comm comm) noexcept;
+
+// For interposed calls: true if the communicator has a stream with a queue.
+THENCE_INTERNAL bool has_queue(MPI_Comm comm) noexcept;
+inline bool has_queue_if_any(MPI_Comm comm) noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0 &&
+           has_queue(comm);
+}
 
 // For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code` is
 // the error, which is reported, and MPI must not be called.

@@ -3,6 +3,7 @@
 
 #include "mpi/quietly.hpp"
 #include "mpi/stream_calls.hpp"
+#include "progress/interposed.hpp"
 #include "stream/queue.hpp"
 
 #include <mutex>
@@ -40,6 +41,9 @@ bool add(std::unique_ptr<context> &added) noexcept {
     }
     const int index = unused.back();
     unused.pop_back();
+    if (added->order != nullptr) {
+        progress::add_own_communicators();
+    }
     added->handle = handle_prefix | index;
     table[static_cast<std::size_t>(index)] = std::move(added);
     check_streams_if_asked();
@@ -75,6 +79,9 @@ freeing destroy(context &its, int &code) noexcept {
     }
     if (streams_are_checked()) {
         forget_requests_of(*freed);
+    }
+    if (freed->order != nullptr) {
+        progress::remove_own_communicators();
     }
     if (freed->assertions != MPI_INFO_NULL) {
         mpi::stream_table.Info_free(&freed->assertions);

@@ -109,7 +109,7 @@ bool enter(communicator &comm) noexcept {
             table[at].store(&comm, std::memory_order_relaxed);
             keys[at].store(key, std::memory_order_release);
             if (alive.fetch_add(1) == 0) {
-                progress::slow_path_reasons.fetch_or(progress::threadcomm_alive);
+                progress::add_own_communicators();
             }
             const std::scoped_lock contexts(comm.root.lock);
             comm.root.by_context[comm.context] = &comm;
@@ -126,7 +126,7 @@ void hide(communicator &comm) noexcept {
             keys[at].store(0, std::memory_order_release);
             table[at].store(nullptr, std::memory_order_relaxed);
             if (alive.fetch_sub(1) == 1) {
-                progress::slow_path_reasons.fetch_and(~progress::threadcomm_alive);
+                progress::remove_own_communicators();
             }
             break;
         }
@@ -139,8 +139,9 @@ void hide_all() noexcept {
         keys[at].store(0, std::memory_order_release);
         table[at].store(nullptr, std::memory_order_relaxed);
     }
-    alive.store(0);
-    progress::slow_path_reasons.fetch_and(~progress::threadcomm_alive);
+    if (alive.exchange(0) != 0) {
+        progress::remove_own_communicators();
+    }
 }
 
 void leave(communicator &comm) noexcept {

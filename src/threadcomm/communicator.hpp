@@ -95,8 +95,9 @@ public:
     bool has_open_requests() const noexcept;
 };
 
+// False only if there is none.
 inline bool any_alive() noexcept {
-    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::threadcomm_alive) != 0;
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0;
 }
 // Null for any other communicator.
 THENCE_INTERNAL communicator *find(MPI_Comm comm) noexcept;

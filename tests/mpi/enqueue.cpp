@@ -83,9 +83,42 @@ TEST_P(enqueue, match_calls_that_are_not_enqueued) {
     queued_communicator q(GetParam());
     int got = -1;
     MPIX_Recv_enqueue(&got, 1, MPI_INT, previous(), 0, q.comm, MPI_STATUS_IGNORE);
-    MPI_Send(&rank, 1, MPI_INT, next(), 0, q.comm);
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(&rank, 1, MPI_INT, next(), 0, q.comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
     q.queue.synchronize();
     EXPECT_EQ(got, previous());
+}
+
+// The queue fills the buffer behind the call, so a send that begins in the call sends the wrong value.
+TEST_P(enqueue, mpi_send_and_mpi_recv_are_enqueued) {
+    queued_communicator q(GetParam());
+    std::atomic<bool> open{false};
+    int out = -1;
+    int got = -2;
+    int seen = -3;
+    MPI_Status status{};
+    q.queue.push([&] {
+        while (!open) {
+            std::this_thread::yield();
+        }
+        out = 100 + rank;
+    });
+    MPI_Request request = MPI_REQUEST_NULL; // a receive that does not wait, so that each rank may send first
+    MPIX_Irecv_enqueue(&got, 1, MPI_INT, previous(), 7, q.comm, &request);
+    EXPECT_EQ(MPI_Send(&out, 1, MPI_INT, next(), 7, q.comm), MPI_SUCCESS);
+    MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE);
+    const int eight = 8;
+    MPI_Request at_once = MPI_REQUEST_NULL;
+    MPI_Isend(&eight, 1, MPI_INT, next(), 8, q.comm, &at_once);
+    EXPECT_EQ(MPI_Recv(&seen, 1, MPI_INT, previous(), 8, q.comm, &status), MPI_SUCCESS);
+    EXPECT_EQ(seen, -3) << "it has not begun";
+    open = true;
+    q.queue.synchronize();
+    MPI_Wait(&at_once, MPI_STATUS_IGNORE);
+    EXPECT_EQ(got, 100 + previous());
+    EXPECT_EQ(seen, 8);
+    EXPECT_EQ(status.MPI_SOURCE, previous());
 }
 
 TEST_P(enqueue, a_status_is_written_when_the_queue_waits_and_not_before) {

@@ -50,6 +50,13 @@ protected:
     int size = 1;
 };
 
+// MPI_Send is enqueued.
+void send_at_once(const int &number, int to, int tag, MPI_Comm comm) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Isend(&number, 1, MPI_INT, to, tag, comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
 struct counted {
     std::atomic<int> *next;
     int number;
@@ -185,7 +192,7 @@ TEST_F(host_queue, keeps_no_thread_while_an_operation_is_outstanding) {
     EXPECT_TRUE(ran);
     for (std::size_t i = 0; i < waiting; ++i) {
         const int number = static_cast<int>(i);
-        MPI_Send(&number, 1, MPI_INT, 0, 0, comms[i]);
+        send_at_once(number, 0, 0, comms[i]);
     }
     for (std::size_t i = 0; i < waiting; ++i) {
         EXPECT_EQ(thence_host_queue_synchronize(queues[i]), MPI_SUCCESS);
@@ -224,7 +231,7 @@ TEST_F(host_queue, is_not_destroyed_while_a_stream_uses_it) {
     int got = -1;
     MPIX_Recv_enqueue(&got, 1, MPI_INT, rank, 3, comm, MPI_STATUS_IGNORE);
     EXPECT_EQ(class_of(MPIX_Stream_free(&refused)), MPI_ERR_OTHER);
-    MPI_Send(&rank, 1, MPI_INT, rank, 3, comm);
+    send_at_once(rank, rank, 3, comm);
     EXPECT_EQ(thence_host_queue_synchronize(queue), MPI_SUCCESS);
     EXPECT_EQ(got, rank);
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
