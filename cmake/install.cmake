@@ -7,7 +7,20 @@ set(package thence${THENCE_LIBRARY_SUFFIX})
 set(THENCE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/${package})
 set(THENCE_INSTALL_LIBRARIES LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
     INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(TARGETS thence_core thence EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
+install(TARGETS thence_core EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
+if(THENCE_LIBRARY_TYPE STREQUAL SHARED)
+  # The name that -lthence stands for brings the core, too, which has the functions that programs call.
+  install(TARGETS thence EXPORT thenceTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_SKIP
+          INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  get_target_property(thence_so_version thence SOVERSION)
+  set(interposing_name libthence${THENCE_LIBRARY_SUFFIX}.so.${thence_so_version})
+  set(core_name libthence-core${THENCE_LIBRARY_SUFFIX}.so.${thence_so_version})
+  file(CONFIGURE OUTPUT package/libthence${THENCE_LIBRARY_SUFFIX}.so @ONLY
+       CONTENT "/* GNU ld script */\nINPUT(@interposing_name@ AS_NEEDED(@core_name@))\n")
+  install(FILES ${PROJECT_BINARY_DIR}/package/libthence${THENCE_LIBRARY_SUFFIX}.so DESTINATION ${CMAKE_INSTALL_LIBDIR})
+else()
+  install(TARGETS thence EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
+endif()
 if(TARGET thence_archive)
   install(TARGETS thence_archive EXPORT thenceTargets ${THENCE_INSTALL_LIBRARIES})
 endif()

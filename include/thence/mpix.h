@@ -5,7 +5,7 @@
 /** @file mpix.h
  *  @brief MPICH's extensions under MPICH's names, on any stock MPI.
  *
- *  A program that was written for MPICH's extensions includes this header and links `-lthence -lthence-core`. The names
+ *  A program that was written for MPICH's extensions includes this header and links `-lthence`. The names
  *  are macros for symbols and types of this library. So they do not conflict with what an MPI has under the same names:
  *  this header may follow MPICH's `mpi.h`, and a source file that does not include it uses those of MPICH. What each
  *  call does is said in the header that is named beside it.

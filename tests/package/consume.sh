@@ -46,6 +46,11 @@ pkg_config)
     compile thence "$consumer/through_library.c" through_library -std=c11 "$work/libwaiter.so" -Wl,-rpath,"$work"
     compile thence "$consumer/through_plugin.c" through_plugin -std=c11 -ldl -Wl,-rpath,"$work"
     compile thence-core "$consumer/core_only.c" core_only -std=c11
+    if [ -e "$prefix/$LIBDIR/libthence$suffix.so" ]; then # its name alone brings the core that the program calls
+        "$MPI_C_COMPILER" -I"$prefix/include" "$consumer/core_only.c" -L"$prefix/$LIBDIR" "-lthence$suffix" \
+            -o "$work/one_name" -Wl,-rpath,"$prefix/$LIBDIR"
+        programs="$programs one_name"
+    fi
     compile thence-core "$consumer/from_cxx.cpp" from_cxx
     for capability in $CAPABILITIES; do # the flags of the package and no others
         interposing=
