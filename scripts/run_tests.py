@@ -95,11 +95,12 @@ def install(mpi):
 def reason_of(case):
     """Why a test of a JUnit file failed: what ctest says of it, and the lines of its output that say most."""
     failure = case.find("failure")
-    said = (failure.get("message") or "" if failure is not None else "") or "failed"
+    if failure is None:
+        return case.find("skipped").get("message", "") if case.find("skipped") is not None else "no reason given"
     lines = [line.strip() for line in (case.findtext("system-out") or "").splitlines() if line.strip()]
     first = next((i for i, line in enumerate(lines) if line.endswith(": Failure") or "rror" in line), len(lines) - 4)
     told = " | ".join(lines[max(first, 0):][:4])[:400]
-    return f"{said} after {float(case.get('time') or 0):.0f} s: {told}"
+    return f"{failure.get('message')} after {float(case.get('time') or 0):.0f} s: {told}"
 
 
 def count(report):

@@ -27,13 +27,15 @@ WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "
 WITH_OPENBLAS = ["cholesky"]
 WITH_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
+WITH_LANES = ["latency_mt"]
 
 
 def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS, WITH_ZONES)
+    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS, WITH_ZONES,
+             WITH_LANES)
     groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines

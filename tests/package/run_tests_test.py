@@ -16,7 +16,11 @@ SPEC.loader.exec_module(run_tests)
 
 REPORT = """<testsuite>
 <testcase name="good" status="run"/>
-<testcase name="bad" status="fail"><failure/></testcase>
+<testcase name="bad" status="fail" time="2.4"><failure message="Failed"/><system-out>[ RUN      ] a.b
+../a.cpp:3: Failure
+Expected: 1
+Actual: 2
+</system-out></testcase>
 <testcase name="left_out" status="notrun"><skipped message="SKIP_RETURN_CODE=77"/></testcase>
 <testcase name="not_built" status="notrun"><skipped message="Unable to find executable"/></testcase>
 </testsuite>"""
@@ -30,7 +34,8 @@ class Summary(unittest.TestCase):
             counted = run_tests.count(report)
         good = run_tests.Result(passed=3)
         lines = run_tests.summarize([(run_tests.MATRIX[0], good), (run_tests.MATRIX[4], counted)]).splitlines()
-        self.assertEqual(lines[2:], ["failed: mpich5: bad", "failed: mpich5: not_built",
+        self.assertEqual(lines[2:], ["failed: mpich5: bad: Failed after 2 s: ../a.cpp:3: Failure | Expected: 1 | Actual: 2",
+                                     "failed: mpich5: not_built: Unable to find executable",
                                      "4 passed, 2 failed, 1 skipped"])
 
     def test_a_failed_build_is_named(self):
