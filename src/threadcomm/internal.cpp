@@ -31,9 +31,14 @@ void start_receive(member &me, channel which, int source, int tag, operation &op
 
 void wait_for_send(member &me, channel which, int dest, operation &op) noexcept {
     member *const to = me.comm->here[static_cast<std::size_t>(dest)];
+    endpoint::endpoint &own = me.at(which);
     for (endpoint::waiting wait; !op.done.load(std::memory_order_acquire); wait()) {
         if (to != nullptr && to->at(which).any_arrived()) {
             to->at(which).drive();
+        }
+        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no carrier.
+        if (own.any_arrived()) {
+            own.drive();
         }
     }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Thread communicators: requests that outlive a communicator, and an operation that MPI refuses on some ranks.
+// Thread communicators: requests that outlive a communicator, an operation that MPI refuses on some ranks, and an exchange in
+// which each rank waits for the other.
 #include "threadcomm.hpp"
 
 #include <vector>
@@ -73,4 +74,26 @@ TEST(threadcomm_faults, an_operation_that_does_not_fit_the_datatype_ends_on_all_
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, before);
     MPI_Comm_set_errhandler(MPI_COMM_SELF, before);
     MPI_Errhandler_free(&before);
+}
+
+// While a rank waits until its long message is taken, it takes that of its partner. No other thread of a process does
+// that for it.
+TEST(threadcomm_faults, partners_in_two_processes_exchange_long_messages) {
+    constexpr int many = 20'000;
+    for (const int threads : {1, 2}) {
+        threads_of t(threads);
+        t.run([&](int rank, int size) {
+            const int partner = (rank + size / 2) % size;
+            const std::vector<int> sent(many, rank);
+            std::vector<int> got(many, -1);
+            ASSERT_EQ(MPI_Sendrecv(sent.data(), many, MPI_INT, partner, 1, got.data(), many, MPI_INT, partner, 1,
+                                   t.comm, MPI_STATUS_IGNORE),
+                      MPI_SUCCESS);
+            EXPECT_EQ(got, std::vector<int>(many, partner));
+            ASSERT_EQ(
+                MPI_Sendrecv_replace(got.data(), many, MPI_INT, partner, 2, partner, 2, t.comm, MPI_STATUS_IGNORE),
+                MPI_SUCCESS);
+            EXPECT_EQ(got, sent);
+        });
+    }
 }
