@@ -3,6 +3,7 @@
 // passed to MPI work there.
 #include "table.hpp"
 
+#include "../error_texts.hpp"
 #include "../threadcomm.hpp"
 
 #include <fstream>
@@ -33,13 +34,6 @@ std::string without_c(const std::string &name) {
     return name.ends_with("_c") ? name.substr(0, name.size() - 2) : name;
 }
 
-std::string text_of(int code) {
-    char text[MPI_MAX_ERROR_STRING] = "";
-    int length = 0;
-    MPI_Error_string(code, text, &length);
-    return {text, static_cast<std::size_t>(length)};
-}
-
 } // namespace
 
 TEST(calls_on_a_threadcomm, that_the_table_refuses_are_refused_by_name) {
@@ -62,8 +56,10 @@ TEST(calls_on_a_threadcomm, that_the_table_refuses_are_refused_by_name) {
             int error_class = MPI_SUCCESS;
             MPI_Error_class(code, &error_class);
             EXPECT_EQ(error_class, MPI_ERR_COMM) << each.function;
-            EXPECT_NE(text_of(code).find(each.function + ": "), std::string::npos) << text_of(code);
-            EXPECT_NE(text_of(code).find("thread communicator"), std::string::npos) << text_of(code);
+            if (mpi_keeps_texts()) {
+                EXPECT_NE(text_of(code).find(each.function + ": "), std::string::npos) << text_of(code);
+                EXPECT_NE(text_of(code).find("thread communicator"), std::string::npos) << text_of(code);
+            }
         }
         EXPECT_GT(tried.size(), 30U);
         w.comm = its;
