@@ -23,21 +23,24 @@ inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
     return stream::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
 }
 
-template <auto function, class... Arguments>
+template <auto function, bool starts, class... Arguments>
 __attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI_Request *request,
                                             Arguments... arguments) {
     const stream::serial_call on_stream(name, comm);
+    if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
+        *request = MPI_REQUEST_NULL;
+    }
     const int code = function(arguments..., request);
     if (code == MPI_SUCCESS) {
-        stream::note_request(comm, request);
+        stream::note_request(comm, request, starts);
     }
     return code;
 }
 
-// A call that starts or creates `*request`, its last argument.
-template <auto function, class... Arguments>
+// A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows it.
+template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
-    return stream::streams_are_checked() ? checked_start<function>(name, comm, request, arguments...)
+    return stream::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
                                          : function(arguments..., request);
 }
 

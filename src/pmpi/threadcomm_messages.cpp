@@ -64,7 +64,8 @@ extern "C" {
             return threadcomm::receive_matched("MPI_Imrecv" #c, {buf, count, type, 0, 0}, message, MPI_STATUS_IGNORE,  \
                                                request);                                                               \
         }                                                                                                              \
-        return PMPI_Imrecv##c(buf, count, type, message, request);                                                     \
+        return thence::pmpi::start_on<&PMPI_Imrecv##c>("MPI_Imrecv" #c, MPI_COMM_NULL, request, buf, count, type,      \
+                                                       message);                                                       \
     }
 #define BOTH_WAYS(c, count_t)                                                                                          \
     THENCE_EXPORT int MPI_Isendrecv##c(const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in,     \
@@ -74,7 +75,8 @@ extern "C" {
             return threadcomm::isend_receive("MPI_Isendrecv" #c, *threads, {out, n, type, dest, tag},                  \
                                              {in, m, its_type, source, its_tag}, request);                             \
         }                                                                                                              \
-        return PMPI_Isendrecv##c(out, n, type, dest, tag, in, m, its_type, source, its_tag, comm, request);            \
+        return thence::pmpi::start_on<&PMPI_Isendrecv##c>("MPI_Isendrecv" #c, comm, request, out, n, type, dest, tag,  \
+                                                          in, m, its_type, source, its_tag, comm);                     \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Isendrecv_replace##c(void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, \
                                                int its_tag, MPI_Comm comm, MPI_Request *request) {                     \
@@ -82,7 +84,8 @@ extern "C" {
             return threadcomm::isend_receive("MPI_Isendrecv_replace" #c, *threads, {buf, n, type, dest, tag},          \
                                              {buf, n, type, source, its_tag}, request);                                \
         }                                                                                                              \
-        return PMPI_Isendrecv_replace##c(buf, n, type, dest, tag, source, its_tag, comm, request);                     \
+        return thence::pmpi::start_on<&PMPI_Isendrecv_replace##c>("MPI_Isendrecv_replace" #c, comm, request, buf, n,   \
+                                                                  type, dest, tag, source, its_tag, comm);             \
     }
 NONBLOCKING(, int)
 #if defined(THENCE_MPI_ISENDRECV)

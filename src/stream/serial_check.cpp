@@ -2,6 +2,7 @@
 #include "stream/serial_check.hpp"
 
 #include "base/settings.hpp"
+#include "mpi/calls.hpp"
 #include "mpi/handles.hpp"
 #include "stream/communicator.hpp"
 
@@ -122,8 +123,13 @@ void note_request(context *its, const MPI_Request *request) noexcept {
     }
 }
 
-void note_request(MPI_Comm comm, const MPI_Request *request) noexcept {
-    note_request(serial_stream_of(comm), request);
+void note_request(MPI_Comm comm, const MPI_Request *request, bool started) noexcept {
+    context *its = serial_stream_of(comm);
+    int complete = 0;
+    if (its != nullptr && started && request != nullptr && *request != MPI_REQUEST_NULL) {
+        mpi::table.Request_get_status(*request, &complete, MPI_STATUS_IGNORE);
+    }
+    note_request(complete != 0 ? nullptr : its, request);
 }
 
 void forget_requests_of(const context &its) noexcept {

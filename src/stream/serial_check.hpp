@@ -7,7 +7,8 @@
 //
 // A call has no way to ask a request for its communicator, so requests are noted in a table when an interposed call starts
 // them, until an interposed call completes or frees them. If a continuation takes a request, it stays in the table until MPI
-// gives its handle to another one that an interposed call starts.
+// gives its handle to another one that an interposed call starts. A request that is complete at once is not noted, since
+// MPI gives several such the same handle.
 #pragma once
 
 #include "base/spin_lock.hpp"
@@ -77,8 +78,9 @@ private:
     } requests_[most]; // the first `known_`: they are in the table
 };
 
-// A call on `comm`, or on a stream, has started this request.
-THENCE_INTERNAL void note_request(MPI_Comm comm, const MPI_Request *request) noexcept;
+// A call on `comm` has created this request. `started`: it is no persistent one, so it may be complete.
+THENCE_INTERNAL void note_request(MPI_Comm comm, const MPI_Request *request, bool started) noexcept;
+// A call on a stream has started this request, whose handle no other has.
 void note_request(context *its, const MPI_Request *request) noexcept;
 // The stream is being destroyed.
 void forget_requests_of(const context &its) noexcept;

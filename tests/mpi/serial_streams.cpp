@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <thread>
 
@@ -149,6 +150,51 @@ TEST_F(serial_streams, threads_with_streams_of_their_own_are_not_reported) {
     for (std::thread &each : threads) {
         each.join();
     }
+    const std::string text = read_all(printed);
+    EXPECT_EQ(count(text, "thence:"), 0) << text;
+}
+
+// MPI gives requests that are complete at once the same handle, also those of different streams and threads.
+TEST_F(serial_streams, requests_that_are_complete_at_once_are_of_no_stream) {
+    MPIX_Stream other_stream = MPIX_STREAM_NULL;
+    MPI_Comm other = MPI_COMM_NULL;
+    MPIX_Stream_create(MPI_INFO_NULL, &other_stream);
+    MPIX_Stream_comm_create(MPI_COMM_SELF, other_stream, &other);
+    standard_error printed;
+    MPI_Request mine = MPI_REQUEST_NULL;
+    MPI_Isend(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, comm, &mine);
+    std::atomic<bool> blocked{false};
+    std::thread its_thread([&] { // in a call of the other stream until the message of tag 1 has come
+        int values[2] = {};
+        int index = -1;
+        MPI_Request complete = MPI_REQUEST_NULL;
+        MPI_Isend(nullptr, 0, MPI_INT, MPI_PROC_NULL, 0, other, &complete);
+        MPI_Request requests[2];
+        MPI_Irecv(&values[0], 1, MPI_INT, 0, 0, other, &requests[0]);
+        MPI_Irecv(&values[1], 1, MPI_INT, 0, 1, MPI_COMM_SELF, &requests[1]);
+        blocked = true;
+        MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE);
+        EXPECT_EQ(index, 1);
+        const int sent = 7;
+        MPI_Send(&sent, 1, MPI_INT, 0, 0, other);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        EXPECT_EQ(values[0], 7);
+        MPI_Wait(&complete, MPI_STATUS_IGNORE);
+    });
+    while (!blocked) {
+        std::this_thread::yield();
+    }
+    int flag = 0;
+    for (int i = 0; i < 50; ++i) {
+        MPI_Request_get_status(mine, &flag, MPI_STATUS_IGNORE);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    MPI_Wait(&mine, MPI_STATUS_IGNORE);
+    const int sent = 1;
+    MPI_Send(&sent, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+    its_thread.join();
+    MPI_Comm_free(&other);
+    MPIX_Stream_free(&other_stream);
     const std::string text = read_all(printed);
     EXPECT_EQ(count(text, "thence:"), 0) << text;
 }
