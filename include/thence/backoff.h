@@ -38,7 +38,7 @@ typedef struct thence_backoff {
     int64_t longest; /**< the longest sleep in nanoseconds, at least 1000 */
     uint32_t spins;  /**< how many polls in a row that find nothing are not followed by a pause */
     uint32_t misses; /**< polls in a row that found nothing; counted until the thread sleeps */
-    int64_t since;   /**< the time of the first yield after the last poll that found something */
+    int64_t since;   /**< the time of the first yield after the last poll that found something; 0: there was none */
     int64_t yielded; /**< the time of the last yield */
     int64_t usual;   /**< learnt: the usual time from the first yield until something is found, in nanoseconds */
     uint32_t shared; /**< 1 if the last yields were ended by a long one: another thread wants this processor */

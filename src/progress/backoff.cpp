@@ -48,15 +48,16 @@ void sleep(nanoseconds time) noexcept {
 
 } // namespace
 
-// `misses` is at most `spins` while the thread spins, `spins` + 1 while it yields, and `spins` + 2 while it sleeps.
+// `misses` is at most `spins` while the thread spins, `spins` + 1 while it yields, and `spins` + 2 while it sleeps. It is
+// more if `spins` has been made less meanwhile, so `since`, which is 0 before the first yield, says whether there was one.
 nanoseconds next_pause(thence_backoff &backoff) noexcept {
     if (backoff.misses < backoff.spins) {
         ++backoff.misses;
         return -1;
     }
     const nanoseconds time = now();
-    if (backoff.misses == backoff.spins) {
-        ++backoff.misses;
+    if (backoff.misses == backoff.spins || backoff.since == 0) {
+        backoff.misses = backoff.spins + 1;
         backoff.shared = 0;
         backoff.since = time;
         backoff.yielded = time;
@@ -87,10 +88,11 @@ void pause(thence_backoff &backoff) noexcept {
 }
 
 void found_after_pauses(thence_backoff &backoff) noexcept {
-    const nanoseconds waited = backoff.misses <= backoff.spins ? 0 : std::min(now() - backoff.since, most_learnt);
+    const nanoseconds waited = backoff.since == 0 ? 0 : std::min(now() - backoff.since, most_learnt);
     const nanoseconds change = waited - backoff.usual;
     backoff.usual += change < 0 ? (change - (part - 1)) / part : change / part; // it can become 0
     backoff.misses = 0;
+    backoff.since = 0;
 }
 
 } // namespace thence::progress

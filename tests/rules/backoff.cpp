@@ -67,6 +67,26 @@ TEST(backoff, begins_again_when_something_was_found) {
     EXPECT_EQ(thence_backoff_next(&b), 0);
 }
 
+TEST(backoff, yields_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    b.spins = 100;
+    for (int i = 0; i < 50; ++i) {
+        thence_backoff_next(&b);
+    }
+    b.spins = 16;
+    EXPECT_EQ(thence_backoff_next(&b), 0);
+    for (int i = 0; i < 50; ++i) {
+        thence_backoff_found(&b);
+        b.spins = 100;
+        for (int spin = 0; spin < 50; ++spin) {
+            thence_backoff_next(&b);
+        }
+        b.spins = 16;
+    }
+    thence_backoff_found(&b);
+    EXPECT_LT(b.usual, 1'000'000); // what it learns is no time since the machine was started
+}
+
 TEST(backoff, a_long_yield_ends_the_yields) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     EXPECT_EQ(thence_backoff_next(&b), 0);
