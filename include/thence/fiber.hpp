@@ -194,7 +194,7 @@ private:
 };
 
 /** @brief A fiber of the calling thread that makes progress between the other fibers, from construction to
- *         destruction. If no other fiber runs between its polls, it sleeps, up to 64 microseconds. The destructor
+ *         destruction. If it finds nothing and no other fiber runs, it sleeps, up to 64 microseconds. The destructor
  *         joins it: destroy it in a fiber, before `MPI_Finalize`. It does not run continuations of poll-only
  *         continuation requests. */
 class progress_fiber {
@@ -212,7 +212,10 @@ private:
         using clock = std::chrono::steady_clock;
         thence_backoff backoff = THENCE_BACKOFF_INIT;
         while (!stop_.load()) {
-            thence_progress();
+            long ran = 0;
+            thence_progress_some(&ran);
+            if (ran > 0)
+                thence_backoff_found(&backoff);
             if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
                 boost::this_fiber::sleep_for(time);
                 continue;

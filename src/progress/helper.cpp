@@ -155,8 +155,8 @@ void run() noexcept {
     back_off pause;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
+            pause.found(); // before it rests, which is no time that it waits for something
             rest();
-            pause.found();
         } else if (help()) {
             pause.found();
         } else {
