@@ -2,14 +2,14 @@
 // What a call that is interposed only for the sake of its communicator asks first.
 #pragma once
 
+#include "base/load_plain.hpp"
 #include "progress/interposed.hpp"
 
 namespace thence::interpose {
 
-// True if it must look at its communicator: thread communicators exist, or streams are checked. One test of one word.
+// True if it must look at its communicator. One test of one word.
 inline bool communicators_matter() noexcept {
-    return (progress::slow_path_reasons.load(std::memory_order_relaxed) &
-            (progress::own_communicators | progress::streams_checked)) != 0;
+    return (base::load_plain(progress::slow_path_reasons) & progress::own_communicators) != 0;
 }
 
 } // namespace thence::interpose

@@ -56,9 +56,6 @@ int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, i
 template <auto blocking, auto nonblocking, class Count>
 int send(const char *call, threadcomm::mode mode, const void *buf, Count count, MPI_Datatype type, int dest, int tag,
          MPI_Comm comm) {
-    if (is_plain()) [[likely]] {
-        return blocking(buf, count, type, dest, tag, comm);
-    }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
@@ -78,9 +75,6 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
 template <auto blocking, auto nonblocking, class Count>
 int receive(const char *call, void *buf, Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
             MPI_Status *status) {
-    if (is_plain()) [[likely]] {
-        return blocking(buf, count, type, source, tag, comm, status);
-    }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);
@@ -210,26 +204,38 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
 
 extern "C" {
 
+// Apart, so that a call with nothing else to do saves no registers: it is a test and a jump to MPI. These are jumped to, so
+// they return to the user's code.
+#define THENCE_OTHERWISE static __attribute__((noinline))
+
 // MPI_Bsend is not here: it only copies.
+#define SEND(name, nonblocking, its_mode, c, count_t)                                                                  \
+    THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
+                                             MPI_Comm comm) {                                                          \
+        return send<&PMPI_##name##c, &PMPI_##nonblocking##c>("MPI_" #name #c, threadcomm::mode::its_mode, buf, count,  \
+                                                             type, dest, tag, comm);                                   \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
+                                    MPI_Comm comm) {                                                                   \
+        if (is_plain()) [[likely]] {                                                                                   \
+            return PMPI_##name##c(buf, count, type, dest, tag, comm);                                                  \
+        }                                                                                                              \
+        return name##c##_otherwise(buf, count, type, dest, tag, comm);                                                 \
+    }
 #define BLOCKING(c, count_t)                                                                                           \
-    THENCE_EXPORT int MPI_Send##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,                \
-                                  MPI_Comm comm) {                                                                     \
-        return send<&PMPI_Send##c, &PMPI_Isend##c>("MPI_Send" #c, threadcomm::mode::standard, buf, count, type, dest,  \
-                                                   tag, comm);                                                         \
-    }                                                                                                                  \
-    THENCE_EXPORT int MPI_Ssend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
-                                   MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Ssend##c, &PMPI_Issend##c>("MPI_Ssend" #c, threadcomm::mode::synchronous, buf, count, type,  \
-                                                     dest, tag, comm);                                                 \
-    }                                                                                                                  \
-    THENCE_EXPORT int MPI_Rsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
-                                   MPI_Comm comm) {                                                                    \
-        return send<&PMPI_Rsend##c, &PMPI_Irsend##c>("MPI_Rsend" #c, threadcomm::mode::ready, buf, count, type, dest,  \
-                                                     tag, comm);                                                       \
+    SEND(Send, Isend, standard, c, count_t)                                                                            \
+    SEND(Ssend, Issend, synchronous, c, count_t)                                                                       \
+    SEND(Rsend, Irsend, ready, c, count_t)                                                                             \
+    THENCE_OTHERWISE int Recv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,         \
+                                             MPI_Comm comm, MPI_Status *status) {                                      \
+        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>("MPI_Recv" #c, buf, count, type, source, tag, comm, status);     \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,     \
                                   MPI_Status *status) {                                                                \
-        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>("MPI_Recv" #c, buf, count, type, source, tag, comm, status);     \
+        if (is_plain()) [[likely]] {                                                                                   \
+            return PMPI_Recv##c(buf, count, type, source, tag, comm, status);                                          \
+        }                                                                                                              \
+        return Recv##c##_otherwise(buf, count, type, source, tag, comm, status);                                       \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Mrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                  \
                                    MPI_Status *status) {                                                               \

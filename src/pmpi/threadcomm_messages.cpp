@@ -27,9 +27,10 @@ extern "C" {
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm, MPI_Request *request) {                                             \
-        return thence::interpose::communicators_matter()                                                               \
-                   ? name##c##_otherwise(buf, count, type, dest, tag, comm, request)                                   \
-                   : PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                       \
+        if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
+            return PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                         \
+        }                                                                                                              \
+        return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                        \
     }
 #define NONBLOCKING(c, count_t)                                                                                        \
     NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
@@ -54,9 +55,10 @@ extern "C" {
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \
-        return thence::interpose::communicators_matter()                                                               \
-                   ? Irecv##c##_otherwise(buf, count, type, source, tag, comm, request)                                \
-                   : PMPI_Irecv##c(buf, count, type, source, tag, comm, request);                                      \
+        if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
+            return PMPI_##Irecv##c(buf, count, type, source, tag, comm, request);                                      \
+        }                                                                                                              \
+        return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                     \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
                                     MPI_Request *request) {                                                            \

@@ -18,7 +18,7 @@ extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
 // mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the MPI call below it on the stack from
 // returning.
 inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 49;
-// Streams are checked (stream/serial_check.hpp): calls say on which stream they are.
+// Streams are checked (stream/serial_check.hpp): calls say on which stream they are. own_communicators is set, too.
 inline constexpr std::uint64_t streams_checked = std::uint64_t{1} << 58;
 // A generalized request with a poll function is not complete: MPI_Test and MPI_Wait on it call that function first.
 inline constexpr std::uint64_t polled_grequests = std::uint64_t{1} << 59;
@@ -28,13 +28,14 @@ inline constexpr std::uint64_t waited_grequests = std::uint64_t{1} << 60;
 inline constexpr std::uint64_t persistent_attached = std::uint64_t{1} << 62;
 // The same, if requests do not tell whether they are persistent.
 inline constexpr std::uint64_t persistent_hidden = std::uint64_t{1} << 61;
-// A thread communicator exists (threadcomm/communicator.hpp), or a stream with a queue (stream/stream.hpp): calls with a
-// communicator ask whether it is one of these. Set by add_own_communicators().
-inline constexpr std::uint64_t own_communicators = std::uint64_t{1} << 48;
+// A thread communicator exists (threadcomm/communicator.hpp), or a stream with a queue (stream/stream.hpp), or streams are
+// checked: calls with a communicator ask what it is. Set by add_own_communicators(). It is the sign of the word, which one
+// instruction tests: that is all that nonblocking calls of other programs do.
+inline constexpr std::uint64_t own_communicators = std::uint64_t{1} << 63;
 // A way to wait was added (interpose/wait_strategy.hpp): blocking calls ask whether it applies.
 inline constexpr std::uint64_t strategy_added = std::uint64_t{1} << 47;
 // No hook of this MPI runs callbacks: a call that blocks must poll and run them itself.
-inline constexpr std::uint64_t no_hook_runs = std::uint64_t{1} << 63;
+inline constexpr std::uint64_t no_hook_runs = std::uint64_t{1} << 48;
 
 // Set own_communicators from the first call of add to the last of remove.
 void add_own_communicators() noexcept;

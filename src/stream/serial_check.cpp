@@ -141,6 +141,7 @@ void check_streams_if_asked() noexcept {
     if (!base::current_settings().check_streams || streams_are_checked()) {
         return;
     }
+    progress::add_own_communicators(); // to the end of the process
     progress::slow_path_reasons.fetch_or(progress::streams_checked);
     if (!progress::interposed) {
         std::fputs("thence: THENCE_CHECK_STREAMS: the program is not linked with libthence, so calls of MPI are not"
