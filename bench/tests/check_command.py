@@ -19,7 +19,7 @@ BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "attach_each", "linked_unused",
     "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
     "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov", "wavefront",
-    "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives",
+    "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "progress",
 ]
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
