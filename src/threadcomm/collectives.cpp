@@ -13,6 +13,11 @@ int checked_root(int root) noexcept {
     return root < 0 ? -2 : root; // -1 means that the call has none
 }
 
+bool is_root(const collective_call &call, int root) noexcept {
+    const member *const me = self(call.comm);
+    return me != nullptr && me->rank == root;
+}
+
 steps meet(transfers &moves) {
     const endpoint::buffer nothing = endpoint::bytes_at(nullptr, 0);
     const int size = moves.size();
@@ -137,25 +142,39 @@ int broadcast(collective_call &call, data_argument data, int root) noexcept {
 }
 
 int gather(collective_call &call, data_argument sent, blocks received, int root) noexcept {
-    call.keep(sent.type);
-    call.keep(received);
+    const bool at_root = is_root(call, root);
+    if (!at_root || sent.base != MPI_IN_PLACE) {
+        call.keep(sent.type);
+    }
+    if (at_root) {
+        call.keep(received);
+    }
     return run(call, checked_root(root), [=](transfers &moves) { return gather_at(moves, sent, received, root); });
 }
 
 int scatter(collective_call &call, blocks sent, data_argument received, int root) noexcept {
-    call.keep(sent);
-    call.keep(received.type);
+    const bool at_root = is_root(call, root);
+    if (at_root) {
+        call.keep(sent);
+    }
+    if (!at_root || received.base != MPI_IN_PLACE) {
+        call.keep(received.type);
+    }
     return run(call, checked_root(root), [=](transfers &moves) { return scatter_from(moves, sent, received, root); });
 }
 
 int all_gather(collective_call &call, data_argument sent, blocks received) noexcept {
-    call.keep(sent.type);
+    if (sent.base != MPI_IN_PLACE) {
+        call.keep(sent.type);
+    }
     call.keep(received);
     return run(call, all_ranks, [=](transfers &moves) { return gather_at_all(moves, sent, received); });
 }
 
 int all_to_all(collective_call &call, blocks sent, blocks received) noexcept {
-    call.keep(sent);
+    if (sent.base != MPI_IN_PLACE) {
+        call.keep(sent);
+    }
     call.keep(received);
     return run(call, all_ranks, [=](transfers &moves) { return exchange_blocks(moves, sent, received); });
 }
