@@ -67,6 +67,16 @@ struct data_argument {
     MPI_Datatype type;
 };
 
+// `to`: null where the result is not wanted. `from` may be MPI_IN_PLACE.
+struct reduction {
+    const void *from;
+    void *to;
+    MPI_Count count;
+    MPI_Datatype type;
+    MPI_Op op;
+    MPI_Datatype given = type; // what the operation gets, which may compare it: the user's handle, if that stays valid
+};
+
 // A collective call. Of a nonblocking one it keeps the datatypes, which the user may free before the end.
 class collective_call {
 public:
@@ -79,8 +89,10 @@ public:
 
     bool is_blocking() const noexcept { return request == nullptr; }
     bool lacks_memory() const noexcept { return no_memory_; }
+    // Only of arguments that count on this rank: the others may be anything.
     void keep(MPI_Datatype &type) noexcept;
     void keep(blocks &its) noexcept;
+    void keep(reduction &its) noexcept;
 
     const char *const name;
     communicator &comm;
@@ -100,14 +112,6 @@ THENCE_INTERNAL int scatter(collective_call &call, blocks sent, data_argument re
 THENCE_INTERNAL int all_gather(collective_call &call, data_argument sent, blocks received) noexcept;
 THENCE_INTERNAL int all_to_all(collective_call &call, blocks sent, blocks received) noexcept;
 
-// `to`: null where the result is not wanted. `from` may be MPI_IN_PLACE.
-struct reduction {
-    const void *from;
-    void *to;
-    MPI_Count count;
-    MPI_Datatype type;
-    MPI_Op op;
-};
 inline constexpr int all_ranks = -1;
 THENCE_INTERNAL int reduce(collective_call &call, reduction what, int root) noexcept;
 // `parts`: the counts of the parts; base, datatypes and displacements are not used.

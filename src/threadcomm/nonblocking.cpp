@@ -68,4 +68,11 @@ void collective_call::keep(blocks &its) noexcept {
     its.types = list != nullptr ? list.get() : its.types;
 }
 
+void collective_call::keep(reduction &its) noexcept {
+    keep(its.type);
+    if (its.type != its.given && !mpi::dup_keeps_original()) {
+        its.given = its.type;
+    }
+}
+
 } // namespace thence::threadcomm

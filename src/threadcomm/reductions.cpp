@@ -37,7 +37,7 @@ public:
             const int n = static_cast<int>(std::min<MPI_Count>(what_.count - i, INT_MAX));
             const int code =
                 mpi::table.Reduce_local(static_cast<const unsigned char *>(left) + i * extent,
-                                        static_cast<unsigned char *>(right) + i * extent, n, what_.type, what_.op);
+                                        static_cast<unsigned char *>(right) + i * extent, n, what_.given, what_.op);
             moves_.note(code == MPI_SUCCESS ? int{MPI_SUCCESS} : int{MPI_ERR_OP});
             i += n;
         }
@@ -157,7 +157,7 @@ int reduce(collective_call &call, reduction what, int root) noexcept {
             return me == nullptr || code == MPI_SUCCESS ? code : fail_at_end(call, code);
         }
     }
-    call.keep(what.type);
+    call.keep(what);
     return to_all ? run_valid(call, what, root, [=](transfers &moves) { return reduce_to_all(moves, what); })
                   : run_valid(call, what, root, [=](transfers &moves) { return reduce_to(moves, what, root); });
 }
@@ -167,12 +167,12 @@ int reduce_scatter(collective_call &call, reduction what, blocks parts) noexcept
     for (int rank = 0; rank < call.comm.size(); ++rank) {
         what.count += parts.count(rank);
     }
-    call.keep(what.type);
+    call.keep(what);
     return run_valid(call, what, all_ranks, [=](transfers &moves) { return reduce_to_parts(moves, what, parts); });
 }
 
 int scan(collective_call &call, reduction what, bool exclusive) noexcept {
-    call.keep(what.type);
+    call.keep(what);
     return run_valid(call, what, all_ranks, [=](transfers &moves) { return scan_along(moves, what, exclusive); });
 }
 
