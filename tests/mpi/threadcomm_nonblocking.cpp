@@ -286,7 +286,7 @@ TEST(threadcomm_nonblocking, several_are_open_at_once_and_complete_in_any_order)
     });
 }
 
-// A thread that waits for something else takes part meanwhile, also if it blocks in MPI's own communicators.
+// A thread that waits for something else takes part meanwhile.
 TEST(threadcomm_nonblocking, go_on_while_a_thread_does_something_else) {
     threads_of t(2);
     t.run([&](int rank, int size) {
@@ -377,6 +377,32 @@ TEST(threadcomm_nonblocking, datatypes_and_communicators_may_be_freed) {
         }
         for (std::size_t i = 0; i < all.size(); ++i) {
             ASSERT_EQ(all[i], i % 2 == 0 ? static_cast<int>(i / 2000) : -1);
+        }
+    });
+}
+
+// Also if all threads of a process block in MPI's own communicators.
+TEST(threadcomm_nonblocking, go_on_while_threads_block_in_mpi) {
+    threads_of t(1);
+    t.run([&](int rank, int size) {
+        for (int i = 0; i < 10; ++i) {
+            std::vector<int> sum(3000, rank);
+            MPI_Request request = MPI_REQUEST_NULL;
+            ASSERT_EQ(MPI_Iallreduce(MPI_IN_PLACE, sum.data(), 3000, MPI_INT, MPI_SUM, t.comm, &request), MPI_SUCCESS);
+            int told = -1;
+            if (rank == i % size) {
+                ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+                for (int other = 0; other < size; ++other) {
+                    if (other != rank) {
+                        MPI_Send(&i, 1, MPI_INT, other, 0, MPI_COMM_WORLD);
+                    }
+                }
+            } else {
+                MPI_Recv(&told, 1, MPI_INT, i % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+                ASSERT_EQ(told, i);
+                ASSERT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+            }
+            ASSERT_EQ(sum, std::vector<int>(3000, size * (size - 1) / 2));
         }
     });
 }
