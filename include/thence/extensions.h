@@ -27,7 +27,7 @@ typedef struct thence_extension_info {
  *  @param size      `sizeof(thence_extension_info)`; no byte beyond is written.
  *  @return `MPI_ERR_ARG` (negative index, null `info`, or `size` is smaller than in the first version);
  *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
- *  @note Threads: any. */
+ *  @note Threads: any. The call for CUDA streams loads the CUDA driver, if there is one. */
 THENCE_EXPORT int thence_extension_query(int index, thence_extension_info *info, size_t size);
 
 /** A kind of device memory, for thence_gpu_query_support(): that of NVIDIA. */

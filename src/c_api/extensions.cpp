@@ -10,6 +10,9 @@
 #include "mpi/extension.hpp"
 #include "mpi/gpu.hpp"
 #include "progress/threads.hpp"
+#include "stream/cuda.hpp"
+#include "stream/multiplex.hpp"
+#include "stream/queues.hpp"
 #include "stream/stream.hpp"
 #include "threadcomm/create.hpp"
 
@@ -24,7 +27,7 @@ namespace {
 constexpr std::size_t first_extension_info = THENCE_SIZE_UP_TO(thence_extension_info, why);
 static_assert(sizeof(thence_extension_info) == first_extension_info);
 
-// One row per extension, in the order of mpix.h.
+// One row per extension, or per kind of it where the kinds differ.
 struct extension_row {
     const char *name;
     mpi::extension_facts (*facts)() noexcept;
@@ -36,6 +39,10 @@ constexpr extension_row rows[] = {
     {"progress threads", &progress::thread_facts},
     {"MPIX_Request_is_complete", &engine::is_complete_facts},
     {"streams", &stream::streams},
+    {"multiplex communicators", &stream::multiplex_communicators},
+    {"enqueue on host queues", &stream::host_queues},
+    {"enqueue on CUDA streams", &stream::cuda_streams},
+    {"enqueue on other queues", &stream::other_queues},
     {"datatype iovecs", &datatype::extension},
     {"thread communicators", &threadcomm::facts},
 };

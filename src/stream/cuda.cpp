@@ -324,4 +324,11 @@ thence_queue open_cuda_stream(void *cuda_stream, const char *&why) noexcept {
     return {has_memory_operations(*made) ? &with_memory_operations : &with_host_functions, made};
 }
 
+mpi::extension_facts cuda_streams() noexcept {
+    const char *missing = the_driver().missing;
+    return missing == nullptr
+               ? mpi::extension_facts{mpi::extension_state::ours, "the driver library libcuda.so.1 is loaded"}
+               : mpi::extension_facts{mpi::extension_state::not_possible, missing};
+}
+
 } // namespace thence::stream

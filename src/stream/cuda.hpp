@@ -10,11 +10,16 @@
 // may wait for the device, so memory is given back to the driver only when the stream is freed.
 #pragma once
 
+#include "mpi/extension.hpp"
+
 #include <thence/enqueue.h>
 
 namespace thence::stream {
 
 // The queue of a CUDA stream. Its `use(..., 0)` releases it. Null table: there is none, and `why` says why.
 thence_queue open_cuda_stream(void *cuda_stream, const char *&why) noexcept;
+
+// Loads the driver, as the first open_cuda_stream() does.
+mpi::extension_facts cuda_streams() noexcept;
 
 } // namespace thence::stream

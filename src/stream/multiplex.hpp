@@ -18,6 +18,7 @@
 #include "base/spin_lock.hpp"
 #include "endpoint/endpoint.hpp"
 #include "endpoint/transport.hpp"
+#include "mpi/extension.hpp"
 #include "stream/stream.hpp"
 
 #include <mpi.h>
@@ -96,5 +97,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
 multiplex *multiplex_of(MPI_Comm comm) noexcept;
 // A communicator that was copied from a multiplex communicator becomes an ordinary one.
 void remove_multiplex(MPI_Comm comm) noexcept;
+
+mpi::extension_facts multiplex_communicators() noexcept;
 
 } // namespace thence::stream

@@ -272,4 +272,8 @@ void remove_multiplex(MPI_Comm comm) noexcept {
     attribute.remove_from(comm);
 }
 
+mpi::extension_facts multiplex_communicators() noexcept {
+    return {mpi::extension_state::ours, "messages from stream to stream are Thence's own, on any MPI"};
+}
+
 } // namespace thence::stream

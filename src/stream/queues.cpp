@@ -141,4 +141,19 @@ void count_outstanding(long n) noexcept {
     }
 }
 
+mpi::extension_facts host_queues() noexcept {
+#if defined(THENCE_HAS_HOST_QUEUES)
+    return {mpi::extension_state::ours, "libthence-queues runs their functions on threads of oneTBB"};
+#else
+    return {mpi::extension_state::not_possible, "Thence was built without oneTBB, so there is no libthence-queues"};
+#endif
+}
+
+mpi::extension_facts other_queues() noexcept {
+    return {mpi::extension_state::ours,
+            progress::helper_possible()
+                ? "the program passes a thence_queue_table, and the helper thread starts the operations"
+                : "the program passes a thence_queue_table, and makes progress itself: no helper thread can run"};
+}
+
 } // namespace thence::stream

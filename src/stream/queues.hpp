@@ -3,6 +3,7 @@
 // waiting calls look at the trigger words of the queues.
 #pragma once
 
+#include "mpi/extension.hpp"
 #include "stream/queue.hpp"
 
 namespace thence::stream {
@@ -17,5 +18,8 @@ MPI_Request completions() noexcept;
 
 // Items that have not ended are more by `n`.
 void count_outstanding(long n) noexcept;
+
+mpi::extension_facts host_queues() noexcept;
+mpi::extension_facts other_queues() noexcept; // by a table of the program
 
 } // namespace thence::stream

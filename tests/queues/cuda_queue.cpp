@@ -290,6 +290,17 @@ TEST_F(cuda_queue, errors_do_not_end_the_program) {
     EXPECT_EQ(class_of(MPIX_Send_enqueue(&buffer, 1, MPI_INT, MPI_PROC_NULL, 0, comm)), MPI_ERR_RANK);
 }
 
+TEST(cuda_queue_type, has_a_row_that_says_whether_it_can_be_used) {
+    const char *expected = cuda().usable ? "ours" : "not possible"; // loads the driver, before the library does
+    thence_extension_info info{};
+    for (int i = 0; thence_extension_query(i, &info, sizeof info) == MPI_SUCCESS && info.name != nullptr &&
+                    std::strcmp(info.name, "enqueue on CUDA streams") != 0;
+         ++i) {
+    }
+    ASSERT_NE(info.name, nullptr);
+    EXPECT_STREQ(info.state, expected) << info.why;
+}
+
 TEST(cuda_queue_type, is_refused_where_it_cannot_be_used) {
     MPI_Errhandler before = MPI_ERRHANDLER_NULL;
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before);

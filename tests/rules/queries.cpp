@@ -10,6 +10,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <map>
+#include <set>
 
 namespace {
 
@@ -105,14 +107,26 @@ TEST_P(queries, of_settings_go_through_all_of_them_and_then_those_that_are_none)
 
 TEST_P(queries, of_extensions_go_through_all_of_them_and_say_whose_each_is) {
     thence_extension_info info{};
-    int known = 0;
-    for (; thence_extension_query(known, &info, sizeof info) == MPI_SUCCESS && info.name != nullptr; ++known) {
+    std::map<std::string, std::string> states;
+    for (int i = 0; thence_extension_query(i, &info, sizeof info) == MPI_SUCCESS && info.name != nullptr; ++i) {
         EXPECT_TRUE(std::string(info.state) == "native" || std::string(info.state) == "ours" ||
                     std::string(info.state) == "not possible")
             << info.name;
         EXPECT_GT(std::strlen(info.why), 0U) << info.name;
+        EXPECT_TRUE(states.emplace(info.name, info.state).second) << info.name << " comes once";
     }
-    EXPECT_GT(known, 0);
+    std::set<std::string> names;
+    for (const auto &[name, state] : states) {
+        names.insert(name);
+    }
+    EXPECT_EQ(names,
+              (std::set<std::string>{"GPU queries", "generalized requests", "async functions", "progress threads",
+                                     "MPIX_Request_is_complete", "streams", "multiplex communicators",
+                                     "enqueue on host queues", "enqueue on CUDA streams", "enqueue on other queues",
+                                     "datatype iovecs", "thread communicators"}));
+    for (const char *anywhere : {"generalized requests", "multiplex communicators", "enqueue on other queues"}) {
+        EXPECT_EQ(states[anywhere], "ours") << anywhere;
+    }
     EXPECT_EQ(info.state, nullptr) << "there is none";
     EXPECT_EQ(thence_extension_query(-1, &info, sizeof info), MPI_ERR_ARG);
     EXPECT_EQ(reported(), codes{MPI_ERR_ARG});

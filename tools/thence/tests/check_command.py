@@ -43,7 +43,8 @@ def info_tells_what_task_runtimes_can_do(program):
 
 def info_tells_whose_each_extension_is(program):
     extensions = json.loads(succeed(run(program, "info", "--json")))["extensions"]
-    assert "GPU queries" in extensions
+    queues = {f"enqueue on {kind}" for kind in ("host queues", "CUDA streams", "other queues")}
+    assert queues | {"GPU queries", "streams", "multiplex communicators"} <= extensions.keys(), extensions
     for name, its in extensions.items():
         assert its["state"] in ("native", "ours", "not possible") and its["why"], (name, its)
     text = succeed(run(program, "info"))
