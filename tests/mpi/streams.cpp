@@ -4,7 +4,10 @@
 
 #include <thence/mpix.h>
 
+#include <dlfcn.h>
+
 #include <array>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -194,6 +197,36 @@ TEST_F(streams, of_threads_do_not_meet) {
         }
         free_all(comms[i], all[i]);
     }
+}
+
+// The test mpi_streams_endpoints sets the variable, so there all tests of this file run on endpoints. MPICH has streams since
+// 4.1, and endpoints with its device ch4.
+TEST_F(streams, use_the_endpoints_that_mpich_reserves) {
+    if (std::getenv("MPIR_CVAR_CH4_RESERVE_VCIS") == nullptr) {
+        GTEST_SKIP() << "no endpoints are asked for";
+    }
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(library, &length);
+    const bool has_them =
+        dlsym(RTLD_DEFAULT, "MPIX_Stream_create") != nullptr && std::strstr(library, "ch4:") != nullptr;
+    thence_extension_info row{};
+    int index = 0;
+    do {
+        ASSERT_EQ(thence_extension_query(index++, &row, sizeof row), MPI_SUCCESS);
+        ASSERT_NE(row.name, nullptr);
+    } while (std::strcmp(row.name, "streams") != 0);
+    EXPECT_STREQ(row.state, has_them ? "native" : "ours") << library;
+
+    // One process declines them, so the communicator is none of an endpoint.
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "native", rank == 0 ? "false" : "true");
+    const MPIX_Stream stream = create(info);
+    MPI_Info_free(&info);
+    const MPI_Comm comm = communicator(stream);
+    pass_around(comm);
+    free_all(comm, stream);
 }
 
 TEST_F(streams, refuse_wrong_arguments) {
