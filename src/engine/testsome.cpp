@@ -80,8 +80,9 @@ public:
     bool poll_progresses() const noexcept override { return true; }
     void progress() noexcept override {
         if (polled_.empty()) {
+            // Not on MPI_COMM_SELF: there MPICH looks at no message of another process.
             int flag = 0;
-            mpi::table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &flag, MPI_STATUS_IGNORE);
+            mpi::table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
         } else {
             polled_.poll();
         }
