@@ -38,7 +38,26 @@ public:
         }
         return found;
     }
-    int step(const LocalZone &z) const { return at(z).step; }
+
+    // Computes the next step of a zone that has its faces. Then `exchange(zone, t)` starts exchange t, if there is one.
+    template <class Exchange> void compute(Run &run, LocalZone &z, Exchange exchange) {
+        const int t = at(z).step;
+        run.copy_in(z, t);
+        run.compute(z, t);
+        Run::copy_out(z, t + 1);
+        run.done(z, t);
+        computed(z);
+        if (t + 1 < run.steps)
+            exchange(z, t + 1);
+    }
+
+private:
+    struct State {
+        int step = 0;        // the next
+        int messages = 0;    // exchanges whose messages are complete
+        int needed = 0;      // events for each exchange
+        int missing[2] = {}; // of exchanges with even and odd numbers
+    };
 
     // The step of a zone was computed and its faces of the next exchange are written.
     void computed(const LocalZone &z) {
@@ -50,13 +69,6 @@ public:
                 --at(*neighbour).missing[state.step % 2];
     }
 
-private:
-    struct State {
-        int step = 0;        // the next
-        int messages = 0;    // exchanges whose messages are complete
-        int needed = 0;      // events for each exchange
-        int missing[2] = {}; // of exchanges with even and odd numbers
-    };
     State &at(const LocalZone &z) { return states[static_cast<std::size_t>(z.index)]; }
     const State &at(const LocalZone &z) const { return states[static_cast<std::size_t>(z.index)]; }
 

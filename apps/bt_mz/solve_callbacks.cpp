@@ -36,7 +36,7 @@ public:
             LocalZone *z = ready.next(run);
             if (z == nullptr)
                 continue;
-            step(*z);
+            ready.compute(run, *z, [this](LocalZone &zone, int t) { exchange(zone, t); });
             --left;
         }
     }
@@ -46,17 +46,6 @@ private:
         Callbacks *all;
         LocalZone *zone;
     };
-
-    void step(LocalZone &z) {
-        const int t = ready.step(z);
-        run.copy_in(z, t);
-        run.compute(z, t);
-        Run::copy_out(z, t + 1);
-        run.done(z, t);
-        ready.computed(z);
-        if (t + 1 < run.steps)
-            exchange(z, t + 1);
-    }
 
     // Starts the messages of exchange t. Those of exchange t - 1 are complete, since step t - 1 needed them.
     void exchange(LocalZone &z, int t) {

@@ -29,24 +29,13 @@ public:
             }
             if (z == nullptr)
                 continue;
-            step(*z);
+            ready.compute(run, *z, [this](LocalZone &zone, int t) { exchange(zone, t); });
             --left;
         }
     }
 
 private:
     static constexpr std::size_t per_zone = 2 * sides;
-
-    void step(LocalZone &z) {
-        const int t = ready.step(z);
-        run.copy_in(z, t);
-        run.compute(z, t);
-        Run::copy_out(z, t + 1);
-        run.done(z, t);
-        ready.computed(z);
-        if (t + 1 < run.steps)
-            exchange(z, t + 1);
-    }
 
     void exchange(LocalZone &z, int t) {
         const auto index = static_cast<std::size_t>(z.index);
