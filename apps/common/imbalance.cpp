@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every error names the text and shows one that is right.
 #include "imbalance.hpp"
+#include "input_error.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -75,6 +76,15 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
     if (out.members.empty())
         fail(text, "no number after '" + part + ":'");
     return out;
+}
+
+void check_ranks(const std::optional<Imbalance> &imbalance, int ranks) {
+    if (!imbalance || imbalance->part != Imbalance::rank)
+        return;
+    for (const int r : imbalance->members)
+        if (r >= ranks)
+            throw InputError("--imbalance '" + imbalance->text + "': there is no rank " + std::to_string(r) +
+                             ", only 0 to " + std::to_string(ranks - 1));
 }
 
 } // namespace apps

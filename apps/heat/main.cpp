@@ -73,15 +73,6 @@ Field serial_field(const Config &config, const std::optional<Picture> &picture, 
     return gather_field(run);
 }
 
-void check_imbalance(const Options &options, int ranks) {
-    if (!options.imbalance || options.imbalance->part != apps::Imbalance::rank)
-        return;
-    for (const int r : options.imbalance->members)
-        if (r >= ranks)
-            throw ConfigError("--imbalance '" + options.imbalance->text + "': there is no rank " + std::to_string(r) +
-                              ", only 0 to " + std::to_string(ranks - 1));
-}
-
 int run_variant(const Options &options, MPI_Comm comm) {
     int rank, ranks;
     MPI_Comm_rank(comm, &rank);
@@ -95,7 +86,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
     const Partition partition(config, ranks);
     check_tags(comm, partition.block_cols());
     const int threads = apps::choose_threads("heat", variant, options.threads, rank, comm);
-    check_imbalance(options, ranks);
+    apps::check_ranks(options.imbalance, ranks);
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));

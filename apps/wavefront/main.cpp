@@ -95,11 +95,7 @@ void check_options(const Options &o, int ranks) {
         throw apps::InputError("--grid: " + std::to_string(o.settings.columns) +
                                " columns, of which the first is given, " + "are too few for " + std::to_string(ranks) +
                                " ranks");
-    if (o.imbalance)
-        for (const int r : o.imbalance->members)
-            if (r >= ranks)
-                throw apps::InputError("--imbalance '" + o.imbalance->text + "': there is no rank " +
-                                       std::to_string(r) + ", only 0 to " + std::to_string(ranks - 1));
+    apps::check_ranks(o.imbalance, ranks);
 }
 
 void report(const Options &o, const apps::Measured &measured, long messages, const std::string &wrong) {

@@ -105,10 +105,7 @@ void apply(const Options &o, Settings &settings, int rank, int ranks, MPI_Comm c
         settings.area = {cell(i.y0, c.rows), cell(i.y1, c.rows), cell(i.x0, c.cols), cell(i.x1, c.cols)};
         return;
     }
-    for (const int r : i.members)
-        if (r >= ranks)
-            throw apps::InputError("--imbalance '" + i.text + "': there is no rank " + std::to_string(r) +
-                                   ", only 0 to " + std::to_string(ranks - 1));
+    apps::check_ranks(o.imbalance, ranks);
     settings.factor = i.has_member(rank) ? i.factor : 1;
 }
 
