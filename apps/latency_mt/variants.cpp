@@ -17,6 +17,11 @@ const std::array table{
              MPI_THREAD_SINGLE, false, true},
             solve_fibers},
 #endif
+#ifdef LATENCY_MT_HAVE_ARGOBOTS
+    Variant{{"argobots", "a user-level thread of Argobots for each message, all on one thread; thence_task_wait()",
+             MPI_THREAD_SINGLE, false, true},
+            solve_argobots},
+#endif
 };
 
 Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds) {

@@ -20,7 +20,8 @@ struct Run {
 };
 
 void solve_threads(Run &run);
-void solve_fibers(Run &run); // with Boost.Fiber only
+void solve_fibers(Run &run);   // with Boost.Fiber only
+void solve_argobots(Run &run); // with Argobots only
 
 struct Variant : apps::VariantInfo {
     void (*solve)(Run &);
