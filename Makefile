@@ -28,7 +28,7 @@ endef
 demo: ## build, run the demonstration, leave its figures and report in build/demo
 	$(MAKE) deps FOR="build demo"
 	$(build_programs)
-	scripts/demo.sh build/release build/demo
+	scripts/demo.py build/release build/demo
 
 deps: ## install what is missing for FOR="build" (or demo, test, lint, docs, bench) through apt
 	scripts/setup.sh $(FOR)
