@@ -4,8 +4,8 @@
 #include "continuation/thread_state.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
+#include <new>
 
 namespace thence::continuation {
 
@@ -14,6 +14,7 @@ base::pool<data_block> data_blocks;
 namespace {
 
 constexpr std::size_t header_bytes = offsetof(data_block, bytes);
+constexpr std::align_val_t alignment{alignof(data_block)};
 
 data_block *take(std::size_t size) noexcept {
     if (size <= sizeof data_block::bytes) {
@@ -26,8 +27,9 @@ data_block *take(std::size_t size) noexcept {
         }
         return block;
     }
-    auto *block =
-        size <= SIZE_MAX - header_bytes ? static_cast<data_block *>(std::malloc(header_bytes + size)) : nullptr;
+    auto *block = size <= SIZE_MAX - header_bytes
+                      ? static_cast<data_block *>(::operator new(header_bytes + size, alignment, std::nothrow))
+                      : nullptr;
     if (block != nullptr) {
         block->pooled = false;
     }
@@ -49,7 +51,7 @@ void release_data(void *copy) noexcept {
     if (block->pooled) {
         data_blocks.give(this_thread.data_cache, block);
     } else {
-        std::free(block);
+        ::operator delete(block, alignment);
     }
 }
 

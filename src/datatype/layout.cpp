@@ -6,6 +6,7 @@
 #include "mpi/handles.hpp"
 
 #include <array>
+#include <memory>
 #include <mutex>
 #include <new>
 
@@ -131,17 +132,16 @@ const layout *read_and_keep(MPI_Datatype type) {
     type_reader reader(&read_before);
     const read_result result = reader.read(type);
     const number extent = extent_of(type);
-    const layout *made = new layout{result.what, extent};
-    if (result.predefined && predefined.add(type, made)) {
-        return made;
+    std::unique_ptr<layout> made(new layout{result.what, extent});
+    if (result.predefined && predefined.add(type, made.get())) {
+        return made.release();
     }
     // A predefined datatype can have an attribute, too.
-    const int code = mpi::table.Type_set_attr(type, keyval.load(std::memory_order_relaxed), const_cast<layout *>(made));
+    const int code = mpi::table.Type_set_attr(type, keyval.load(std::memory_order_relaxed), made.get());
     if (code != MPI_SUCCESS) {
-        made->release();
         throw mpi_failure{code};
     }
-    return made;
+    return made.release();
 }
 
 lookup read_first(MPI_Datatype type) noexcept {

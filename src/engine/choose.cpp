@@ -41,6 +41,7 @@ engine *make_named(const std::string &name, const sinks &to, const char **reason
 } // namespace
 
 engine &choose(const sinks &to) {
+    reset(); // the one of a time before MPI_Finalize: its operations have been abandoned
     const std::string &wanted = base::current_settings().engine;
     const char *reason = "";
     if (!wanted.empty()) {
