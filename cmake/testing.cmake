@@ -10,6 +10,9 @@
 #     One ctest per number of ranks, named name.npN, on the real MPI. Runs the existing target PROGRAM, or builds
 #     SOURCES (default name.cpp) with GoogleTest (no main) and LIBRARIES (default thence::thence). Label `mpi` is added.
 #
+#   thence_test_environment(name RANKS 1 2 4 VARIABLE=value ...)
+#     More environment for tests of thence_mpi_test(), in each of the forms that it declares.
+#
 #   thence_command_test(name COMMAND ... [LABELS ...] [TIMEOUT s])   any other command as a test.
 #
 #   thence_refused_tests(label [MPI] [INCLUDES folder ...])
@@ -123,6 +126,25 @@ function(thence_mpi_test name)
       thence_test_properties(${test}.on_impi "${arg_TIMEOUT}" mpi ${arg_LABELS})
       set_tests_properties(${test}.on_impi PROPERTIES PROCESSORS ${ranks} ENVIRONMENT_MODIFICATION
                            "LD_LIBRARY_PATH=path_list_prepend:${thence_abi_peer}/lib")
+    endif()
+  endforeach()
+endfunction()
+
+function(thence_test_environment name)
+  if(NOT THENCE_BUILD_TESTS)
+    return()
+  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "RANKS")
+  set(settings ${ARGN})
+  list(FILTER settings INCLUDE REGEX "^[A-Za-z_][A-Za-z0-9_]*=")
+  list(FILTER arg_RANKS EXCLUDE REGEX "=")
+  if(NOT settings OR NOT arg_RANKS)
+    message(FATAL_ERROR "thence_test_environment(${name}): say RANKS and VARIABLE=value")
+  endif()
+  foreach(ranks IN LISTS arg_RANKS)
+    set_property(TEST ${name}.np${ranks} APPEND PROPERTY ENVIRONMENT ${settings})
+    if(thence_abi_peer)
+      set_property(TEST ${name}.np${ranks}.on_impi APPEND PROPERTY ENVIRONMENT ${settings})
     endif()
   endforeach()
 endfunction()

@@ -28,10 +28,10 @@ protected:
         job mine{comm};
         int first = 0, last = 0;
         if (rank == 1) {
-            sleep_ms(30); // until rank 0 blocks, most likely
+            sleep_ms(5); // until rank 0 blocks, most likely
             int value = 42;
             MPI_Send(&value, 1, MPI_INT, 0, first_tag, comm);
-            sleep_ms(20);
+            sleep_ms(5); // until its callback blocks, most likely
             answer(mine);
             MPI_Send(&value, 1, MPI_INT, 0, outer_tag, comm);
             return;

@@ -112,11 +112,12 @@ protected:
         EXPECT_EQ(MPI_SUCCESS, thence_cr_query(promised, &info, sizeof info));
         return (info.flags & THENCE_CR_IN_COMPLETION) != 0;
     }
-    // Messages of several sizes at once, from every rank.
+    // Messages of several sizes at once, from every rank. THENCE_TEST_LAPS: how often each passes every rank.
     void rings(int threads) {
         std::deque<token> tokens;
         const int sizes[] = {1, 100, 3000, 40000};
-        const long hops = 60L * size;
+        const char *laps = std::getenv("THENCE_TEST_LAPS");
+        const long hops = (laps == nullptr ? 20L : std::atol(laps)) * size;
         for (int origin = 0; origin < size; ++origin) {
             for (int i = 0; i < 8; ++i) {
                 token &added = tokens.emplace_back(comm, origin * 8 + i, sizes[i % 4], hops, promised);

@@ -17,8 +17,9 @@ export CAPABILITIES
 
 IFS=';' read -r -a arguments <<<"$CMAKE_ARGUMENTS"
 build_here() { # further arguments of CMake; the command is built too
-    "$CMAKE_COMMAND" -S "$source" -B "$work/build" "${arguments[@]}" -DTHENCE_BUILD_TESTS=OFF -DTHENCE_BUILD_EXAMPLES=OFF \
-        -DTHENCE_BUILD_APPS=OFF -DTHENCE_BUILD_BENCH=OFF -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON "$@"
+    "$CMAKE_COMMAND" -S "$source" -B "$work/build" "${arguments[@]}" "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" \
+        -DTHENCE_BUILD_TESTS=OFF -DTHENCE_BUILD_EXAMPLES=OFF -DTHENCE_BUILD_APPS=OFF -DTHENCE_BUILD_BENCH=OFF \
+        -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON "$@"
     "$CMAKE_COMMAND" --build "$work/build" --parallel "$(nproc)" --target programs
 }
 install_into() { # build folder, prefix
