@@ -63,8 +63,8 @@ void compare(measure::session &session, const shape &of) {
         const measure::job job{
             .work = "one",
             .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
-            .environment = {"OMP_MAX_TASK_PRIORITY=1", "OMP_WAIT_POLICY=" + waiting}};
-        // A single rank is started without the launcher, since that would bind it to one core.
+            .environment = {"OMP_MAX_TASK_PRIORITY=1", "OMP_WAIT_POLICY=" + waiting},
+            .threads_per_rank = of.threads};
         const measure::numbers found = !of.delay.empty() ? session.on_two_hosts(of.delay, job)
                                        : of.ranks == 1   ? session.alone(job)
                                                          : session.together(of.ranks, job);

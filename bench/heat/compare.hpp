@@ -65,8 +65,8 @@ inline double seconds_of(session &session, std::size_t variant, shape of, long d
                                   {"threads", of.threads},
                                   {"dearer", dearer},
                                   {"iterations", session.quick() ? 100 : 600}},
-                   .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=passive"}};
-    // A single rank is started without the launcher, since that would bind it to one core.
+                   .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=passive"},
+                   .threads_per_rank = of.threads};
     return (of.ranks == 1 ? session.alone(what) : session.together(of.ranks, what)).at("seconds");
 }
 

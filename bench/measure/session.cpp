@@ -37,6 +37,14 @@ std::vector<std::string> for_oversubscription(std::vector<std::string> environme
     return environment;
 }
 
+// Open MPI binds each of up to two ranks to one core, and Intel MPI binds each rank to its share of the cores. That is
+// best for a rank with one thread, but all threads of a rank would have one core. MPICH binds nothing.
+std::vector<std::string> without_binding(std::vector<std::string> environment) {
+    environment.insert(environment.end(), {"OMPI_MCA_hwloc_base_binding_policy=none",
+                                           "PRTE_MCA_hwloc_default_binding_policy=none", "I_MPI_PIN=0"});
+    return environment;
+}
+
 std::string joined(const std::vector<std::string> &command) {
     std::string text;
     for (const std::string &word : command) {
@@ -130,9 +138,12 @@ numbers session::together(int ranks, const job &what) {
     command.insert(command.end(), {"-n", std::to_string(ranks)});
     const std::vector<std::string> program = command_for(what);
     command.insert(command.end(), program.begin(), program.end());
-    job yielding = what;
-    yielding.environment = for_oversubscription(what.environment, ranks);
-    return run(command, yielding);
+    job launched = what;
+    launched.environment = for_oversubscription(what.environment, ranks);
+    if (what.threads_per_rank > 1) {
+        launched.environment = without_binding(launched.environment);
+    }
+    return run(command, launched);
 }
 
 numbers session::on_two_hosts(const std::string &delay, const job &what) {

@@ -21,8 +21,9 @@ struct job {
     level threads = level::multiple;
     std::map<std::string, long> parameters = {};
     std::vector<std::string> environment = {}; // NAME=value
-    std::string program = {};                  // the benchmark that has the work; empty: this one
-    long few = 100;                            // the two iteration counts of instructions()
+    int threads_per_rank = 1; // that compute; with more than 1, together() does not bind ranks to cores
+    std::string program = {}; // the benchmark that has the work; empty: this one
+    long few = 100;           // the two iteration counts of instructions()
     long many = 500;
     std::chrono::seconds limit{300};
     bool main_thread_only = false; // instructions() leaves out other threads, such as the helper, which polls meanwhile

@@ -6,6 +6,7 @@ Tests of `thence bench`. CASE is the name of one of the functions below.
 """
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,14 +19,15 @@ from command import ENGINES, SKIPPED, main, run, succeed  # noqa: E402
 BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "attach_each", "linked_unused",
     "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
-    "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov", "wavefront",
+    "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov",
     "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "progress",
 ]
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
 WITH_OPENBLAS = ["cholesky"]
-WITH_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
+WITH_APPLICATIONS = ["wavefront"]
+WITH_TASKS_OF_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
 WITH_LANES = ["latency_mt"]
 
@@ -34,8 +36,8 @@ def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS, WITH_ZONES,
-             WITH_LANES)
+    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS,
+             WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_LANES)
     groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names
     assert sum(line.strip().startswith("bar: ") for line in lines) == len(names), lines
@@ -156,6 +158,14 @@ def bars_are_judged(program):
     need_valgrind()
     assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="101")))["passed"] is True
     assert json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_BAR="98"), 1))["passed"] is False
+
+
+def ranks_with_threads_are_not_bound(program):
+    """Each of two ranks with two threads may use all cores, whatever the launcher does by default."""
+    for name in [name for name in os.environ if "BINDING_POLICY" in name.upper()]:
+        del os.environ[name]  # the environment of the tests binds nothing
+    figure = json.loads(succeed(run(program, "--quick", THENCE_BENCH_TEST_THREADS="2")))["figures"][0]
+    assert figure["value"] == len(os.sched_getaffinity(0)), figure
 
 
 def persistent_requests_that_have_completed_cost_nothing(program):
