@@ -9,6 +9,7 @@ host use shared memory as usual. Needs root and /dev/net/tun."""
 import argparse
 import collections
 import ctypes
+import errno
 import fcntl
 import os
 import re
@@ -33,7 +34,8 @@ EPILOG = """examples:
 
 The delay is one way, so an answer takes twice as long. To it comes what TCP and the MPI take.
 
-Exit status: that of the program; 2 wrong usage; 77 this machine cannot have two hosts (one line says why)."""
+Exit status: that of the launcher; 1 the network cannot be made; 2 wrong usage; 77 skipped, since root, a program or
+/dev/net/tun is missing or the system permits no namespaces (one line says what)."""
 
 
 def fail(message, status=2):
@@ -96,6 +98,14 @@ def remove(namespace):
     subprocess.run(["ip", "netns", "del", namespace], capture_output=True, check=False)
 
 
+class NoNetwork(Exception):
+    """Why there is no network, and whether the system only does not permit one."""
+
+    def __init__(self, why, denied):
+        super().__init__(why)
+        self.denied = denied
+
+
 class Network:
     """The two namespaces, and a TUN device in each. `close` removes everything."""
 
@@ -105,7 +115,7 @@ class Network:
         self.files = []
 
     def open(self):
-        """Returns an empty text, or why there is no network."""
+        """Throws NoNetwork."""
         for name, address in zip(self.names, ADDRESSES):
             device = f"tun{os.getpid()}{name[-1]}"
             try:
@@ -114,7 +124,7 @@ class Network:
                 # TUNSETIFF; IFF_TUN (1) and IFF_NO_PI (0x1000): whole IP packets, nothing before them
                 fcntl.ioctl(tun, 0x400454ca, struct.pack("16sH22x", device.encode(), 0x1001))
             except OSError as error:
-                return f"/dev/net/tun: {error.strerror}"
+                raise NoNetwork(f"/dev/net/tun: {error.strerror}", error.errno == errno.EPERM) from None
             for command in (("ip", "netns", "add", name),
                             ("ip", "link", "set", device, "netns", name, "name", DEVICE),
                             ("ip", "-n", name, "link", "set", "lo", "up"),
@@ -123,8 +133,7 @@ class Network:
                             ("ip", "-n", name, "link", "set", DEVICE, "up")):
                 wrong = run(*command)
                 if wrong:
-                    return wrong
-        return ""
+                    raise NoNetwork(wrong, os.strerror(errno.EPERM) in wrong)
 
     def close(self):
         for name in self.names:
@@ -281,9 +290,12 @@ def main():
     signal.signal(signal.SIGHUP, stop)
     network, carrier, launcher = Network(), None, None
     try:
-        why = network.open()
-        if why:
-            fail(f"skipped: {why}", SKIPPED)
+        try:
+            network.open()
+        except NoNetwork as error:
+            if error.denied:
+                fail(f"skipped: {error}", SKIPPED)
+            fail(f"cannot make the network: {error}", 1)
         if options.can_run:
             return 0
         carrier = Relay(network.files, options.delay, options.bandwidth)

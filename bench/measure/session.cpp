@@ -163,8 +163,10 @@ std::string session::why_no_two_hosts() const {
         return {};
     }
     const std::size_t reason = result.errors.find("skipped: ");
-    return reason == std::string::npos ? result.errors
-                                       : result.errors.substr(reason + 9, result.errors.find('\n') - reason - 9);
+    if (reason == std::string::npos) { // the script itself failed, so nothing may be left out
+        throw std::runtime_error("two_hosts.py --can-run failed\n" + result.errors);
+    }
+    return result.errors.substr(reason + 9, result.errors.find('\n') - reason - 9);
 }
 
 std::string session::engine(const std::vector<std::string> &environment) {

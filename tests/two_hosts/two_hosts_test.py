@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 
@@ -76,7 +77,13 @@ class Usage(unittest.TestCase):
         self.assertEqual(done.returncode, 77)
 
 
-@unittest.skipUnless(CAN_RUN.returncode == 0, CAN_RUN.stderr.strip())
+    def test_this_machine_can_have_two_hosts_or_one_line_says_why_not(self):
+        self.assertIn(CAN_RUN.returncode, (0, 77), CAN_RUN.stderr)
+        if CAN_RUN.returncode == 77:
+            self.assertRegex(CAN_RUN.stderr, "^two_hosts: skipped: [^\n]+\n$")
+
+
+@unittest.skipIf(CAN_RUN.returncode == 77, CAN_RUN.stderr.strip())
 class TwoHosts(unittest.TestCase):
     def test_an_answer_takes_twice_the_delay(self):
         fastest, median, first, second = round_trips("--delay", "2ms")
@@ -99,6 +106,19 @@ class TwoHosts(unittest.TestCase):
         done = Run("--", "no-such-program")
         self.assertIn("no program no-such-program", done.stderr)
         self.assertEqual(done.returncode, 2)
+
+    def test_only_a_missing_permission_skips(self):
+        for said, status, begin in (("RTNETLINK answers: Operation not permitted", 77, "two_hosts: skipped: ip netns add "),
+                                    ("RTNETLINK answers: Invalid argument", 1, "two_hosts: cannot make the network: ip netns add ")):
+            with tempfile.TemporaryDirectory() as folder:
+                ip = os.path.join(folder, "ip")
+                with open(ip, "w", encoding="utf-8") as script:
+                    script.write(f"#!/bin/sh\n[ \"$*\" = 'netns list' ] || {{ echo '{said}' >&2; exit 2; }}\n")
+                os.chmod(ip, 0o755)
+                done = subprocess.run([sys.executable, "-B", SCRIPT, "--can-run"], capture_output=True, text=True, timeout=60, check=False,
+                                      env={**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"})
+            self.assertTrue(done.stderr.startswith(begin) and said in done.stderr, done.stderr)
+            self.assertEqual(done.returncode, status)
 
     def test_a_failure_of_the_program_is_that_of_the_script(self):
         done = Run("--", "false")
