@@ -7,6 +7,7 @@
 #pragma once
 
 #include "threadcomm/communicator.hpp"
+#include "threadcomm/kept_operations.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +78,7 @@ struct reduction {
     MPI_Datatype given = type; // what the operation gets, which may compare it: the user's handle, if that stays valid
 };
 
-// A collective call. Of a nonblocking one it keeps the datatypes, which the user may free before the end.
+// A collective call. Of a nonblocking one it keeps the datatypes and the operation, which the user may free before the end.
 class collective_call {
 public:
     // `its_request`: where the request goes; null: the call blocks.
@@ -102,6 +103,7 @@ private:
     friend class nonblocking;
     std::vector<MPI_Datatype> types_;
     std::unique_ptr<MPI_Datatype[]> lists_[2]; // of the forms with a datatype per rank
+    kept_operation operation_;
     bool no_memory_ = false;
 };
 

@@ -73,6 +73,11 @@ void collective_call::keep(reduction &its) noexcept {
     if (its.type != its.given && !mpi::dup_keeps_original()) {
         its.given = its.type;
     }
+    try {
+        operation_ = kept_operation(is_blocking() ? MPI_OP_NULL : its.op);
+    } catch (const std::exception &) {
+        no_memory_ = true;
+    }
 }
 
 } // namespace thence::threadcomm

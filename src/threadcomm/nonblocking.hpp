@@ -58,6 +58,7 @@ private:
         for (int i : {0, 1}) {
             kept_.lists_[i].swap(call.lists_[i]);
         }
+        kept_.operation_ = std::move(call.operation_);
     }
     template <class Begin> void begin(Begin &begin) noexcept {
         try {
@@ -69,7 +70,7 @@ private:
 
     member &me_;
     endpoint::operation *op_ = nullptr;
-    collective_call kept_; // its datatypes
+    collective_call kept_; // its datatypes and its operation
     transfers moves_;
     std::optional<steps> all_;
 };

@@ -96,6 +96,9 @@ int PMPI_Grequest_complete(MPI_Request request) {
 int PMPI_Cancel(MPI_Request *request) {
     return table.Cancel(request);
 }
+int PMPI_Op_free(MPI_Op *op) {
+    return table.Op_free(op);
+}
 int PMPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
     return table.Comm_set_attr(comm, keyval, value);
 }

@@ -381,6 +381,45 @@ TEST(threadcomm_nonblocking, datatypes_and_communicators_may_be_freed) {
     });
 }
 
+// The last rank begins after the others have freed the operation; it frees it after the end.
+TEST(threadcomm_nonblocking, operations_may_be_freed) {
+    threads_of t(2);
+    t.run([&](int rank, int size) {
+        MPI_Comm copy = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+        MPI_Datatype pair = MPI_DATATYPE_NULL;
+        MPI_Type_contiguous(2, MPI_INT64_T, &pair);
+        MPI_Type_commit(&pair);
+        for (int salt = 0; salt < 10; ++salt) {
+            MPI_Op op = MPI_OP_NULL;
+            ASSERT_EQ(MPI_Op_create(&compose, 0, &op), MPI_SUCCESS);
+            const affine mine = of_rank(rank, salt);
+            affine all[2] = {{-1, -1}, {-1, -1}};
+            MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            if (rank == size - 1) {
+                ASSERT_EQ(MPI_Barrier(copy), MPI_SUCCESS);
+            }
+            for (int i : {0, 1}) {
+                ASSERT_EQ(MPI_Iallreduce(&mine, &all[i], 1, pair, op, t.comm, &requests[i]), MPI_SUCCESS);
+            }
+            if (rank != size - 1) {
+                ASSERT_EQ(MPI_Op_free(&op), MPI_SUCCESS);
+                ASSERT_EQ(op, MPI_OP_NULL);
+                ASSERT_EQ(MPI_Barrier(copy), MPI_SUCCESS);
+            }
+            ASSERT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+            for (const affine &each : all) {
+                ASSERT_TRUE(each == of_ranks(0, size, salt));
+            }
+            if (rank == size - 1) {
+                ASSERT_EQ(MPI_Op_free(&op), MPI_SUCCESS);
+            }
+        }
+        MPI_Type_free(&pair);
+        ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS);
+    });
+}
+
 // Also if all threads of a process block in MPI's own communicators.
 TEST(threadcomm_nonblocking, go_on_while_threads_block_in_mpi) {
     threads_of t(1);

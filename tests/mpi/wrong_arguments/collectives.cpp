@@ -14,6 +14,7 @@ template <class Count, class Displacement> struct vectors {
 template <class Count, class Displacement> vectors<Count, Displacement> all;
 MPI_Aint addresses[2] = {0, 0};
 MPI_Datatype types[2];
+MPI_Op operation = MPI_OP_NULL;
 
 } // namespace
 
@@ -53,6 +54,15 @@ MPI_Datatype types[2];
 void add_collectives(table &to, world &w) {
     types[0] = types[1] = MPI_INT;
     TRIED(Barrier, comm(w.comm));
+    WRONG(Op_free, pointer(&operation));
+    to.add_call({"MPI_Op_free", "null operation", true, true, [](bool pmpi) {
+                     operation = MPI_OP_NULL;
+                     return (pmpi ? &PMPI_Op_free : &MPI_Op_free)(&operation);
+                 }});
+    to.add_call({"MPI_Op_free", "operation of MPI's", true, true, [](bool pmpi) {
+                     operation = MPI_SUM;
+                     return (pmpi ? &PMPI_Op_free : &MPI_Op_free)(&operation);
+                 }});
     {
         auto &v = all<int, int>;
         const int one = 1;
