@@ -63,6 +63,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     check_input(options, ranks, comm);
+    apps::check_outputs(comm, {options.json, options.timeline});
     const Problem &problem = options.zones ? *options.zones : *options.problem;
     const Variant &variant = *options.chosen;
     const int threads = apps::choose_threads("bt_mz", variant, options.threads, rank, comm);
@@ -74,7 +75,7 @@ int run_variant(const Options &options, MPI_Comm comm) {
         z->factor = factor_of(options, rank, z->shape().number);
 
     apps::Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
-    apps::ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, options.steps);
+    apps::ProgressBar bar(apps::draws_bar(options.progress, rank), variant.name, options.steps, "steps");
     Run run{problem, shapes, owner, zones, comm, rank, ranks, threads, options.steps, recorder, bar, options.cell_cost};
 #ifdef BT_MZ_HAVE_OPENMP
     if (variant.solve == solve_omp_tasks)

@@ -62,8 +62,9 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
     const std::vector<double> values = numbers(text, text.substr(colon + 1));
     if (part == "area") {
         out.part = Imbalance::area;
-        if (values.size() != 4 || !(values[0] < values[2]) || !(values[1] < values[3]))
-            fail(text, "an area is X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, fractions of width and height");
+        const bool fractions = std::all_of(values.begin(), values.end(), [](double v) { return v >= 0 && v <= 1; });
+        if (values.size() != 4 || !fractions || !(values[0] < values[2]) || !(values[1] < values[3]))
+            fail(text, "an area is X0,Y0,X1,Y1 with X0 < X1 and Y0 < Y1, fractions of width and height from 0 to 1");
         out.x0 = values[0], out.y0 = values[1], out.x1 = values[2], out.y1 = values[3];
         return out;
     }

@@ -21,6 +21,11 @@ struct Imbalance {
     bool has_member(int number) const;
     // Whether the point at these fractions of width and height is inside the area.
     bool covers(double x, double y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; }
+    // How many times dearer a part of a field is: that of a rank that is a member, or one whose centre is in the area.
+    // `x` and `y`: fractions of width and height.
+    double factor_of(int rank_of_part, double x, double y) const {
+        return (part == area ? covers(x, y) : has_member(rank_of_part)) ? factor : 1;
+    }
 };
 
 // Parses `5@rank:1`, `3@zones:0,2` or `4@area:0,0,0.5,1`. `parts`: the words that the application knows. Throws

@@ -51,17 +51,19 @@ Array2 read_npy(const std::string &file) {
     std::string header(length, '\0');
     in.read(header.data(), length);
     Array2 array;
+    int used = 0;
     const auto shape = header.find("'shape': (");
     if (!in || header.find("'<f8'") == std::string::npos ||
         header.find("'fortran_order': False") == std::string::npos || shape == std::string::npos ||
-        std::sscanf(header.c_str() + shape, "'shape': (%d, %d)", &array.rows, &array.cols) != 2 || array.rows < 1 ||
-        array.cols < 1)
+        std::sscanf(header.c_str() + shape, "'shape': (%9d, %9d%n", &array.rows, &array.cols, &used) != 2 ||
+        header[shape + static_cast<std::size_t>(used)] != ')' || array.rows < 1 || array.cols < 1)
         fail(file, "not a two-dimensional array of little-endian doubles in rows");
     const auto data = in.tellg();
     const auto bytes = in.seekg(0, std::ios::end).tellg() - data;
     const auto count = static_cast<std::size_t>(array.rows) * static_cast<std::size_t>(array.cols);
     if (static_cast<std::size_t>(bytes) != count * sizeof(double))
-        fail(file, "the file is truncated");
+        fail(file, "has " + std::to_string(bytes) + " bytes of numbers, and should have " +
+                       std::to_string(count * sizeof(double)));
     array.cells.resize(count);
     in.seekg(data);
     in.read(reinterpret_cast<char *>(array.cells.data()), bytes);

@@ -38,7 +38,7 @@ void add_output_options(CLI::App &app, CommonOptions &options, const std::vector
 bool parse(CLI::App &app, int argc, char **argv, const std::function<void()> &check, int &status);
 
 // Called before MPI_Init. OpenMP reads some settings only when it is loaded, so this sets the environment variable and
-// executes this program again. It returns if the variable is set already, and if that had no effect.
+// executes this program again, at most once: in the program that it has executed it only returns.
 void restart_with(char **argv, const char *program, const char *variable, const char *value);
 
 } // namespace apps

@@ -4,10 +4,31 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <thread>
+#include <unistd.h>
 
 namespace apps {
+namespace {
+
+void check_output(const std::string &file) {
+    struct stat target, name;
+    if (stat(file.c_str(), &target) == 0 && !S_ISREG(target.st_mode) && !S_ISDIR(target.st_mode))
+        return; // a device, or a pipe, on which open() would wait for a reader
+    const bool there = lstat(file.c_str(), &name) == 0;
+    const int opened = open(file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (opened < 0)
+        throw InputError(file + ": cannot write this file: " + std::strerror(errno));
+    close(opened);
+    if (!there)
+        unlink(file.c_str());
+}
+
+} // namespace
 
 int run_with_mpi(const char *program, const VariantInfo &variant, const char *remedy,
                  const std::function<int(MPI_Comm)> &run) {
@@ -56,6 +77,30 @@ int choose_threads(const char *program, const VariantInfo &variant, int wanted, 
             stderr, "%s: note: %d threads share %d cores, so times are not meaningful; OMP_WAIT_POLICY=passive helps\n",
             program, wanted * ranks, cores);
     return wanted;
+}
+
+void on_first_rank(MPI_Comm comm, const std::function<void()> &work) {
+    int rank, failed = 0;
+    std::string why;
+    MPI_Comm_rank(comm, &rank);
+    if (rank == 0) {
+        try {
+            work();
+        } catch (const std::exception &e) {
+            failed = 1, why = e.what();
+        }
+    }
+    MPI_Bcast(&failed, 1, MPI_INT, 0, comm);
+    if (failed)
+        throw InputError(why);
+}
+
+void check_outputs(MPI_Comm comm, std::initializer_list<std::string> files) {
+    on_first_rank(comm, [&] {
+        for (const std::string &file : files)
+            if (!file.empty())
+                check_output(file);
+    });
 }
 
 } // namespace apps

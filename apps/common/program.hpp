@@ -8,7 +8,9 @@
 #include "variant.hpp"
 
 #include <functional>
+#include <initializer_list>
 #include <mpi.h>
+#include <string>
 
 namespace apps {
 
@@ -20,5 +22,12 @@ int run_with_mpi(const char *program, const VariantInfo &variant, const char *re
 // The number of threads of this rank; `wanted` is 0 for the cores of the node divided by its ranks. Prints a note if
 // the node has fewer cores than all ranks have threads. Collective.
 int choose_threads(const char *program, const VariantInfo &variant, int wanted, int rank, MPI_Comm comm);
+
+// Calls `work` on rank 0. If it throws, every rank throws an InputError, with the text on rank 0. Collective.
+void on_first_rank(MPI_Comm comm, const std::function<void()> &work);
+
+// Throws an InputError on every rank if rank 0 cannot write one of the files, so that this is known before the run and
+// not after it. Empty names are skipped. Changes no file, and leaves none that was not there. Collective.
+void check_outputs(MPI_Comm comm, std::initializer_list<std::string> files);
 
 } // namespace apps

@@ -20,10 +20,10 @@ void ProgressBar::show(int done) {
     next = now() + 100'000'000;
     constexpr int width = 40;
     const int filled = static_cast<int>(static_cast<long>(width) * done / total);
-    std::fprintf(stderr, "\r%-10s [%s%s] %3d %%  %d of %d iterations", label.c_str(),
+    std::fprintf(stderr, "\r%-10s [%s%s] %3d %%  %d of %d %s", label.c_str(),
                  std::string(static_cast<std::size_t>(filled), '#').c_str(),
                  std::string(static_cast<std::size_t>(width - filled), '.').c_str(),
-                 static_cast<int>(100L * done / total), done, total);
+                 static_cast<int>(100L * done / total), done, total, unit.c_str());
     std::fflush(stderr);
 }
 

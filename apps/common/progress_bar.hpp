@@ -16,8 +16,9 @@ bool draws_bar(When when, int rank);
 
 class ProgressBar {
 public:
-    ProgressBar(bool show_it, std::string text, int iterations)
-        : shown(show_it && iterations > 0), label(std::move(text)), total(iterations) {}
+    // Draws the text, and how much of `count` is done: `count` is a number of what `counted` says, in the plural.
+    ProgressBar(bool show_it, std::string text, int count, std::string counted = "iterations")
+        : shown(show_it && count > 0), label(std::move(text)), unit(std::move(counted)), total(count) {}
     ~ProgressBar() { clear(); }
     ProgressBar(const ProgressBar &) = delete;
     ProgressBar &operator=(const ProgressBar &) = delete;
@@ -27,7 +28,7 @@ public:
 
 private:
     const bool shown;
-    const std::string label;
+    const std::string label, unit;
     const int total;
     std::mutex drawing;
     Nanoseconds next = 0;

@@ -18,18 +18,26 @@ template <class T> std::vector<T> merge(const Recorder &recorder, std::vector<T>
     return all;
 }
 
+// Records are sent in messages of at most 2^20, so that the number of bytes fits into int. `transfer` gets a pointer and
+// a number of bytes.
+template <class T, class F> void in_chunks(T *items, long count, const F &transfer) {
+    constexpr long chunk = 1L << 20;
+    for (long i = 0; i < count; i += chunk)
+        transfer(items + i, static_cast<int>(std::min(chunk, count - i) * static_cast<long>(sizeof(T))));
+}
+
 template <class T> void send(const std::vector<T> &items, MPI_Comm comm) {
     const long count = static_cast<long>(items.size());
     MPI_Send(&count, 1, MPI_LONG, 0, 0, comm);
-    MPI_Send(items.data(), static_cast<int>(count * static_cast<long>(sizeof(T))), MPI_BYTE, 0, 0, comm);
+    in_chunks(items.data(), count, [&](const T *at, int bytes) { MPI_Send(at, bytes, MPI_BYTE, 0, 0, comm); });
 }
 
 template <class T> std::vector<T> receive(int rank, MPI_Comm comm) {
     long count = 0;
     MPI_Recv(&count, 1, MPI_LONG, rank, 0, comm, MPI_STATUS_IGNORE);
     std::vector<T> items(static_cast<std::size_t>(count));
-    MPI_Recv(items.data(), static_cast<int>(count * static_cast<long>(sizeof(T))), MPI_BYTE, rank, 0, comm,
-             MPI_STATUS_IGNORE);
+    in_chunks(items.data(), count,
+              [&](T *at, int bytes) { MPI_Recv(at, bytes, MPI_BYTE, rank, 0, comm, MPI_STATUS_IGNORE); });
     return items;
 }
 

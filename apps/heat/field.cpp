@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <sstream>
 
 namespace heat {
@@ -63,8 +64,12 @@ Comparison compare(const Field &field, const Field &reference, std::string again
         text << "bit-identical to " << c.against << " (" << field.cells.size() << " cells compared)";
     } else {
         const auto width = static_cast<std::size_t>(field.cols);
+        text.precision(std::numeric_limits<double>::max_digits10);
         text << "DIFFERS from " << c.against << " in " << wrong << " of " << field.cells.size()
-             << " cells, first at row " << first / width << ", column " << first % width << ", by at most " << largest;
+             << " cells, first at row " << first / width << ", column " << first % width << ": " << field.cells[first]
+             << " here, " << reference.cells[first] << " there; by at most ";
+        text.precision(3);
+        text << largest;
     }
     c.text = text.str();
     return c;

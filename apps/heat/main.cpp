@@ -87,6 +87,10 @@ int run_variant(const Options &options, MPI_Comm comm) {
     check_tags(comm, partition.block_cols());
     const int threads = apps::choose_threads("heat", variant, options.threads, rank, comm);
     apps::check_ranks(options.imbalance, ranks);
+    apps::check_outputs(comm, {options.json, options.timeline, options.field, options.start});
+    Field reference; // on rank 0
+    if (!options.reference.empty())
+        apps::on_first_rank(comm, [&] { reference = apps::read_npy(options.reference); });
 
     Band band(config, picture, partition.first_row(rank), partition.rows_of(rank));
     Recorder recorder(options.timeline.empty() ? 0 : static_cast<std::size_t>(options.timeline_capacity));
@@ -127,13 +131,12 @@ int run_variant(const Options &options, MPI_Comm comm) {
                 apps::write_npy(field, options.field);
             if (options.verify) {
                 double time = -1;
-                const Field reference = serial_field(config, picture, time);
-                outcome.comparison = compare(field, reference, "the serial run");
+                outcome.comparison = compare(field, serial_field(config, picture, time), "the serial run");
                 outcome.comparison.serial_time = time;
             }
             if (!options.reference.empty() && outcome.comparison.verdict != Comparison::differs) {
                 const double time = outcome.comparison.serial_time;
-                outcome.comparison = compare(field, apps::read_npy(options.reference), options.reference);
+                outcome.comparison = compare(field, reference, options.reference);
                 outcome.comparison.serial_time = time;
             }
             differs = outcome.comparison.verdict == Comparison::differs;

@@ -58,11 +58,9 @@ struct Run {
 
     // The factor of a tile: that of its rank, or of the area that has its centre.
     double dearness(const Tile &tile) const {
-        if (imbalance->part == apps::Imbalance::rank)
-            return imbalance->has_member(rank) ? imbalance->factor : 1;
         const double x = (tile.col0 + tile.col1) / 2.0 / partition.cols;
         const double y = (partition.first_row(rank) + (tile.row0 + tile.row1) / 2.0) / partition.rows;
-        return imbalance->covers(x, y) ? imbalance->factor : 1;
+        return imbalance->factor_of(rank, x, y);
     }
 };
 

@@ -67,10 +67,11 @@ int run_variant(const Options &o, MPI_Comm comm) {
     MPI_Comm_size(comm, &ranks);
     if (ranks != 2)
         throw apps::InputError("needs 2 ranks and has " + std::to_string(ranks) + "; start it with mpirun -n 2");
+    apps::check_outputs(comm, {o.json});
     std::vector<int> sizes;
     for (long bytes = o.smallest; bytes <= o.largest; bytes *= 2)
         sizes.push_back(static_cast<int>(bytes));
-    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(sizes.size()));
+    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(sizes.size()), "sizes");
     std::vector<double> latencies;
     std::string wrong;
     for (const int bytes : sizes) {

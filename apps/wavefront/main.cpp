@@ -138,6 +138,7 @@ int run_variant(const Options &o, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     check_options(o, ranks);
+    apps::check_outputs(comm, {o.json, o.timeline});
     Settings settings = o.settings;
     if (o.imbalance && o.imbalance->has_member(rank))
         settings.factor = o.imbalance->factor;
@@ -153,7 +154,7 @@ int run_variant(const Options &o, MPI_Comm comm) {
     }
     if (steps > 1L << 30)
         throw apps::InputError("--iterations: more than 2^30 messages of one rank");
-    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(steps));
+    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, static_cast<int>(steps), "steps");
     Run run{comm, std::move(grids), o.timeline.empty() ? nullptr : &recorder, bar};
     const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
 

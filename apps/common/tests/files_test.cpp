@@ -62,6 +62,8 @@ TEST(Imbalance, what_is_wrong_is_named) {
     EXPECT_NE(refusal("2@rank:1.5").find("whole"), std::string::npos);
     EXPECT_NE(refusal("2@area:0,0,1").find("X0,Y0,X1,Y1"), std::string::npos);
     EXPECT_NE(refusal("2@area:1,0,0,1").find("X0 < X1"), std::string::npos);
+    for (const char *beyond : {"2@area:-0.1,0,1,1", "2@area:0,0,1.5,1", "2@area:0,0,1,inf", "2@area:0,nan,1,1"})
+        EXPECT_NE(refusal(beyond).find("from 0 to 1"), std::string::npos) << beyond;
 }
 
 TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
@@ -125,13 +127,41 @@ TEST(Npy, what_was_written_is_read_bit_for_bit) {
     std::remove(file.c_str());
 }
 
-TEST(Npy, a_truncated_file_is_refused) {
+std::string read_error(const std::string &file) {
+    try {
+        apps::read_npy(file);
+    } catch (const std::runtime_error &e) {
+        return e.what();
+    }
+    return "no error";
+}
+
+TEST(Npy, another_number_of_dimensions_is_refused) {
+    const std::string file = temporary("cube.npy");
+    apps::write_npy({2, 3, {1, 2, 3, 4, 5, 6}}, file);
+    std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
+    std::string header(128, '\0');
+    out.read(header.data(), 128);
+    const auto at = header.find("(2, 3), }");
+    ASSERT_NE(at, std::string::npos);
+    out.seekp(static_cast<std::streamoff>(at));
+    out << "(2, 3, 1)}";
+    out.close();
+    EXPECT_NE(read_error(file).find("not a two-dimensional array"), std::string::npos) << read_error(file);
+    std::remove(file.c_str());
+}
+
+TEST(Npy, a_file_of_another_length_is_refused) {
     const std::string file = temporary("short.npy");
     apps::write_npy({1, 2, {1, 2}}, file);
-    ASSERT_EQ(truncate(file.c_str(), 136), 0);
-    EXPECT_THROW(apps::read_npy(file), std::runtime_error);
+    for (const long numbers : {1, 3}) {
+        ASSERT_EQ(truncate(file.c_str(), 128 + 8 * numbers), 0);
+        EXPECT_NE(read_error(file).find("has " + std::to_string(8 * numbers) + " bytes of numbers, and should have 16"),
+                  std::string::npos)
+            << read_error(file);
+    }
     std::remove(file.c_str());
-    EXPECT_THROW(apps::read_npy(file), std::runtime_error);
+    EXPECT_NE(read_error(file).find("cannot open"), std::string::npos);
 }
 
 } // namespace

@@ -83,8 +83,8 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     return true;
 }
 
-// The imbalance of this rank. Throws InputError if there is no such rank, or a tag that is too large.
-void apply(const Options &o, Settings &settings, int rank, int ranks, MPI_Comm comm) {
+// Checks the settings, and adds the imbalance. Throws InputError if there is no such rank, or a tag that is too large.
+void apply(const Options &o, Settings &settings, int ranks, MPI_Comm comm) {
     const heat::Config &c = settings.config;
     if (c.rows < ranks)
         throw apps::InputError("--size: " + std::to_string(c.rows) + " rows are too few for " + std::to_string(ranks) +
@@ -96,17 +96,8 @@ void apply(const Options &o, Settings &settings, int rank, int ranks, MPI_Comm c
     if (found && tags - 1 > *bound)
         throw apps::InputError("this MPI has tags up to " + std::to_string(*bound) +
                                ", too few for so many blocks and plates; use a larger --block");
-    if (!o.imbalance)
-        return;
-    const apps::Imbalance &i = *o.imbalance;
-    if (i.part == apps::Imbalance::area) {
-        settings.factor = i.factor;
-        const auto cell = [](double share, int cells) { return static_cast<int>(share * cells); };
-        settings.area = {cell(i.y0, c.rows), cell(i.y1, c.rows), cell(i.x0, c.cols), cell(i.x1, c.cols)};
-        return;
-    }
     apps::check_ranks(o.imbalance, ranks);
-    settings.factor = i.has_member(rank) ? i.factor : 1;
+    settings.imbalance = o.imbalance;
 }
 
 void report(const Options &o, const apps::Measured &measured, const std::string &values) {
@@ -147,7 +138,8 @@ int run_variant(const Options &o, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     Settings settings = o.settings;
-    apply(o, settings, rank, ranks, comm);
+    apply(o, settings, ranks, comm);
+    apps::check_outputs(comm, {o.json});
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, settings.config.iterations);
     Run run{comm, {}, settings.config.iterations, bar};
     for (int p = 0; p < settings.plates; ++p)

@@ -68,11 +68,11 @@ Plate::Piece Plate::made_row(int t, Side to) {
 }
 
 double Plate::dearness(const heat::Tile &tile) const {
-    if (!settings.area)
-        return settings.factor;
-    const int row = partition.first_row(position) + (tile.row0 + tile.row1) / 2, col = (tile.col0 + tile.col1) / 2;
-    const heat::Tile &a = *settings.area;
-    return row >= a.row0 && row < a.row1 && col >= a.col0 && col < a.col1 ? settings.factor : 1;
+    if (!settings.imbalance)
+        return 1;
+    const double x = (tile.col0 + tile.col1) / 2.0 / config.cols;
+    const double y = (partition.first_row(position) + (tile.row0 + tile.row1) / 2.0) / config.rows;
+    return settings.imbalance->factor_of(rank, x, y);
 }
 
 void Plate::compute() {

@@ -7,6 +7,8 @@
 
 #include "../grid.hpp"
 
+#include "common/imbalance.hpp"
+
 #include <mpi.h>
 #include <string>
 #include <vector>
@@ -16,10 +18,9 @@ namespace plates {
 struct Settings {
     heat::Config config; // of every plate; the temperature of the upper border grows by 1 from plate to plate
     int plates = 4;
-    bool mirrored = false;          // odd plates have their uppermost band on the last rank
-    double cell_cost = 0;           // simulated seconds for one cell
-    double factor = 1;              // cells of this rank, or of the area, are so many times dearer
-    std::optional<heat::Tile> area; // rows and columns of a plate; none: all
+    bool mirrored = false; // odd plates have their uppermost band on the last rank
+    double cell_cost = 0;  // simulated seconds for one cell
+    std::optional<apps::Imbalance> imbalance;
 };
 
 class Plate {
