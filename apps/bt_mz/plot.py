@@ -12,13 +12,24 @@ ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dat
 PARTS = [("compute", "compute"), ("mpi", "MPI"), ("idle", "idle")]
 
 
+# What of a file of bt_mz --json is used. A simulated run has no shares of time, and of its zones only their number.
+FORM = {"variant": str, "class": str, "ranks": int, "threads": int, "steps": int, "time_s": float, "mop_per_s": float,
+        "share_of_thread_time": {"compute": float, "mpi": float, "idle": float},
+        "zones": [{"column": int, "row": int, "cells": [int], "rank": int, "compute_s": float}],
+        "verification": {"verdict": str, "text": str}}
+
+
+def load_run(file):
+    return load(file, "bt_mz --json", FORM)
+
+
 def position(run):
     known = ORDER.index(run["variant"]) if run["variant"] in ORDER else len(ORDER)
     return (run["class"], run["steps"], run["ranks"], run["threads"], known)
 
 
 def command_table(args):
-    runs = sorted((load(f) for f in args.files), key=position)
+    runs = sorted((load_run(f) for f in args.files), key=position)
     # Of the same class, steps, ranks and threads: the shortest time of fork-join.
     base = {}
     for run in runs:
@@ -45,7 +56,7 @@ def command_zones(args):
     """The zones of the first file on the left, coloured by their rank; on the right the time of every zone, a bar per rank."""
     if len(args.files) != 1:
         fail("zones draws one run")
-    run = load(args.files[0])
+    run = load_run(args.files[0])
     matplotlib, pyplot = figures()
     zones = run["zones"]
     colours = matplotlib.colormaps["tab20" if run["ranks"] > 10 else "tab10"]
@@ -96,7 +107,7 @@ def main():
     args = parser.parse_args()
     if args.command == "timeline":
         from timeline import draw
-        draw(args, load, figures, save)
+        draw(args, "bt_mz")
     else:
         {"table": command_table, "zones": command_zones}[args.command](args)
 

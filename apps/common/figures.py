@@ -8,12 +8,36 @@ def fail(message):
     sys.exit("plot.py: " + message)
 
 
-def load(file):
+def misfit(value, form, name="the file"):
+    """What of a value has not the form; None if all has. A form is str, int, float (which an int fits, too) or list; or a dict of
+    the members that are needed; or a list of the one form that all of its items have, of which there is at least one."""
+    if isinstance(form, dict):
+        if not isinstance(value, dict):
+            return f"{name} is no object"
+        for member, inner in form.items():
+            if member not in value:
+                return f"{name} has no {member}"
+            if why := misfit(value[member], inner, member):
+                return why
+        return None
+    if isinstance(form, list):
+        if not isinstance(value, list) or not value:
+            return f"{name} is no list, or an empty one"
+        return next((why for item in value if (why := misfit(item, form[0], f"an item of {name}"))), None)
+    fits = isinstance(value, (int, float) if form is float else form) and not isinstance(value, bool)
+    return None if fits else f"{name} is no {form.__name__}"
+
+
+def load(file, source, form):
+    """Reads a JSON file. `source`: what writes such files, for errors. `form`: see misfit()."""
     try:
         with open(file, encoding="utf-8") as text:
-            return json.load(text)
+            value = json.load(text)
     except (OSError, ValueError) as error:
         fail(f"{file}: {error}")
+    if why := misfit(value, form):
+        fail(f"{file} is no file of {source}: {why}")
+    return value
 
 
 def figures():

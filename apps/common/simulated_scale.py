@@ -15,7 +15,7 @@ def main():
     parser.add_argument("report", help="file of --json")
     parser.add_argument("picture", help="file to write, such as simulated_scale.svg")
     options = parser.parse_args()
-    loaded = load(options.report)
+    loaded = load(options.report, "thence bench simulated_scale --json", {})
     found = {}  # application -> (situation, ranks, latency) -> speed
     for report in loaded.get("benchmarks", [loaded]):
         for figure in report.get("figures", []):

@@ -3,11 +3,16 @@
 arrival."""
 import statistics
 
+from figures import fail, figures, load, save
+
 COMPUTE = ["#2f6da8", "#7fb0d9"]  # even and odd iterations, so that the pipeline of iterations shows
 ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
 MESSAGE = ["#8a3ffc", "#1b8a5a"]  # by the lowest bit of the direction
 # What the direction of a message is called, by the name of its field: even and odd.
 DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north")}
+# What a file of --timeline has. A span and a message are lists, whose fields the file names.
+FORM = {"variant": str, "ranks": int, "threads": int, "activities": [str], "span_fields": [str], "message_fields": [str],
+        "spans": [list], "messages": list}
 HALF = 0.36  # half the height of a lane
 
 
@@ -88,11 +93,14 @@ def draw_messages(axes, run, lanes, begin, end):
     return count
 
 
-def draw(args, load, figures, save):
+def draw(args, program):
+    runs = [load(f, f"{program} --timeline", FORM) for f in args.files]
+    for file, run in zip(args.files, runs):
+        if not any(span[2] == 0 for span in run["spans"]):
+            fail(f"{file}: nothing was computed")
     _, pyplot = figures()
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
-    runs = [load(f) for f in args.files]
     windows = [window(r, args) for r in runs]
     # All panels have the same scale: the longest window, but at most three times the shortest.
     length = min(max(e - b for b, e in windows), 3 * min(e - b for b, e in windows))

@@ -14,6 +14,16 @@ COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-ta
 PARTS = [("compute", "#3f7fbf", "compute"), ("mpi", "#d1495b", "inside MPI"), ("poll", "#edae49", "polling"), ("idle", "#d8d8d8", "idle")]
 
 
+# What of a file of heat --json is used.
+FORM = {"variant": str, "ranks": int, "threads": int, "config": str, "rows": int, "cols": int, "iterations": int, "block": int,
+        "mpi": str, "time_s": float, "updates_per_s": float, "share_of_thread_time": {"compute": float, "mpi": float, "poll": float, "idle": float},
+        "field": {"verdict": str, "text": str}}
+
+
+def load_run(file):
+    return load(file, "heat --json", FORM)
+
+
 def position(run):
     """Sorts runs: by plate, variant, ranks, threads."""
     known = ORDER.index(run["variant"]) if run["variant"] in ORDER else len(ORDER)
@@ -65,7 +75,7 @@ def print_table(runs):
 
 
 def command_table(args):
-    runs = [load(f) for f in args.files]
+    runs = [load_run(f) for f in args.files]
     print_table(runs)
     wrong = [r for r in runs if verdict(r) not in ("identical", "reference")]
     if args.check and wrong:
@@ -102,8 +112,8 @@ def command_field(args):
 
 
 def command_bars(args):
+    runs = sorted((load_run(f) for f in args.files), key=position)
     _, pyplot = figures()
-    runs = sorted((load(f) for f in args.files), key=position)
     best = best_times(runs)
     plates = sorted({plate(r) for r in runs})
     figure, panels = pyplot.subplots(len(plates), 2, figsize=(11.5, 0.6 + 0.42 * len(runs) + 1.0 * len(plates)), squeeze=False,
@@ -157,7 +167,7 @@ def main():
     args = parser.parse_args()
     if args.command == "timeline":
         from timeline import draw
-        draw(args, load, figures, save)
+        draw(args, "heat")
     else:
         {"table": command_table, "field": command_field, "bars": command_bars}[args.command](args)
 

@@ -14,10 +14,8 @@ def main():
     parser.add_argument("files", nargs="+", metavar="FILE", help="file of --json")
     parser.add_argument("-o", "--output", default="latency.png", help="picture to write [latency.png]")
     options = parser.parse_args()
-    runs = [load(file) for file in options.files]
-    for file, run in zip(options.files, runs):
-        if not run.get("latencies"):
-            fail(f"{file}: no latencies; it is no file of latency_mt --json")
+    form = {"variant": str, "in_flight": int, "latencies": [{"bytes": int, "latency_us": float}]}
+    runs = [load(file, "latency_mt --json", form) for file in options.files]
     _, pyplot = figures()
     figure, axes = pyplot.subplots(figsize=(8, 4.5))
     for run in runs:

@@ -6,7 +6,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
-from figures import fail, load
+from figures import fail, figures, load
+from timeline import FORM
 
 COLOURS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#d45f5f", "#7f7f7f"]
 
@@ -16,13 +17,8 @@ def main():
     parser.add_argument("timeline", help="file of --timeline")
     parser.add_argument("picture", help="file to write, such as wavefront.png")
     options = parser.parse_args()
-    run = load(options.timeline)
-    try:
-        import matplotlib
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-    except ImportError:
-        fail("needs matplotlib (Debian: apt install python3-matplotlib)")
+    run = load(options.timeline, "wavefront --timeline", FORM)
+    _, pyplot = figures()
     fields = run["span_fields"]
     rank, begin, end, grid, activity = (fields.index(name) for name in ("rank", "begin_us", "end_us", "row", "activity"))
     compute = run["activities"].index("compute")

@@ -59,11 +59,18 @@ class Command(unittest.TestCase):
         self.refused("X", text="'X' is unknown; known are S, W, A, B, C")
         self.refused("SW", text="'SW' is unknown")
         self.refused("S", "--variant", "magic", text="--variant")
+        self.refused("S", "--no-such-option", text="--no-such-option")
+        for option in ("--json", "--timeline"):  # before the run
+            self.refused(*SHORT, option, self.file("no/such/folder.json"), text="folder.json: cannot write this file: No such file")
         self.refused("S", "--steps", "0", text="--steps")
         self.refused("S", "--dt", "-1", text="--dt")
         self.refused("S", "--imbalance", "2@area:0,0,1,1", text="'area' is unknown; known are rank, zones")
         self.refused("S", "--imbalance", "2@zones:4", text="there is no zone 4, only 0 to 3")
         self.refused("S", "--imbalance", "2@rank:1", text="there is no rank 1, only 0 to 0")
+
+    def test_progress_is_drawn_where_it_is_asked_for(self):
+        self.assertRegex(run(*SHORT[:-1], "always").stderr, "serial .* of 6 steps")
+        self.assertEqual("", run(*SHORT).stderr)
 
     def test_more_ranks_than_zones_are_refused_once(self):
         text = "class S has 4 zones for 5 ranks; use at most 4 ranks, or a larger class"
@@ -148,6 +155,17 @@ class Command(unittest.TestCase):
         table = subprocess.run([*plot, report], capture_output=True, text=True, check=False)
         self.assertEqual(table.returncode, 0, table.stderr)
         self.assertIn("verified", table.stdout)
+
+    def test_plots_refuse_other_files(self):
+        other = self.file("other.json")
+        for content, text in (("{}", "has no variant"), ("[1]", "is no object"), ('{"variant": 5}', "variant is no str"), ("P5", "Expecting value")):
+            with open(other, "w", encoding="utf-8") as file:
+                file.write(content)
+            for command in (["table", other], ["zones", other], ["timeline", other]):
+                drawn = subprocess.run([sys.executable, "-B", os.path.join(APP, "plot.py"), *command], capture_output=True, text=True, check=False)
+                self.assertIn(f"plot.py: {other}", drawn.stderr)
+                self.assertIn(text, drawn.stderr)
+                self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
 
 if __name__ == "__main__":

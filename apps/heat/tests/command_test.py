@@ -3,6 +3,8 @@
 """Command line and files of heat. Arguments: the program, then the launcher with its flags for two ranks."""
 import json
 import os
+import re
+import statistics
 import struct
 import subprocess
 import sys
@@ -41,6 +43,7 @@ class Command(unittest.TestCase):
         result = run(*args, ranks=ranks)
         self.assertIn(text, result.stdout + result.stderr)
         self.assertEqual(result.returncode, status, result.stderr)
+        return result.stdout + result.stderr
 
     def test_help_names_options_variants_and_exit_status(self):
         result = run("--help")
@@ -51,6 +54,7 @@ class Command(unittest.TestCase):
     def test_wrong_usage_is_refused(self):
         self.refused(text="config is required")
         self.refused(SOURCES, "--variant", "magic", text="--variant")
+        self.refused(SOURCES, "--no-such-option", text="--no-such-option")
         self.refused(SOURCES, "--size", "4by4", text="ROWSxCOLUMNS")
         self.refused(SOURCES, "--iterations", "0", text="command line: iterations is 0")
         self.refused("no-such.cfg", text="no-such.cfg: cannot read this file")
@@ -83,17 +87,24 @@ class Command(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("use --variant mpi", result.stdout + result.stderr)
 
+    def test_progress_is_drawn_where_it_is_asked_for(self):
+        self.assertRegex(run(SOURCES, *SMALL[:-1], "always").stderr, "serial .* of 6 iterations")
+        self.assertEqual("", run(SOURCES, *SMALL).stderr)
+
     def test_imbalance_changes_the_cost_and_not_the_field(self):
-        report = self.file("run.json")
-        for where in ("rank:1", "area:0,0,0.5,1"):
-            result = run(SOURCES, *SMALL, "--variant", "mpi", "--verify", "--imbalance", f"30@{where}", "--json", report, ranks=2)
+        report, timeline = self.file("run.json"), self.file("timeline.json")
+        # Which of two middle blocks is the dear one, by rank or by column. Some blocks are interrupted by other programs.
+        for where, is_dear in (("rank:1", lambda s: s[0] == 1), ("area:0,0,0.5,1", lambda s: s[7] < 2)):
+            result = run(SOURCES, "--size", "96x160", "--block", "32", "--iterations", "12", "--progress", "never", "--variant", "mpi",
+                         "--verify", "--imbalance", f"30@{where}", "--json", report, "--timeline", timeline, ranks=2)
             self.assertEqual(result.returncode, 0, result.stderr)
             with open(report, encoding="utf-8") as text:
                 data = json.load(text)
             self.assertEqual(data["imbalance"], f"30@{where}")
-            times = [r["compute_s"] for r in data["ranks_detail"]]
-            if where == "rank:1":
-                self.assertGreater(times[1], 3 * times[0])
+            with open(timeline, encoding="utf-8") as text:
+                spans = [s for s in json.load(text)["spans"] if s[2] == 0 and s[7] != 2]  # column 2 is in the middle of the plate
+            dear, even = (statistics.median(s[4] - s[3] for s in spans if is_dear(s) == which) for which in (True, False))
+            self.assertGreater(dear, 4 * even, where)
         self.refused(SOURCES, "--imbalance", "5@zones:1", text="'zones' is unknown; known are rank, area")
         self.refused(SOURCES, "--imbalance", "5@rank:1", text="there is no rank 1, only 0 to 0")
 
@@ -109,15 +120,24 @@ class Command(unittest.TestCase):
             data.seek(-8, os.SEEK_END)
             data.write(struct.pack("<Q", bits ^ 1))
         self.refused(SOURCES, *SMALL, "--reference", field, text="DIFFERS from", status=3)
-        self.refused(SOURCES, *SMALL, "--reference", field, text="in 1 of 1920 cells, first at row 47, column 39", status=3)
+        found = self.refused(SOURCES, *SMALL, "--reference", field, text="in 1 of 1920 cells, first at row 47, column 39: ", status=3)
+        here, there, most = map(float, re.search(r"column 39: (\S+) here, (\S+) there; by at most (\S+)", found).groups())
+        self.assertNotEqual(here, there)
+        self.assertAlmostEqual(most, abs(here - there), delta=0.01 * most)
         more = [*SMALL[:-3], "7", *SMALL[-2:]]
         self.refused(SOURCES, *more, "--reference", field, text="DIFFERS from", status=3)
 
+    def test_files_that_cannot_be_written_are_refused_before_the_run(self):
+        for option in ("--json", "--timeline", "--field", "--start"):
+            file = self.file("no/such/folder.out")
+            self.refused(SOURCES, *SMALL, option, file, text=f"{file}: cannot write this file: No such file")
+            self.refused(SOURCES, *SMALL, option, self.folder.name, text="cannot write this file: Is a directory")
+        self.refused(SOURCES, *SMALL, "--json", self.file("run.json"), "--field", self.file("no/such.npy"), text="cannot write")
+        self.assertEqual(os.listdir(self.folder.name), [])
+
     def test_a_reference_that_is_no_field_is_refused(self):
         for content, text in ((b"", "not a NumPy file"), (b"\x93NUMPY\x01\x00\x05\x00abcde", "not a two-dimensional array")):
-            result = run(SOURCES, *SMALL, "--reference", self.file("bad.npy", content))
-            self.assertNotEqual(result.returncode, 0)
-            self.assertIn(text, result.stdout + result.stderr)
+            self.refused(SOURCES, *SMALL, "--reference", self.file("bad.npy", content), text=text)
 
     def test_every_message_of_the_timeline_has_both_ends_in_order(self):
         for variant in variants():
@@ -182,6 +202,17 @@ class Command(unittest.TestCase):
         table = subprocess.run([*plot, report], capture_output=True, text=True, check=False)
         self.assertEqual(table.returncode, 0, table.stderr)
         self.assertIn("identical", table.stdout)
+
+    def test_plots_refuse_other_files(self):
+        other = self.file("other.json")
+        for content, text in (("{}", "has no variant"), ("[1]", "is no object"), ('{"variant": 5}', "variant is no str"), ("P5", "Expecting value")):
+            with open(other, "w", encoding="utf-8") as file:
+                file.write(content)
+            for command in (["table", other], ["bars", other], ["timeline", other]):
+                drawn = subprocess.run([sys.executable, "-B", os.path.join(APP, "plot.py"), *command], capture_output=True, text=True, check=False)
+                self.assertIn(f"plot.py: {other}", drawn.stderr)
+                self.assertIn(text, drawn.stderr)
+                self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of latency_mt. Arguments: the program, then the launcher with its flags for two ranks."""
+"""Command line and files of latency_mt. Arguments: the program, the same on an MPI that makes
+bytes of rank 0 wrong, then the launcher with its flags for two ranks."""
 import json
 import os
 import subprocess
@@ -8,13 +9,13 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM, *LAUNCH = sys.argv[1:]
+PROGRAM, WRONG, *LAUNCH = sys.argv[1:]
 PLOT = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "plot.py")
 SMALL = ["--rounds", "2", "--largest", "4", "--in-flight", "2"]
 
 
-def run(*args, ranks=1):
-    command = [*(LAUNCH if ranks == 2 else []), PROGRAM, *args]
+def run(*args, ranks=1, program=PROGRAM):
+    command = [*(LAUNCH if ranks == 2 else []), program, *args]
     return subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
 
 
@@ -51,7 +52,7 @@ class Command(unittest.TestCase):
         self.assertNotEqual(result.returncode, 0)
 
     def test_progress_is_drawn_where_it_is_asked_for(self):
-        self.assertIn("threads", run(*SMALL, "--progress", "always", ranks=2).stderr)
+        self.assertRegex(run(*SMALL, "--progress", "always", ranks=2).stderr, "threads .* of 3 sizes")
 
     def test_json_has_a_latency_for_each_size_and_is_drawn(self):
         file, picture = self.file("run.json"), self.file("picture.png")
@@ -69,13 +70,26 @@ class Command(unittest.TestCase):
         with open(picture, "rb") as image:
             self.assertEqual(image.read(8), b"\x89PNG\r\n\x1a\n")
 
-    def test_the_plot_refuses_other_files(self):
-        file = self.file("other.json")
-        with open(file, "w", encoding="utf-8") as text:
-            text.write("{}")
-        drawn = subprocess.run([sys.executable, "-B", PLOT, file], capture_output=True, text=True, check=False)
-        self.assertIn("no latencies", drawn.stderr)
-        self.assertEqual(drawn.returncode, 1)
+    def test_a_wrong_byte_is_reported_by_the_rank_that_received_it(self):
+        file = self.file("run.json")
+        result = run("--rounds", "2", "--smallest", "4", "--largest", "4", "--in-flight", "2", "--json", file, ranks=2, program=WRONG)
+        self.assertRegex(result.stderr, "latency_mt: rank 1: lane 0, round 0: byte 3 of 4")
+        self.assertNotIn("rank 0:", result.stderr)
+        self.assertIn("contents WRONG", result.stdout)
+        self.assertEqual(result.returncode, 3, result.stderr)
+        with open(file, encoding="utf-8") as text:
+            self.assertEqual(json.load(text)["contents"], "wrong")
+
+    def test_plots_refuse_other_files(self):
+        other = self.file("other.json")
+        for content, text in (("{}", "has no variant"), ("[1]", "is no object"), ('{"variant": 5}', "variant is no str"), ("P5", "Expecting value")):
+            with open(other, "w", encoding="utf-8") as file:
+                file.write(content)
+            for command in ([other],):
+                drawn = subprocess.run([sys.executable, "-B", PLOT, *command], capture_output=True, text=True, check=False)
+                self.assertIn(f"plot.py: {other}", drawn.stderr)
+                self.assertIn(text, drawn.stderr)
+                self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
 
 if __name__ == "__main__":

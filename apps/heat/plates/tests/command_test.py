@@ -29,12 +29,28 @@ class Command(unittest.TestCase):
 
     def test_wrong_usage_is_refused(self):
         self.refused("--variant", "magic", text="unknown")
+        self.refused("--no-such-option", text="--no-such-option")
+        self.refused("--imbalance", "2@area:0,0,1,inf", text="from 0 to 1")
         self.refused("--size", "big", text="'big' is not a size")
         self.refused("--plates", "0", text="--plates")
         self.refused("--iterations", "0", text="--iterations")
         self.refused("--imbalance", "5@rank:1", text="there is no rank 1")
         self.refused("--imbalance", "5@zones:1", text="'zones' is unknown")
-        self.refused("--json", "/no/such/folder.json", "--size", "8x8", text="folder.json", status=1)
+        self.refused("--json", "/no/such/folder.json", "--size", "8x8", text="folder.json: cannot write this file: No such file")
+
+    def test_progress_is_drawn_where_it_is_asked_for(self):
+        self.assertRegex(run("--size", "8x8", "--progress", "always").stderr, "mpi .* of 10 iterations")
+        self.assertEqual("", run("--size", "8x8").stderr)
+
+    def test_imbalance_costs_processor_time(self):
+        def seconds(*extra):
+            before = os.times().children_user
+            result = run("--progress", "never", *extra)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return os.times().children_user - before
+        even = seconds()
+        for dear in ("20@rank:0", "40@area:0,0,0.5,1"):
+            self.assertGreater(seconds("--imbalance", dear), 2 * even, dear)
 
     def test_json_has_settings_and_result(self):
         with tempfile.TemporaryDirectory() as folder:
