@@ -24,7 +24,7 @@ public:
         }
     }
 
-    // The messages of exchange t are complete. `more`: there is such a step.
+    // The messages of the next exchange of this zone are complete.
     void messages_complete(const LocalZone &z) { --at(z).missing[at(z).messages++ % 2]; }
 
     // The zone that is furthest behind of those that may be computed; the first of several. Null if there is none.
