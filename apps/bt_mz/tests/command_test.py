@@ -20,7 +20,7 @@ def run(*args, ranks=1):
 
 def variants():
     text = run("--help").stdout
-    return [v for v in ("mpi", "callbacks", "forkjoin", "omp-tasks", "dataflow") if f"\n  {v} " in text]
+    return [v for v in ("mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow") if f"\n  {v} " in text]
 
 
 class Command(unittest.TestCase):
