@@ -114,6 +114,12 @@ THENCE_FLOW_EXPORT int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns);
 /** @brief How many threads run tasks of this flow, besides those that wait in it. */
 THENCE_FLOW_EXPORT int thence_flow_workers(void);
 
+/** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 200 microseconds after
+ *         the last task, while it does not return 0. Then they sleep until a task is ready.
+ *  @param poll any thread may call it, also several at a time; NULL: nothing any more. A worker may be in the call still.
+ *  @note thence_task_runtime_add() calls it, so that idle workers make progress for MPI. */
+THENCE_FLOW_EXPORT void thence_flow_on_idle(int (*poll)(void));
+
 /** @brief The table of these tasks for `thence/task_runtime.h`, by which MPI calls in a task block the task or delay its end:
  *         `thence_task_runtime_add(thence_flow_task_runtime())`. It has all parts. An operation that fails ends the wave,
  *         as thence_flow_lower_error() does, with the error code of MPI.

@@ -146,6 +146,7 @@ inline const thence_task_runtime &task_runtime() noexcept {
                                            &detail::spawn_fiber,
                                            &detail::sleep_fiber,
                                            nullptr,
+                                           nullptr,
                                            nullptr};
     return table;
 }

@@ -193,6 +193,7 @@ static inline const thence_task_runtime *thence_qthreads_task_runtime(void) {
                                               thence_qthreads_spawn_,
                                               thence_qthreads_sleep_,
                                               thence_qthreads_workers_,
+                                              NULL,
                                               NULL};
     return &table;
 }

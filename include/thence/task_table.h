@@ -59,6 +59,11 @@ typedef struct thence_task_runtime {
      *  of MPI or of Thence. If none is active, only something outside of the tasks can end the wait of the others.
      *  Called on a thread of Thence's own, now and then, and only while stalls are reported (`THENCE_STALL`). */
     int (*waiting)(void (*tell)(const thence_waiting_task *task, void *data), void *data, uint64_t *active);
+
+    /** Says what workers do that find no task: they call `poll` again and again before they sleep. It makes progress for
+     *  MPI, and returns 0 if there is nothing that they could wait for. `poll` null: nothing any more; a worker may be in
+     *  the call still. Called by thence_task_runtime_add() and thence_task_runtime_remove(). */
+    void (*on_idle)(int (*poll)(void));
 } thence_task_runtime;
 /* NOLINTEND(modernize-redundant-void-arg) */
 

@@ -9,6 +9,7 @@
 #include "interpose/blocking_tasks.hpp"
 #include "mpi/calls.hpp"
 #include "progress/interposed.hpp"
+#include "progress/progress.hpp"
 #include "task/blocked_task.hpp"
 #include "task/events.hpp"
 #include "task/runtime.hpp"
@@ -169,6 +170,9 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
     }
     switch (task::add(*runtime)) {
     case task::add_result::added:
+        if (runtime->on_idle != nullptr) {
+            runtime->on_idle([] { return progress::help_while_idle() ? 1 : 0; });
+        }
         return MPI_SUCCESS;
     case task::add_result::full:
         return fail(call, reason::too_many_runtimes);
@@ -178,8 +182,13 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
 }
 
 int thence_task_runtime_remove(const thence_task_runtime *runtime) {
-    return runtime != nullptr && task::remove(*runtime) ? MPI_SUCCESS
-                                                        : fail("thence_task_runtime_remove", reason::runtime_not_added);
+    if (runtime == nullptr || !task::remove(*runtime)) {
+        return fail("thence_task_runtime_remove", reason::runtime_not_added);
+    }
+    if (runtime->on_idle != nullptr) {
+        runtime->on_idle(nullptr);
+    }
+    return MPI_SUCCESS;
 }
 
 int thence_task_runtime_get(int index, const thence_task_runtime **runtime) {

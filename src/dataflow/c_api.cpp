@@ -193,6 +193,10 @@ int thence_flow_workers(void) {
     return library::workers_of(flow_here());
 }
 
+void thence_flow_on_idle(int (*poll)(void)) {
+    thence::dataflow::crew::poll_while_idle(poll);
+}
+
 int thence_flow_report(void (*tell)(const thence_flow_waiting *, void *), void *data) {
     if (tell == nullptr)
         return EINVAL;

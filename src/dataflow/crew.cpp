@@ -73,7 +73,28 @@ bool crew::search_again() const noexcept {
             return false;
         base::cpu_relax();
     }
-    return false;
+    return poll_for_a_task();
+}
+
+std::atomic<int (*)()> crew::idle_poll_{nullptr};
+
+// A message that comes soon is found here at once. Later ones are left to others, since a worker that polls takes the
+// processor from them.
+bool crew::poll_for_a_task() const noexcept {
+    int (*const poll)() = idle_poll_.load(std::memory_order_acquire);
+    if (poll == nullptr)
+        return false;
+    const auto begun = std::chrono::steady_clock::now();
+    for (;;) {
+        const bool more = poll() != 0;
+        if (!queue_.empty())
+            return true;
+        const auto polled = std::chrono::steady_clock::now() - begun;
+        if (!more || gives_way() || polled > most_polling)
+            return false;
+        if (polled > before_yielding)
+            std::this_thread::yield();
+    }
 }
 
 void crew::run_as_worker() noexcept {

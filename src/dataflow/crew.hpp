@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The threads that run the tasks of one flow, and the queue of its ready tasks. A thread of the arena that is in
 // run_as_worker() is a worker: it searches for a task, runs it, searches again, and leaves after 200 searches that found
-// none. One task of oneTBB is enough for many of ours.
+// none. One task of oneTBB is enough for many of ours. If what it waits for comes from elsewhere, such as a message, it
+// polls for that before it leaves.
 //
 // Invariants, under the lock:
 //  - While a task is ready, a worker searches or has been called (`called_`). So a long task does not delay the others:
@@ -12,6 +13,7 @@
 #include "dataflow/ready_queue.hpp"
 #include "dataflow/workers.hpp"
 
+#include <chrono>
 #include <mutex>
 
 namespace thence::dataflow {
@@ -68,6 +70,9 @@ public:
     void suspend(suspended &stack, const arrangement &resumed_by);
     static void resume(suspended &stack) noexcept;
 
+    // Workers of all crews call it while they find no task, until it returns 0. Null: nothing.
+    static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
+
     // Raise it before you ask whether the crew is idle. So either the answer is right, or `watch` is called later.
     std::atomic<int> &watched() noexcept { return watched_; }
     bool is_idle() noexcept {
@@ -77,12 +82,15 @@ public:
 
 private:
     static constexpr int most_searches = 200; // that find no task, before a worker leaves
+    static constexpr std::chrono::microseconds most_polling{200}, before_yielding{20};
+    static std::atomic<int (*)()> idle_poll_;
 
     void suspend_here(suspended &stack, const arrangement &resumed_by);
     static void this_thread_stops() noexcept;
     void suspend_for_other(suspended &stack, const arrangement &resumed_by);
     void run_as_worker() noexcept;
     bool search_again() const noexcept;
+    bool poll_for_a_task() const noexcept;
     bool gives_way() const noexcept;
     void unlock_and_tell_idle() noexcept;
     void call_and_unlock() noexcept;

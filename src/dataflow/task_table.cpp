@@ -39,7 +39,8 @@ constexpr thence_task_runtime table{sizeof(thence_task_runtime),
                                     &thence_flow_spawn,
                                     &thence_flow_sleep_for,
                                     &thence_flow_workers,
-                                    &waiting};
+                                    &waiting,
+                                    &thence_flow_on_idle};
 
 } // namespace
 

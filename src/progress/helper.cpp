@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
 // futex, so it never wakes an idle process. While something is outstanding it polls, and
-// pauses after polls that find nothing (backoff.hpp). After a poll that ran something it spins again.
+// pauses after polls that find nothing (backoff.hpp). After a poll that ran something it spins again. Idle workers of a
+// task runtime poll in its place, which needs no change of threads.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
@@ -34,6 +35,11 @@ std::atomic<const char *> obstacle_{nullptr}; // the reason why there can be no 
 std::atomic<bool> refused_{false};            // the last attempt to start the thread has failed
 std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
 std::atomic<unsigned long long> wakeups_{0};
+
+// Workers of task runtimes that do the helper's work now. Invariant: a worker counts itself, then reads `stop_`;
+// helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the other.
+std::atomic<int> workers_inside_{0};
+std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
 using nanoseconds = std::int64_t;
 
@@ -96,7 +102,10 @@ public:
         sleeps_ = false;
     }
     void missed() noexcept {
-        nanoseconds sleep = next_pause(backoff_);
+        if (workers_helped_.exchange(false, std::memory_order_relaxed)) {
+            return pause_for(pace::longest); // they find the next completion sooner, and want the processor
+        }
+        const nanoseconds sleep = next_pause(backoff_);
         if (sleep == 0) {
             sched_yield();
         }
@@ -112,11 +121,15 @@ public:
                                   : waited < shortest_until ? pace::shortest
                                   : waited < adjusted_until ? pace_.next()
                                                             : pace::longest;
-        const timespec pause{0, std::min(sleep, bound)};
-        nanosleep(&pause, nullptr);
+        pause_for(std::min(sleep, bound));
     }
 
 private:
+    static void pause_for(nanoseconds time) noexcept {
+        const timespec pause{0, time};
+        nanosleep(&pause, nullptr);
+    }
+
     static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
     static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 
@@ -166,6 +179,27 @@ void run() noexcept {
 }
 
 } // namespace
+
+bool help_while_idle() noexcept {
+    if (!running_.load(std::memory_order_acquire) || !any_outstanding()) {
+        return false;
+    }
+    workers_inside_.fetch_add(1, std::memory_order_seq_cst);
+    const bool goes_on = !stop_.load(std::memory_order_seq_cst);
+    if (goes_on) {
+        bool polled = false;
+        if (const std::unique_lock guard(helper_in_progress, std::try_to_lock); guard.owns_lock()) {
+            poll_sources(from::outside);
+            polled = true;
+        }
+        if (polled) {
+            workers_helped_.store(true, std::memory_order_relaxed);
+            run_sources(LONG_MAX);
+        }
+    }
+    workers_inside_.fetch_sub(1, std::memory_order_release);
+    return goes_on;
+}
 
 void helper_set_up(bool interposed) {
     std::scoped_lock guard(mutex_);
@@ -236,6 +270,9 @@ void helper_tear_down() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_one();
     thread_.join();
+    while (workers_inside_.load(std::memory_order_seq_cst) != 0) {
+        sched_yield();
+    }
     running_.store(false, std::memory_order_release);
 }
 

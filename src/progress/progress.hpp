@@ -42,6 +42,11 @@ extern thread_local constinit bool on_helper_thread;
 // not cause that in a program with one thread.
 extern std::mutex helper_in_progress;
 
+// What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. Returns false if there
+// is nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. No worker is in here when
+// helper_tear_down() returns.
+bool help_while_idle() noexcept;
+
 // The function of MPI that registers the hook, or `none`.
 const char *hook_name() noexcept;
 bool has_hook() noexcept;

@@ -64,6 +64,7 @@ thence_task_runtime table_{sizeof(thence_task_runtime),
                            &spawn,
                            nullptr,
                            &workers,
+                           nullptr,
                            nullptr};
 char text_[200];
 

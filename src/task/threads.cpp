@@ -63,6 +63,7 @@ const thence_task_runtime threads{sizeof(thence_task_runtime),
                                   nullptr,
                                   &sleep_for,
                                   nullptr,
+                                  nullptr,
                                   nullptr};
 
 } // namespace thence::task

@@ -100,6 +100,32 @@ TEST(c_names, a_spawned_task_completes_after_its_events_and_no_taskwait_waits_fo
     test::wait_until([&] { return all.completed.load(); });
 }
 
+// What the task waits for happens only in the poll, and a second task becomes ready there.
+TEST(c_names, idle_workers_poll) {
+    static std::atomic<void *> waits{nullptr};
+    static std::atomic<int> polls{0};
+    int data = 0;
+    const thence_flow_access access[] = {{&data, THENCE_FLOW_INOUT}};
+    const auto raises = [](void *) {
+        void *const self = thence_flow_current();
+        EXPECT_EQ(thence_flow_raise(self, 1), 0);
+        waits = self;
+    };
+    thence_flow_on_idle([]() -> int {
+        void *const task = ++polls % 3 == 0 ? waits.exchange(nullptr) : nullptr;
+        if (task != nullptr) {
+            EXPECT_EQ(thence_flow_lower(task, 1), 0);
+        }
+        return 1;
+    });
+    ASSERT_EQ(thence_flow_submit(1, access, raises, nullptr, nullptr), 0);
+    ASSERT_EQ(thence_flow_submit(1, access, [](void *one) { ++*static_cast<int *>(one); }, &data, nullptr), 0);
+    EXPECT_EQ(thence_flow_taskwait(), 0);
+    EXPECT_EQ(data, 1);
+    EXPECT_GE(polls, 3);
+    thence_flow_on_idle(nullptr);
+}
+
 TEST(c_names, an_error_of_an_event_is_told_by_taskwait) {
     const auto body = [](void *) {
         void *const self = thence_flow_current();

@@ -48,6 +48,47 @@ TEST_P(helper, runs_any_thread_crs_without_an_mpi_call_of_the_application) {
     }
 }
 
+// The worker runs the continuation, since the helper pauses after a poll of a worker.
+TEST_P(helper, leaves_its_work_to_idle_workers) {
+    EXPECT_FALSE(thence::progress::help_while_idle()) << "there is no helper";
+    cr c(THENCE_CR_ANY_THREAD);
+    EXPECT_FALSE(thence::progress::help_while_idle()) << "nothing is outstanding";
+    bool by_this_thread = false;
+    for (int round = 0; round < 1000 && !by_this_thread; ++round) {
+        note n;
+        const ticket t = attach_pending(n, c);
+        EXPECT_TRUE(thence::progress::help_while_idle());
+        world.complete(t);
+        while (n.runs == 0) {
+            thence::progress::help_while_idle();
+        }
+        by_this_thread = n.thread == std::this_thread::get_id();
+        EXPECT_TRUE(soon([&] { return c.registered() == 0; }));
+    }
+    EXPECT_TRUE(by_this_thread);
+}
+
+TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
+    cr c(THENCE_CR_ANY_THREAD);
+    note n;
+    attach_pending(n, c);
+    std::atomic<bool> ends{false};
+    std::thread worker([&] {
+        while (!ends) {
+            thence::progress::help_while_idle();
+        }
+    });
+    EXPECT_TRUE(soon([] { return world.progress_calls > 10; }));
+    thence::progress::helper_tear_down();
+    const unsigned long long before = world.progress_calls;
+    std::this_thread::sleep_for(20ms);
+    EXPECT_EQ(world.progress_calls, before);
+    ends = true;
+    worker.join();
+    EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
 // Open MPI would crash if it matched a receive that is being cancelled.
 TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     cr c(THENCE_CR_ANY_THREAD);
