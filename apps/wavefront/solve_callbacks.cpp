@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Callbacks: the continuation of a receive computes the step, sends what it made, and begins the next receive. Whichever
-// grid's message arrives is computed next.
+// grid's message arrives is computed next. Nothing blocks: a step whose buffer is still being sent waits for that in its
+// continuation, too.
 #include "variants.hpp"
 
 #include <thence/backoff.h>
 #include <thence/thence.h>
+#include <utility>
 
 namespace wavefront {
 namespace {
@@ -27,10 +29,10 @@ public:
         for (Chain &chain : chains)
             begin(chain);
         while (next != nullptr || pending > 0) {
+            if (pending > 0)
+                poll(); // a grid whose message has arrived goes first: another rank waits for what it makes
             if (Chain *chain = take_next())
                 advance(*chain);
-            if (next == nullptr && pending > 0)
-                poll();
         }
         for (Chain &chain : chains)
             MPI_Waitall(2, chain.sends, MPI_STATUSES_IGNORE);
@@ -41,7 +43,7 @@ private:
     void poll() {
         long ran = 0;
         thence_progress_some(&ran);
-        if (ran > 0)
+        if (ran > 0 || next != nullptr)
             thence_backoff_found(&backoff);
         else
             thence_backoff_pause(&backoff);
@@ -54,14 +56,18 @@ private:
         MPI_Request sends[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL}; // of the buffers of even and odd steps
     };
 
-    // Begins the receive that the next step needs. The step may be computed once that is complete.
+    // Begins the receive that the next step needs. The step may be computed once that is complete, and the send from its
+    // buffer two steps before.
     void begin(Chain &chain) {
-        const auto m = chain.grid->needed(chain.grid->step());
-        int complete = 1;
-        if (m.count > 0) {
-            MPI_Request receive;
-            MPI_Irecv(chain.grid->incoming(chain.grid->step()), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &receive);
-            thence_attach(1, &receive, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete);
+        const int step = chain.grid->step();
+        MPI_Request awaited[2];
+        int count = 0, complete = 1;
+        if (const auto m = chain.grid->needed(step); m.count > 0)
+            MPI_Irecv(chain.grid->incoming(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &awaited[count++]);
+        if (MPI_Request &send = chain.sends[step & 1]; send != MPI_REQUEST_NULL)
+            awaited[count++] = std::exchange(send, MPI_REQUEST_NULL);
+        if (count > 0) {
+            thence_attach(count, awaited, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete);
             pending += 1 - complete;
         }
         if (complete != 0)
@@ -80,11 +86,9 @@ private:
     void advance(Chain &chain) {
         Pipeline &grid = *chain.grid;
         const int step = grid.step();
-        MPI_Request &send = chain.sends[step & 1];
-        if (send != MPI_REQUEST_NULL)
-            MPI_Wait(&send, MPI_STATUS_IGNORE);
         run.compute(grid);
         if (const auto m = grid.made(step); m.count > 0) {
+            MPI_Request &send = chain.sends[step & 1];
             int complete = 0;
             MPI_Isend(grid.outgoing(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &send);
             thence_take_complete(&send, &complete, MPI_STATUS_IGNORE);
@@ -111,7 +115,7 @@ private:
     MPI_Request cr = MPI_REQUEST_NULL;
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     Chain *next = nullptr, *newest = nullptr;
-    int pending = 0; // receives
+    int pending = 0; // continuations
 };
 
 } // namespace
