@@ -20,7 +20,8 @@ namespace measure::heat_runs {
 constexpr std::array names{"mpi", "forkjoin", "omp-tasks", "tbb", "dataflow"};
 constexpr std::size_t first_with_tasks = 2;
 
-// A plate of 512 x 512 in blocks of 64. With the parameter `dearer`, each block of rank 1 costs so many times its time.
+// A plate of 512 x 512 in blocks of the default size. With the parameter `dearer`, each block of rank 1 costs so many times
+// its time.
 inline void one(work &work) {
     thence_task_runtime_add(thence_flow_task_runtime());
     int ranks = 1;

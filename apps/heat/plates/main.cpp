@@ -42,6 +42,7 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     o.variant = "mpi";
     heat::Config &config = o.settings.config;
     config.iterations = 10;
+    config.block = 64;
     config.top = 100;
     config.left = 50;
     std::string size;
