@@ -41,6 +41,7 @@ struct Run {
 
 void solve_forkjoin(Run &run);
 void solve_mpi(Run &run);
+void solve_waitany(Run &run);
 void solve_callbacks(Run &run);
 void solve_coroutine(Run &run);
 
