@@ -16,6 +16,7 @@ import math
 import os
 import random
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -194,15 +195,19 @@ def launch(options, ranks, variant, folder):
 
 def measure(options):
     """The cost of one unit of computation, on this machine: the program natively on one rank, the least of five runs."""
+    arguments = options.arguments if options.native_arguments is None else shlex.split(options.native_arguments)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "run.json"
         best = math.inf
         for _ in range(5):
-            done = subprocess.run([str(options.native), "--json", str(report), "--progress", "never", *options.arguments],
+            done = subprocess.run([str(options.native), "--json", str(report), "--progress", "never", *arguments],
                                   capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
             if done.returncode:
                 fail(f"{options.native} failed with status {done.returncode}: {(done.stderr or done.stdout).strip()}", 1)
-            best = min(best, json.loads(report.read_text())["cell_ns"] * 1e-9)
+            try:
+                best = min(best, json.loads(report.read_text())["cell_ns"] * 1e-9)
+            except (OSError, ValueError, TypeError, KeyError):
+                fail(f"{options.native} wrote no cell_ns, the cost of one unit in ns, into its --json; give --cell-cost", 1)
         return best
 
 
@@ -220,6 +225,8 @@ def parse():
     cost.add_argument("--cell-cost", type=seconds, metavar="TIME", help="of one unit of computation")
     cost.add_argument("--native", type=Path, metavar="PROGRAM", help="measure that cost: run this build of the program, for a "
                       "real MPI, on one rank with the same arguments; the JSON has the value, to be given as --cell-cost")
+    parser.add_argument("--native-arguments", metavar="TEXT", help="arguments of that run in place of those of the program, for "
+                        "example 'S' where the simulated program takes S --zones 64x64")
     parser.add_argument("--send-cost", type=seconds, default=0.0, metavar="TIME", help="processor time of each send [0s]")
     parser.add_argument("--message-cost", type=seconds, default=0.0, metavar="TIME",
                         help="processor time of each message received, if the program takes --message-cost [0s]")
@@ -229,7 +236,8 @@ def parse():
     parser.add_argument("--noise-interval", type=seconds, default=50e-6, metavar="TIME", help="[50us]")
     parser.add_argument("--seed", type=int, default=1, help="of the noise [1]")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write settings and times")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the platform files there")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep the platform files and the reports of the "
+                        "program there")
     parser.add_argument("--timeout", type=float, default=300.0, metavar="S", help="seconds of this machine for one run [300]")
     ours = sys.argv[1:]
     split = ours.index("--") if "--" in ours else len(ours)
@@ -277,6 +285,8 @@ def main():
                 for variant in options.variants:
                     time = launch(options, ranks, variant, folder)["time_s"]
                     first = time if first is None else first
+                    if options.keep:
+                        shutil.copy(folder / "run.json", kept / f"run-{variant}.json")
                     runs.append({"ranks": ranks, "latency_s": latency, "variant": variant, "time_s": time,
                                  "speed_against_first": first / time})
                     print(f"{ranks:6} {shown(latency):>8} {variant:<12} {time:14.9f} {first / time:16.3f}", flush=True)

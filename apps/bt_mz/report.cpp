@@ -99,6 +99,11 @@ void write_json(const Run &run, const Options &options, const Outcome &outcome) 
                     {"time_s", time},
                     {"mop_per_s", operations(run.shapes, run.steps) / time},
                     {"load_max_over_mean", imbalance(run)}};
+    long cells = 0;
+    for (const ZoneShape &s : run.shapes)
+        cells += s.cells();
+    // Of one thread, for a step of one cell: what --cell-cost takes on simulated ranks.
+    json["cell_ns"] = time * 1e9 * run.ranks * run.threads / (static_cast<double>(cells) * run.steps);
     if (apps::simulated) { // what the recorder has is the machine's time
         json["simulated"] = true;
         json["cell_cost_s"] = run.cell_cost;

@@ -50,6 +50,35 @@ class Simulate(unittest.TestCase):
         self.refused(WAVEFRONT, "--cell-cost", "1ns", "--ranks", "4", "--", "--grid", "wide", status=1, text="'wide' is no grid")
         self.refused(WAVEFRONT, "--cell-cost", "1ns", "--ranks", "4", "--variants", "magic", *SMALL, status=1, text="unknown")
 
+    def test_the_cost_of_a_unit_comes_from_the_native_program(self):
+        with tempfile.TemporaryDirectory() as folder:
+            native, file = os.path.join(folder, "native"), os.path.join(folder, "runs.json")
+
+            def write(members):
+                with open(native, "w", encoding="utf-8") as text:
+                    text.write("#!/bin/sh\n[ \"$5\" = --grid ] || exit 4\n"
+                               f"echo '{json.dumps(members)}' > \"$2\"\n")
+                os.chmod(native, 0o755)
+            write({"cell_ns": 1000})
+            done = run(WAVEFRONT, "--native", native, "--ranks", "1", "--json", file, *SMALL)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with open(file, encoding="utf-8") as text:
+                self.assertAlmostEqual(json.load(text)["settings"]["cell_cost"], 1e-6)
+            self.refused(WAVEFRONT, "--native", native, "--native-arguments", "S", "--ranks", "1", *SMALL, status=1,
+                         text="failed with status 4")
+            write({"time_s": 1})
+            self.refused(WAVEFRONT, "--native", native, "--ranks", "1", *SMALL, status=1, text="wrote no cell_ns")
+
+    def test_every_application_writes_the_cost_of_a_unit(self):
+        for application, program in ((WAVEFRONT, ["--grid", "81x21"]), (PLATES, ["--size", "64x128"]),
+                                     (BT_MZ, ["S", "--zones", "4x4", "--steps", "2"])):
+            with tempfile.TemporaryDirectory() as folder:
+                done = run(application, "--ranks", "1", "--cell-cost", "250ns", "--keep", folder, "--", *program)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                report = os.path.join(folder, "1-2us", "run-mpi.json")
+                with open(report, encoding="utf-8") as text:
+                    self.assertAlmostEqual(json.load(text)["cell_ns"], 250, delta=1)
+
     def test_figures_repeat_exactly(self):
         settings = ("--ranks", "4", "--variants", "mpi,callbacks,coroutine", "--noise", "0.5", "--noise-interval", "20us",
                     "--imbalance", "2@1")
