@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI in the order of the callbacks: whichever plate has its messages is computed next. Two requests of each plate are
-// in one list, the receives for its next step, and MPI_Waitany tells which of them is complete. So the difference between
-// `mpi` and `waitany` is the order of work, that between `waitany` and `callbacks` is Thence.
+// Plain MPI in an order that follows the messages: whichever plate has its messages is computed next. Two requests of each
+// plate are in one list, the receives for its next step, and MPI_Waitany tells which of them is complete. So the difference
+// between `mpi` and `waitany` is the order of work alone.
 #include "variants.hpp"
 
 #include <array>
