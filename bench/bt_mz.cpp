@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NPB BT-MZ (apps/bt_mz), class W: the variants with tasks compared with fork-join. Each run is a process of its own, so
-// that idle threads of one runtime take no time from another, and the variants alternate. Fork-join runs twice, with
-// threads that spin and with threads that sleep at barriers, and the faster run counts.
+// NPB BT-MZ (apps/bt_mz), class W: the variants with tasks compared with fork-join. Fork-join runs twice, with threads that
+// spin and with threads that sleep at barriers, and the faster run counts.
 #include "measure/benchmark.hpp"
+#include "measure/checksum.hpp"
+#include "measure/contest.hpp"
 
 #include "bt_mz/run.hpp"
 
-#include <algorithm>
 #include <string>
 #include <thence/dataflow.h>
 #include <thence/task_runtime.h>
@@ -46,6 +46,14 @@ void one(measure::work &work) {
     double took = MPI_Wtime() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     work.result("seconds", took);
+    // The norms have all values of a zone, and do not depend on the ranks.
+    measure::checksum norms;
+    for (const auto &z : zones) {
+        const bt_mz::Norms error = z->zone.error_norms();
+        for (std::size_t m = 0; m < error.size(); ++m)
+            norms.add(static_cast<std::uint64_t>(z->shape().number) * error.size() + m, error[m]);
+    }
+    work.result("checksum", norms.of_all(MPI_COMM_WORLD));
 }
 
 struct shape {
@@ -56,48 +64,41 @@ struct shape {
 
 // Runs all variants alternately, and adds a figure for each against fork-join; the best with tasks has the bar.
 void compare(measure::session &session, const shape &of) {
-    const int rounds = session.quick() ? 3 : 9, steps = session.quick() ? 20 : 60;
-    constexpr std::size_t count = std::size(names);
-    std::vector<double> seconds[count], ratios[count];
-    const auto time = [&](std::size_t v, const std::string &waiting) {
+    const int steps = session.quick() ? 20 : 60;
+    const auto run = [&](std::size_t v, const std::string &waiting) {
         const measure::job job{
             .work = "one",
             .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
             .environment = {"OMP_MAX_TASK_PRIORITY=1", "OMP_WAIT_POLICY=" + waiting},
             .threads_per_rank = of.threads};
-        const measure::numbers found = !of.delay.empty() ? session.on_two_hosts(of.delay, job)
-                                       : of.ranks == 1   ? session.alone(job)
-                                                         : session.together(of.ranks, job);
-        return found.at("seconds");
+        return !of.delay.empty() ? session.on_two_hosts(of.delay, job)
+               : of.ranks == 1   ? session.alone(job)
+                                 : session.together(of.ranks, job);
     };
-    for (int i = 0; i < rounds; ++i)
-        for (std::size_t v = 0; v < count; ++v) {
-            if (v == 1 && of.threads > 1)
-                continue; // the variant mpi has one thread per rank
-            double took = time(v, "passive");
-            if (v == 0 && of.threads > 1)
-                took = std::min(took, time(v, "active"));
-            seconds[v].push_back(took);
-            ratios[v].push_back(seconds[0].back() / took);
+    const std::string shape_text = ", " + std::to_string(of.ranks) + " x " + std::to_string(of.threads) +
+                                   (of.delay.empty() ? "" : ", two hosts, delay " + of.delay);
+    std::vector<measure::contender> all;
+    all.push_back({"fork-join on the same cores", [&] {
+                       measure::numbers passive = run(0, "passive");
+                       if (of.threads == 1)
+                           return passive;
+                       measure::numbers active = run(0, "active");
+                       return active.at("seconds") < passive.at("seconds") ? active : passive;
+                   }});
+    const std::size_t first = of.threads > 1 ? 2 : 1; // the variant mpi has one thread per rank
+    for (std::size_t v = first; v < std::size(names); ++v)
+        all.push_back({names[v] + shape_text, [&run, v] { return run(v, "passive"); }});
+    const measure::contest runs(all, session.quick() ? 3 : 9);
+    const std::size_t best = runs.best(3 - first, all.size());
+    for (std::size_t c = 1; c < all.size(); ++c) {
+        measure::figure found = runs.compared(c, 0, steps);
+        if (c == best) {
+            found.name += ", the best with tasks";
+            found.kind = measure::bar_kind::at_least;
+            found.bar = of.bar;
         }
-    std::size_t best = 2;
-    for (std::size_t v = 3; v < count; ++v)
-        if (measure::median_of(ratios[v]).value > measure::median_of(ratios[best]).value)
-            best = v;
-    for (std::size_t v = 1; v < count; ++v)
-        if (!ratios[v].empty())
-            session.add({.name = std::string(names[v]) + ", " + std::to_string(of.ranks) + " x " +
-                                 std::to_string(of.threads) +
-                                 (of.delay.empty() ? "" : ", two hosts, delay " + of.delay) +
-                                 (v == best ? ", the best with tasks" : ""),
-                         .found = measure::median_of(ratios[v]),
-                         .unit = "times the speed",
-                         .kind = v == best ? measure::bar_kind::at_least : measure::bar_kind::none,
-                         .bar = of.bar,
-                         .against = "fork-join on the same cores",
-                         .side_unit = "milliseconds per step",
-                         .ours = 1e3 * measure::median_of(seconds[v]).value / steps,
-                         .baseline = 1e3 * measure::median_of(seconds[0]).value / steps});
+        session.add(std::move(found));
+    }
 }
 
 void judge(measure::session &session) {
