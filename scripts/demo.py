@@ -303,7 +303,10 @@ def main():
         parser.error("--scale is 1 to 100, --repeats 1 to 99")
     chosen = options.only or parts
     demo = Demo(options)
-    os.makedirs(demo.out, exist_ok=True)
+    try:
+        os.makedirs(demo.out, exist_ok=True)
+    except OSError as error:
+        parser.error(f"cannot make the folder {demo.out}: {error.strerror}")
     for name in os.listdir(demo.out):
         if name.endswith((".png", ".json", ".npy", ".log")) or name == "report.txt":
             os.remove(os.path.join(demo.out, name))

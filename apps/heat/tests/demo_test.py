@@ -72,6 +72,10 @@ class Demo(unittest.TestCase):
         for arguments in (["--scale", "0"], ["--repeats", "100"], ["--only", "all"]):
             self.assertEqual(self.demo(*arguments).returncode, 2, arguments)
         self.assertFalse(os.path.exists(self.out))
+        with open(self.out, "w", encoding="utf-8"):
+            result = self.demo("--only", "balanced")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("cannot make the folder", result.stderr)
 
 
 if __name__ == "__main__":
