@@ -186,16 +186,11 @@ bool help_while_idle() noexcept {
     }
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
-    if (goes_on) {
-        bool polled = false;
-        if (const std::unique_lock guard(helper_in_progress, std::try_to_lock); guard.owns_lock()) {
-            poll_sources(from::outside);
-            polled = true;
-        }
-        if (polled) {
-            workers_helped_.store(true, std::memory_order_relaxed);
-            run_sources(LONG_MAX);
-        }
+    if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
+        poll_sources(from::outside);
+        guard.unlock();
+        workers_helped_.store(true, std::memory_order_relaxed);
+        run_sources(LONG_MAX);
     }
     workers_inside_.fetch_sub(1, std::memory_order_release);
     return goes_on;

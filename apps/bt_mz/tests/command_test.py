@@ -8,6 +8,9 @@ import sys
 import tempfile
 import unittest
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/tests"))
+from plots import refuse_other_files
+
 BT_MZ, LAUNCH, RANKS_FLAG, *FLAGS = sys.argv[1:]
 APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHORT = ["S", "--steps", "6", "--progress", "never"]
@@ -157,15 +160,7 @@ class Command(unittest.TestCase):
         self.assertIn("verified", table.stdout)
 
     def test_plots_refuse_other_files(self):
-        other = self.file("other.json")
-        for content, text in (("{}", "has no variant"), ("[1]", "is no object"), ('{"variant": 5}', "variant is no str"), ("P5", "Expecting value")):
-            with open(other, "w", encoding="utf-8") as file:
-                file.write(content)
-            for command in (["table", other], ["zones", other], ["timeline", other]):
-                drawn = subprocess.run([sys.executable, "-B", os.path.join(APP, "plot.py"), *command], capture_output=True, text=True, check=False)
-                self.assertIn(f"plot.py: {other}", drawn.stderr)
-                self.assertIn(text, drawn.stderr)
-                self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
+        refuse_other_files(self, os.path.join(APP, "plot.py"), self.file("other.json"), ["table", "zones", "timeline"])
 
 
 if __name__ == "__main__":
