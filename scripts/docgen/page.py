@@ -81,6 +81,20 @@ def parser():
     return markdown
 
 
+def set_side_by_side(tokens):
+    """Marks each list of which every item ends with a block of code: the site shows its items next to each other."""
+    lists = []  # open lists: (token, what ends each item)
+    for previous, token in zip([None, *tokens], tokens):
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            lists.append((token, []))
+        elif token.type == "list_item_close":
+            lists[-1][1].append(previous.type)
+        elif token.type in ("bullet_list_close", "ordered_list_close"):
+            opened, ends = lists.pop()
+            if opened.type == "bullet_list_open" and len(ends) > 1 and set(ends) <= {"fence", "code_block"}:
+                opened.attrSet("class", "side-by-side")
+
+
 def links_of(tokens):
     """Yields (token, attribute) of every link and image."""
     for token in tokens:
@@ -95,6 +109,7 @@ def read(source, target, text, resolve=lambda destination: destination):
     """Reads a page. `resolve` turns a destination of the source into one of the site."""
     markdown = parser()
     tokens = markdown.parse(text)
+    set_side_by_side(tokens)
     page = Page(source, target)
     headings = {n: Section(int(tokens[n].tag[1]), anchor, heading) for n, anchor, heading in anchors_of(tokens)}
     current = None

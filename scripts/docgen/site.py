@@ -143,8 +143,8 @@ class Site:
         def replace(match):
             name = posixpath.normpath(posixpath.join(posixpath.dirname(page.target), html.unescape(match[1])))
             text = self.copied[name].read_text()
-            return f'<div class="picture">{text[text.index("<svg"):]}</div>'
-        return re.sub(r'<p><img src="([^"]+\.svg)"[^>]*></p>', replace, page.body)
+            return f'<div class="picture" role="figure" aria-label="{match[2]}">{text[text.index("<svg"):]}</div>'
+        return re.sub(r'<p><img src="([^"]+\.svg)" alt="([^"]*)"[^>]*></p>', replace, page.body)
 
     def write(self, output):
         output = Path(output)

@@ -13,6 +13,7 @@ from docgen.headers import paragraphs, parse_header  # noqa: E402
 from docgen.man import block  # noqa: E402
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+import check_app_pages  # noqa: E402
 import check_errors  # noqa: E402
 import check_extensions  # noqa: E402
 
@@ -169,6 +170,104 @@ class Errors(unittest.TestCase):
         self.assertIn("for: is no file", self.added("tools/thence/a.cpp", 'std::cerr << name << " is no file\\n";'))
 
 
+class AppPages(unittest.TestCase):
+    PAGE = """# A
+
+Source: [apps/a](../../apps/a/README.md). Run it:
+
+    mpiexec -n 2 a
+
+| variant | file | lines |
+|---|---|---|
+| `one` | `one.cpp`, `all.hpp` | 8 |
+| `two`, `three` | `one.cpp` `f()` | 5 |
+
+- `one`
+
+  ```cpp
+  void f(int a) {
+      g(a, ...);
+      ...
+      h("// no comment", a);
+  ```
+"""
+    FILES = {
+        "docs/guide/app-a.md": PAGE,
+        "docs/guide/other.md": "| variant | file | lines |\n|---|---|---|\n| x | `y.cpp` | 1 |\n",
+        "apps/a/one.cpp": "// SPDX\n#include <a>\n\nvoid f(int a) {\n    /* two\n       lines */\n    g(a, 1); // why\n"
+                          "    left_out();\n    h(\"// no comment\", a);\n}\nint b;\n",
+        "apps/a/all.hpp": "// SPDX\nint late(int b);\n",
+    }
+
+    def faults(self, old="", new="", files=None):
+        self.assertIn(old, self.PAGE)
+        with tree({**self.FILES, "docs/guide/app-a.md": self.PAGE.replace(old, new) if old else self.PAGE, **(files or {})}) as folder:
+            return check_app_pages.check(folder)[0]
+
+    def refused(self, old, new, *words):
+        faults = self.faults(old, new)
+        self.assertEqual(len(faults), 1, faults)
+        for text in words:
+            self.assertIn(text, faults[0])
+
+    def test_a_page_that_says_what_the_sources_are_has_no_fault(self):
+        self.assertEqual(self.faults(), [])
+
+    def test_a_wrong_number_of_lines(self):
+        self.refused("| 8 |", "| 9 |", "app-a.md:9: one.cpp, all.hpp: expected 8 lines (7 + 1), the page says 9")
+
+    def test_a_wrong_number_of_lines_of_a_function(self):
+        self.refused("| 5 |", "| 12 |", "app-a.md:10: one.cpp f(): expected 5 lines, the page says 12")
+
+    def test_a_change_of_the_sources(self):
+        self.assertIn("expected 9 lines (7 + 2)", self.faults(files={"apps/a/all.hpp": "int late(int b);\nint more;\n"})[0])
+
+    def test_a_line_that_is_not_in_the_sources(self):
+        self.refused("g(a, ...)", "g(b, ...)", "app-a.md:16: no source has this line", "g(b, ...)", "apps/a/one.cpp:7: g(a, 1);")
+
+    def test_the_beginning_of_a_word_is_not_the_word(self):
+        self.refused('h("// no comment", a);', "int lat", "app-a.md:18: ", "int lat")
+
+    def test_lines_in_another_order(self):
+        self.refused("void f(int a) {", "h(\"// no comment\", a);", "app-a.md:16: ")
+
+    def test_a_block_from_two_files(self):
+        self.refused('h("// no comment", a);', "int late(int b);", "app-a.md:18: ")
+
+    def test_code_left_out_without_saying_so(self):
+        self.refused("g(a, ...);\n      ...\n", "g(a, 1);\n", "app-a.md:17: ", "no comment")
+
+    def test_a_wrong_comment(self):
+        self.refused("      ...\n", "      // wherefore\n", "app-a.md:17: ", "// wherefore")
+
+    def test_a_block_that_is_no_more_than_dots(self):
+        block = self.PAGE[self.PAGE.index("  void"):self.PAGE.rindex("  ```")]
+        self.refused(block, "  ...\n", "app-a.md:15: a block without code")
+
+    def test_code_that_the_page_does_not_mark_as_code(self):
+        self.refused("mpiexec -n 2 a", "f(1);", "app-a.md:5: an indented block of code that is not checked")
+
+    def test_a_page_without_code(self):
+        faults = self.faults("```cpp", "```")
+        self.assertIn("app-a.md:14: a block of code that is not checked", faults[0])
+        self.assertIn("no C++ block", faults[1])
+
+    def test_a_file_that_does_not_exist(self):
+        self.refused("`all.hpp`", "`none.hpp`", "app-a.md:9: there is no apps/a/none.hpp")
+
+    def test_a_function_that_does_not_exist(self):
+        self.refused("`f()`", "`late()`", "app-a.md:10: apps/a/one.cpp has no function late()")
+
+    def test_a_row_without_a_number(self):
+        self.refused("| 5 |", "| five |", "app-a.md:10: expected | variant | file | number of lines |")
+
+    def test_a_page_without_a_table(self):
+        self.assertIn("app-a.md:1: no table", self.faults("| variant | file |", "| name | file |")[0])
+
+    def test_a_page_without_a_folder(self):
+        self.refused("[apps/a](../../apps/a/README.md)", "apps/a", "app-a.md:1: no link to the folder")
+
+
 class Reader(unittest.TestCase):
     def test_anchors_are_those_of_github(self):
         text = "# A `code_span()`, and: more\n\n## Same\n\n## Same\n\n## `name` {#own}\n"
@@ -183,6 +282,16 @@ class Reader(unittest.TestCase):
 
     def test_html_in_a_text_is_shown_and_not_obeyed(self):
         self.assertIn("vector&lt;int&gt;", page.read("a.md", "a.html", "# A\n\nstd::vector<int> x\n").body)
+
+    def test_a_list_of_code_is_set_side_by_side(self):
+        def lists(text):
+            return page.read("a.md", "a.html", "# A\n\n" + text).body.count('<ul class="side-by-side">')
+        item = "- one\n\n  ```cpp\n  int i;\n  ```\n\n"
+        self.assertEqual(lists(2 * item), 1)
+        self.assertEqual(lists(2 * item + "text\n\n" + 3 * item), 2)
+        self.assertEqual(lists(item), 0)
+        self.assertEqual(lists(item + "- text\n"), 0)
+        self.assertEqual(lists("- a\n  - b\n- c\n"), 0)
 
     def test_a_comment_keeps_its_lists_and_code(self):
         text = "One\ntwo:\n- a\n  b\n- c\n\n        int i;\n            j;\n"
