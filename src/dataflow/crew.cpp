@@ -36,8 +36,12 @@ void crew::push(task_list &ready) noexcept {
     call_and_unlock();
 }
 
+inline bool crew::leaves_tasks_to_searchers() const noexcept {
+    return searching_ != 0 && (searching_ != polling_ || !queue_.has_several());
+}
+
 void crew::call_and_unlock() noexcept {
-    if (searching_ != 0 || called_ != 0 || queue_.empty())
+    if (called_ != 0 || queue_.empty() || leaves_tasks_to_searchers())
         return lock_.unlock();
     ++called_;
     calling_.fetch_add(1, std::memory_order_relaxed);
@@ -65,7 +69,7 @@ void crew::this_thread_stops() noexcept {
 }
 
 // @return whether there may be a task.
-bool crew::search_again() const noexcept {
+bool crew::search_again() noexcept {
     for (int i = 0; i < most_searches; ++i) {
         if (!queue_.empty())
             return true;
@@ -80,12 +84,29 @@ std::atomic<int (*)()> crew::idle_poll_{nullptr};
 
 // A message that comes soon is found here at once. Later ones are left to others, since a worker that polls takes the
 // processor from them.
-bool crew::poll_for_a_task() const noexcept {
+bool crew::poll_for_a_task() noexcept {
     int (*const poll)() = idle_poll_.load(std::memory_order_acquire);
     if (poll == nullptr)
         return false;
+    poll_watchdog::poller self(*this);
+    lock_.lock();
+    ++polling_;
+    lock_.unlock();
+    const bool watched = poll_watchdog::add(self);
+    const bool found = watched && poll_until_a_task(poll, self);
+    const bool late = watched && poll_watchdog::remove(self);
+    const std::scoped_lock guard(lock_);
+    if (late)
+        ++searching_; // it searches again
+    else
+        --polling_;
+    return found;
+}
+
+bool crew::poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept {
     const auto begun = std::chrono::steady_clock::now();
     for (;;) {
+        self.begins_call();
         const bool more = poll() != 0;
         if (!queue_.empty())
             return true;
@@ -95,6 +116,13 @@ bool crew::poll_for_a_task() const noexcept {
         if (polled > before_yielding)
             std::this_thread::yield();
     }
+}
+
+void crew::polls_late() noexcept {
+    lock_.lock();
+    --searching_;
+    --polling_;
+    call_and_unlock();
 }
 
 void crew::run_as_worker() noexcept {

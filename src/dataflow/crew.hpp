@@ -7,9 +7,13 @@
 // Invariants, under the lock:
 //  - While a task is ready, a worker searches or has been called (`called_`). So a long task does not delay the others:
 //    a worker that takes a task and leaves others in the queue calls a worker.
+//  - A worker that polls counts as one that searches (`polling_` of `searching_`), until it is known that one call of the
+//    poll lasts (poll_watchdog.hpp). While all that search poll, at most one task is left to them; for more, a worker is
+//    called. So a call that lasts delays one task, by less than 5 ms.
 //  - A worker leaves if suspended stacks are to be resumed, which only a thread outside of run_as_worker() can do.
 #pragma once
 
+#include "dataflow/poll_watchdog.hpp"
 #include "dataflow/ready_queue.hpp"
 #include "dataflow/workers.hpp"
 
@@ -73,6 +77,9 @@ public:
     // Workers of all crews call it while they find no task, until it returns 0. Null: nothing.
     static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
 
+    // A worker of this crew that polls is in a call that lasts: it does not search.
+    void polls_late() noexcept;
+
     // Raise it before you ask whether the crew is idle. So either the answer is right, or `watch` is called later.
     std::atomic<int> &watched() noexcept { return watched_; }
     bool is_idle() noexcept {
@@ -89,8 +96,10 @@ private:
     static void this_thread_stops() noexcept;
     void suspend_for_other(suspended &stack, const arrangement &resumed_by);
     void run_as_worker() noexcept;
-    bool search_again() const noexcept;
-    bool poll_for_a_task() const noexcept;
+    bool search_again() noexcept;
+    bool leaves_tasks_to_searchers() const noexcept;
+    bool poll_for_a_task() noexcept;
+    bool poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept;
     bool gives_way() const noexcept;
     void unlock_and_tell_idle() noexcept;
     void call_and_unlock() noexcept;
@@ -102,6 +111,7 @@ private:
     base::spin_lock lock_;
     ready_queue queue_;
     int searching_ = 0;
+    int polling_ = 0; // of those
     int inside_ = 0;
     int called_ = 0;
     int running_ = 0; // threads that run a task which is not suspended

@@ -23,6 +23,12 @@ public:
     // The highest priority of a task in the queue, or `none`. Any thread: for a hint.
     int best() const noexcept { return best_.load(std::memory_order_relaxed); }
     bool empty() const noexcept { return best() == none; }
+    bool has_several() const noexcept {
+        const std::uint64_t others_used = used_ & (used_ - 1);
+        const bool usual = used_ != 0;
+        return others_.size() + (usual ? 1 : 0) > 1 || others_used != 0 ||
+               (usual && usual_[std::countr_zero(used_)].has_several());
+    }
 
     void push(task &added) noexcept {
         const int priority = std::max(added.priority, none + 1);

@@ -130,6 +130,7 @@ inline thence::detail::dataflow_task *handle_of(task *of) noexcept {
 class task_list {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
+    bool has_several() const noexcept { return first_ != nullptr && first_->next != nullptr; }
     void push(task &added) noexcept {
         added.next = nullptr;
         (first_ == nullptr ? first_ : last_->next) = &added;

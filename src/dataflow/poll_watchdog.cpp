@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataflow/poll_watchdog.hpp"
+
+#include "base/spin_lock.hpp"
+#include "dataflow/crew.hpp"
+#include "dataflow/timer.hpp"
+
+#include <mutex>
+
+namespace thence::dataflow::poll_watchdog {
+
+namespace {
+
+constexpr std::uint64_t period = 2'000'000; // nanoseconds
+constexpr int most_quiet = 50;              // periods in which no worker polled, before the timer stops
+
+// A crew's lock may be taken while this one is held, not the reverse.
+constinit base::spin_lock lock;
+constinit poller *pollers = nullptr;
+constinit bool ticks = false; // the timer runs
+constinit int quiet = 0;      // looks in a row that found no worker
+
+void look(void *) noexcept;
+
+bool start() noexcept {
+    return call_after(period, look, nullptr);
+}
+
+void look(void *) noexcept {
+    const std::scoped_lock guard(lock);
+    quiet = pollers == nullptr ? quiet + 1 : 0;
+    for (poller *one = pollers; one != nullptr; one = one->next) {
+        const std::uint64_t calls = one->calls.load(std::memory_order_relaxed);
+        if (calls != one->seen) {
+            one->seen = calls;
+        } else if (!one->late) {
+            one->late = true;
+            one->of.polls_late();
+        }
+    }
+    ticks = quiet < most_quiet && start();
+}
+
+} // namespace
+
+bool add(poller &added) noexcept {
+    const std::scoped_lock guard(lock);
+    if (!ticks) {
+        quiet = 0;
+        ticks = start();
+        if (!ticks)
+            return false;
+    }
+    added.next = pollers;
+    if (pollers != nullptr)
+        pollers->previous = &added;
+    pollers = &added;
+    return true;
+}
+
+bool remove(poller &removed) noexcept {
+    const std::scoped_lock guard(lock);
+    (removed.previous != nullptr ? removed.previous->next : pollers) = removed.next;
+    if (removed.next != nullptr)
+        removed.next->previous = removed.previous;
+    return removed.late;
+}
+
+} // namespace thence::dataflow::poll_watchdog
