@@ -18,7 +18,7 @@ constexpr const char *names[] = {"forkjoin", "mpi", "omp-tasks", "dataflow"};
 
 void one(measure::work &work) {
     const bt_mz::Problem &problem = *bt_mz::find_problem("W");
-    const auto solve = bt_mz::find_variant(names[work.parameter("variant")])->solve;
+    const auto solve = apps::find_variant(bt_mz::variants(), names[work.parameter("variant")])->solve;
     thence_task_runtime_add(thence_flow_task_runtime());
     int ranks = 1;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);

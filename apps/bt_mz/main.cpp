@@ -24,20 +24,9 @@ void check_input(const Options &options, int ranks, MPI_Comm comm) {
         throw apps::InputError("class " + std::string(1, p.name) + " has " + std::to_string(p.zones()) + " zones for " +
                                std::to_string(ranks) + " ranks; use at most " + std::to_string(p.zones()) +
                                " ranks, or a larger class");
-    if (options.imbalance) {
-        const bool of_ranks = options.imbalance->part == apps::Imbalance::rank;
-        const int count = of_ranks ? ranks : p.zones();
-        for (const int m : options.imbalance->members)
-            if (m >= count)
-                throw apps::InputError("--imbalance '" + options.imbalance->text + "': there is no " +
-                                       (of_ranks ? "rank " : "zone ") + std::to_string(m) + ", only 0 to " +
-                                       std::to_string(count - 1));
-    }
-    int *bound = nullptr, found = 0;
-    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
-    if (found && sides * p.zones() - 1 > *bound)
-        throw apps::InputError("this MPI has tags up to " + std::to_string(*bound) + ", too few for the " +
-                               std::to_string(p.zones()) + " zones of this class");
+    apps::check_imbalance(options.imbalance, ranks, p.zones());
+    apps::check_tags(comm, static_cast<long>(sides) * p.zones() - 1,
+                     "the " + std::to_string(p.zones()) + " zones of this class");
 }
 
 double factor_of(const Options &options, int rank, int zone) {

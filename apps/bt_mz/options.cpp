@@ -49,7 +49,8 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     Options o;
     CLI::App app(
         "bt_mz: NPB BT-MZ, the compressible Navier-Stokes equations by block-tridiagonal solves on zones of very\n"
-        "different size, on MPI ranks and threads. Every run is verified with the official values.");
+        "different size, on MPI ranks and threads. Every run is verified with the official values.",
+        "bt_mz");
     app.get_formatter()->column_width(34);
     std::string problem;
     app.add_option("class", problem, "Size of the problem, see below")
@@ -59,7 +60,8 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
                 return find_problem(name) ? "" : "'" + name + "' is unknown; known are " + class_names();
             },
             ""));
-    apps::add_run_options(app, o, "bt_mz", [](const std::string &name) { return find_variant(name) != nullptr; });
+    apps::add_variant_option(app, o, "How to compute", variants());
+    apps::add_threads_option(app, o);
     app.add_option("-i,--steps", o.steps, "Steps instead of those of the class; such a run cannot be verified")
         ->check(CLI::Range(1, 1'000'000));
     app.add_option("--dt", o.dt, "Time step instead of that of the class; such a run fails the verification")
@@ -72,7 +74,10 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
         app.add_option("--zones", zones,
                        "COLUMNSxROWS: so many zones of the size of the class. Faces travel, and nothing is computed");
     }
-    apps::add_output_options(app, o, {"rank", "zones"});
+    apps::add_imbalance_option(app, o, {"rank", "zones"});
+    apps::add_json_option(app, o);
+    apps::add_timeline_options(app, o);
+    apps::add_progress_option(app, o);
     app.footer("\n" + class_list() + "\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  bt_mz S\n"
@@ -89,7 +94,7 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     if (!apps::parse(app, argc, argv, check, status))
         return std::nullopt;
     o.problem = find_problem(problem);
-    o.chosen = find_variant(o.variant);
+    o.chosen = apps::find_variant(variants(), o.variant);
     if (o.steps == 0)
         o.steps = o.problem->steps;
     if (o.dt == 0)

@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables and figures from the files that bt_mz writes. `table` needs only Python, the figures need matplotlib."""
-import argparse
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
-from figures import fail, figures, load, save
+from figures import Commands, fail, figures, load, save
 
 ORDER = ["serial", "mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow"]
 PARTS = [("compute", "compute"), ("mpi", "MPI"), ("idle", "idle")]
@@ -91,25 +90,13 @@ def command_zones(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    table = commands.add_parser("table", help="one table of several runs", description="One table of several runs (bt_mz --json).")
+    commands = Commands("bt_mz", __doc__)
+    table = commands.add("table", command_table, "one table of several runs", "One table of several runs (bt_mz --json).")
     table.add_argument("--check", action="store_true", help="exit with 3 if a run was not verified")
-    zones = commands.add_parser("zones", help="the zones and their cost", description="The zones of a run, who has them and what they cost (bt_mz --json).")
-    lanes = commands.add_parser("timeline", help="what each thread did, and the messages",
-                                description="What each thread did, and the messages (bt_mz --timeline); several runs on one scale.")
-    lanes.add_argument("--begin", type=float, help="start of the window in milliseconds [chosen in the middle of the run]")
-    lanes.add_argument("--length", type=float, help="length of the window in milliseconds [about three steps]")
-    for command in (table, zones, lanes):
-        command.add_argument("files", nargs="+")
-    for command, name in ((zones, "zones.png"), (lanes, "timeline.png")):
-        command.add_argument("-o", "--output", default=name, help=f"figure to write [{name}]")
-    args = parser.parse_args()
-    if args.command == "timeline":
-        from timeline import draw
-        draw(args, "bt_mz")
-    else:
-        {"table": command_table, "zones": command_zones}[args.command](args)
+    commands.add("zones", command_zones, "the zones and their cost", "The zones of a run, who has them and what they cost (bt_mz --json).",
+                 "zones.png")
+    commands.add_timeline("three steps")
+    commands.run()
 
 
 if __name__ == "__main__":

@@ -93,7 +93,6 @@ struct Variant : apps::VariantInfo {
 
 // The variants that were compiled; `serial` is the first.
 std::span<const Variant> variants();
-const Variant *find_variant(std::string_view name);
 
 void solve_mpi(Run &run);
 void solve_waitsome(Run &run);

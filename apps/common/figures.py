@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the plot.py of every application needs: reading files, and the style of figures."""
+"""What the plot.py of every application needs: reading files, the style of figures, and its commands."""
+import argparse
 import json
 import sys
 
@@ -56,5 +57,40 @@ def figures():
 
 
 def save(figure, file):
-    figure.savefig(file, facecolor="white")
+    try:
+        figure.savefig(file, facecolor="white")
+    except (OSError, ValueError) as error:
+        fail(f"{file}: {error}")
     print(file)
+
+
+class Commands:
+    """The commands of a plot.py: each draws or prints what files of one application say."""
+
+    def __init__(self, program, about):
+        self.program = program
+        self.parser = argparse.ArgumentParser(description=about)
+        self.commands = self.parser.add_subparsers(dest="command", required=True)
+
+    def add(self, name, function, about, description, output=None):
+        """`function` gets the arguments. `output`: the picture that it writes if there is no -o. Returns the parser, for more options."""
+        command = self.commands.add_parser(name, help=about, description=description)
+        command.set_defaults(function=function)
+        command.add_argument("files", nargs="+")
+        if output:
+            command.add_argument("-o", "--output", default=output, help=f"figure to write [{output}]")
+        return command
+
+    def add_timeline(self, usual):
+        """`usual`: how long the window is if there is no --length."""
+        def draw(args):
+            from timeline import draw as draw_timelines
+            draw_timelines(args, self.program)
+        lanes = self.add("timeline", draw, "what each thread did, and the messages",
+                         f"What each thread did, and the messages ({self.program} --timeline); several runs on one scale.", "timeline.png")
+        lanes.add_argument("--begin", type=float, help="start of the window in milliseconds [chosen in the middle of the run]")
+        lanes.add_argument("--length", type=float, help=f"length of the window in milliseconds [about {usual}]")
+
+    def run(self):
+        args = self.parser.parse_args()
+        args.function(args)

@@ -79,13 +79,15 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
     return out;
 }
 
-void check_ranks(const std::optional<Imbalance> &imbalance, int ranks) {
-    if (!imbalance || imbalance->part != Imbalance::rank)
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int zones) {
+    if (!imbalance || imbalance->part == Imbalance::area)
         return;
-    for (const int r : imbalance->members)
-        if (r >= ranks)
-            throw InputError("--imbalance '" + imbalance->text + "': there is no rank " + std::to_string(r) +
-                             ", only 0 to " + std::to_string(ranks - 1));
+    const bool of_ranks = imbalance->part == Imbalance::rank;
+    const int count = of_ranks ? ranks : zones;
+    for (const int m : imbalance->members)
+        if (m >= count)
+            throw InputError("--imbalance '" + imbalance->text + "': there is no " + (of_ranks ? "rank " : "zone ") +
+                             std::to_string(m) + ", only 0 to " + std::to_string(count - 1));
 }
 
 } // namespace apps

@@ -32,8 +32,8 @@ struct Imbalance {
 // std::invalid_argument that says what is wrong.
 Imbalance parse_imbalance(const std::string &text, const std::vector<std::string> &parts);
 
-// Throws InputError if the imbalance is one of ranks and names one that is not below `ranks`.
-void check_ranks(const std::optional<Imbalance> &imbalance, int ranks);
+// Throws InputError if the imbalance names a rank or a zone that there is not.
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int zones = 0);
 
 // Makes the lifetime of this object cost `factor` times its processor time. With factor 1 it does nothing.
 class Dearer {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "options.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <unistd.h>
@@ -28,19 +29,24 @@ std::string imbalance_help(const std::vector<std::string> &parts) {
 
 } // namespace
 
-void add_run_options(CLI::App &app, CommonOptions &options, const std::string &name,
-                     const std::function<bool(const std::string &)> &known) {
-    app.add_option("-v,--variant", options.variant, "How to compute, see below [serial]")
+void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what,
+                        std::vector<std::string> known) {
+    app.add_option("-v,--variant", options.variant, what + ", see below [" + options.variant + "]")
         ->check(CLI::Validator(
-            [known, name](std::string &variant) {
-                return known(variant) ? "" : "unknown, or not built into this program; see " + name + " --help";
+            [names = std::move(known), program = app.get_name()](std::string &variant) {
+                return std::find(names.begin(), names.end(), variant) != names.end()
+                           ? ""
+                           : "'" + variant + "' is unknown, or not built into this program; see " + program + " --help";
             },
             ""));
+}
+
+void add_threads_option(CLI::App &app, CommonOptions &options) {
     app.add_option("-t,--threads", options.threads, "Threads per rank [cores of the node / ranks on it]")
         ->check(CLI::Range(1, 512));
 }
 
-void add_output_options(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts) {
+void add_imbalance_option(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts) {
     // Validators store what they parse.
     app.add_option("--imbalance", options.imbalance_text, imbalance_help(parts))
         ->check(CLI::Validator(
@@ -53,12 +59,21 @@ void add_output_options(CLI::App &app, CommonOptions &options, const std::vector
                 }
             },
             ""));
+}
+
+void add_json_option(CLI::App &app, CommonOptions &options) {
     app.add_option("--json", options.json, "Write settings, times and the result of the comparison");
+}
+
+void add_timeline_options(CLI::App &app, CommonOptions &options) {
     app.add_option("--timeline", options.timeline,
                    "Record the activity of each thread and each message, and write them as JSON");
     app.add_option("--timeline-capacity", options.timeline_capacity,
                    "Largest number of intervals and messages recorded per thread [131072]")
         ->check(CLI::Range(1, 1 << 26));
+}
+
+void add_progress_option(CLI::App &app, CommonOptions &options) {
     app.add_option("--progress", options.progress_text, "Progress bar: auto (on a terminal), always, never [auto]")
         ->check(CLI::IsMember({"auto", "always", "never"}))
         ->check(CLI::Validator(

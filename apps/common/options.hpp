@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -27,11 +28,23 @@ struct CommonOptions {
     std::string imbalance_text, progress_text; // as written
 };
 
-// Adds --variant and --threads. `known`: whether this program has a variant. `name`: of the program, for errors.
-void add_run_options(CLI::App &app, CommonOptions &options, const std::string &name,
-                     const std::function<bool(const std::string &)> &known);
-// Adds --imbalance (`parts`: see parse_imbalance()), --json, --timeline, --timeline-capacity and --progress.
-void add_output_options(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts);
+// Adds --variant, whose default is the present value. `app` has the name of the program. `known`: the names of its variants.
+// `what`: what a variant differs in, for --help.
+void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what, std::vector<std::string> known);
+template <class Variant>
+void add_variant_option(CLI::App &app, CommonOptions &options, const std::string &what, std::span<const Variant> all) {
+    std::vector<std::string> names;
+    for (const Variant &v : all)
+        names.emplace_back(v.name);
+    add_variant_option(app, options, what, std::move(names));
+}
+void add_threads_option(CLI::App &app, CommonOptions &options);
+// `parts`: see parse_imbalance().
+void add_imbalance_option(CLI::App &app, CommonOptions &options, const std::vector<std::string> &parts);
+void add_json_option(CLI::App &app, CommonOptions &options);
+// Adds --timeline and --timeline-capacity.
+void add_timeline_options(CLI::App &app, CommonOptions &options);
+void add_progress_option(CLI::App &app, CommonOptions &options);
 
 // Parses the command line; `check` is called after that and may throw CLI::ParseError. Prints help or errors on rank 0
 // only. If it returns false, the program must exit with `status`.

@@ -103,4 +103,29 @@ void check_outputs(MPI_Comm comm, std::initializer_list<std::string> files) {
     });
 }
 
+void check_tags(MPI_Comm comm, long largest, const std::string &uses) {
+    int *bound = nullptr, found = 0;
+    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
+    if (found && largest > *bound)
+        throw InputError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " + uses);
+}
+
+std::string first_wrong(const char *program, const std::string &wrong, MPI_Comm comm) {
+    int rank, ranks, first;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    const int mine = wrong.empty() ? ranks : rank;
+    MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm);
+    if (first == ranks)
+        return {};
+    std::string text = rank == first ? "rank " + std::to_string(rank) + ": " + wrong : "";
+    int length = static_cast<int>(text.size());
+    MPI_Bcast(&length, 1, MPI_INT, first, comm);
+    text.resize(static_cast<std::size_t>(length));
+    MPI_Bcast(text.data(), length, MPI_CHAR, first, comm);
+    if (rank == 0)
+        std::fprintf(stderr, "%s: %s\n", program, text.c_str());
+    return text;
+}
+
 } // namespace apps

@@ -30,4 +30,11 @@ void on_first_rank(MPI_Comm comm, const std::function<void()> &work);
 // not after it. Empty names are skipped. Changes no file, and leaves none that was not there. Collective.
 void check_outputs(MPI_Comm comm, std::initializer_list<std::string> files);
 
+// Throws an InputError if this MPI has no tag as large as `largest`. `uses`: what needs so many, and what to do.
+void check_tags(MPI_Comm comm, long largest, const std::string &uses);
+
+// `wrong`: which value of this rank is wrong, or an empty text. Returns on every rank the number and the text of the first
+// rank that has one; an empty text if all values are right. Rank 0 prints it as an error. Collective.
+std::string first_wrong(const char *program, const std::string &wrong, MPI_Comm comm);
+
 } // namespace apps

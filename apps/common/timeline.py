@@ -10,10 +10,26 @@ ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
 MESSAGE = ["#8a3ffc", "#1b8a5a"]  # by the lowest bit of the direction
 # What the direction of a message is called, by the name of its field: even and odd.
 DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north")}
-# What a file of --timeline has. A span and a message are lists, whose fields the file names.
+# What a file of --timeline has.
 FORM = {"variant": str, "ranks": int, "threads": int, "activities": [str], "span_fields": [str], "message_fields": [str],
         "spans": [list], "messages": list}
+# The fields of a span and of a message, which are lists. The direction of a message has another name in each application.
+SPAN = ["rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"]
+MESSAGE_FIELDS = ["rank", "lane", "sent", None, "peer", "iteration", "col", "cells", "started_us", "complete_us"]
 HALF = 0.36  # half the height of a lane
+
+
+def load_timeline(file, program):
+    source = f"{program} --timeline"
+    run = load(file, source, FORM)
+    for what, rows, names, expected in (("span", run["spans"], run["span_fields"], SPAN),
+                                        ("message", run["messages"], run["message_fields"], MESSAGE_FIELDS)):
+        if len(names) != len(expected) or any(e not in (None, n) for n, e in zip(names, expected)):
+            fail(f"{file} is no file of {source}: the fields of a {what} are {', '.join(names)}")
+        for row in rows:
+            if not isinstance(row, list) or len(row) != len(names) or any(type(value) not in (int, float) for value in row):
+                fail(f"{file} is no file of {source}: a {what} is no list of {len(names)} numbers")
+    return run
 
 
 def iteration_time(spans):
@@ -94,8 +110,10 @@ def draw_messages(axes, run, lanes, begin, end):
 
 
 def draw(args, program):
-    runs = [load(f, f"{program} --timeline", FORM) for f in args.files]
+    runs = [load_timeline(f, program) for f in args.files]
     for file, run in zip(args.files, runs):
+        if run["message_fields"][3] not in DIRECTIONS:
+            fail(f"{file} is no file of {program} --timeline: its messages have no {' or '.join(DIRECTIONS)}")
         if not any(span[2] == 0 for span in run["spans"]):
             fail(f"{file}: nothing was computed")
     _, pyplot = figures()

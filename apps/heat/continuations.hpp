@@ -5,17 +5,21 @@
 
 #include "halo.hpp"
 
+#include "common/check.hpp"
+
 #include <atomic>
 #include <thence/thence.h>
 
 namespace heat {
 
+using apps::check;
+
 class Continuations {
 public:
-    explicit Continuations(Run &r) : run(r) { check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr), "create"); }
+    explicit Continuations(Run &r) : run(r) { check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr)); }
     ~Continuations() {
-        check(thence_wait(&cr, MPI_STATUS_IGNORE), "wait");
-        thence_free(&cr);
+        check(thence_wait(&cr, MPI_STATUS_IGNORE));
+        check(thence_free(&cr));
     }
     Continuations(const Continuations &) = delete;
     Continuations &operator=(const Continuations &) = delete;
@@ -26,14 +30,14 @@ public:
         const Timed timed(run.recorder, Activity::start, flight.message.iteration, -1, flight.message.col);
         MPI_Request request = flight.request; // a copy, since `flight` may be reused before this call returns
         int done = 0;
-        check(thence_attach(1, &request, then, data, 0, MPI_STATUSES_IGNORE, cr, &done), "attach");
+        check(thence_attach(1, &request, then, data, 0, MPI_STATUSES_IGNORE, cr, &done));
         return done != 0;
     }
 
     // Called by a thread that finds no task.
     void progress() {
         const Timed timed(run.recorder, Activity::poll);
-        thence_progress();
+        check(thence_progress());
         last_poll.store(now(), std::memory_order_relaxed);
     }
 
@@ -42,14 +46,6 @@ public:
     void poll_if_due() {
         if (now() - last_poll.load(std::memory_order_relaxed) > poll_period)
             progress();
-    }
-
-    // With the default error handler MPI ends the program first. This check is for programs that set another one.
-    static void check(int error, const char *what) {
-        if (error == MPI_SUCCESS)
-            return;
-        std::fprintf(stderr, "heat: continuation: %s failed with MPI error %d\n", what, error);
-        MPI_Abort(MPI_COMM_WORLD, 1);
     }
 
 private:

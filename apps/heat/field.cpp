@@ -2,10 +2,10 @@
 // The whole field: gathered from the bands and compared bit by bit.
 #include "outcome.hpp"
 
-#include <bit>
+#include "common/wrong_value.hpp"
+
 #include <cmath>
-#include <cstdint>
-#include <limits>
+#include <iomanip>
 #include <sstream>
 
 namespace heat {
@@ -53,7 +53,7 @@ Comparison compare(const Field &field, const Field &reference, std::string again
     std::size_t wrong = 0, first = 0;
     double largest = 0;
     for (std::size_t i = 0; i < field.cells.size(); ++i) {
-        if (std::bit_cast<std::uint64_t>(field.cells[i]) == std::bit_cast<std::uint64_t>(reference.cells[i]))
+        if (apps::same_bits(field.cells[i], reference.cells[i]))
             continue;
         if (wrong++ == 0)
             first = i;
@@ -64,12 +64,10 @@ Comparison compare(const Field &field, const Field &reference, std::string again
         text << "bit-identical to " << c.against << " (" << field.cells.size() << " cells compared)";
     } else {
         const auto width = static_cast<std::size_t>(field.cols);
-        text.precision(std::numeric_limits<double>::max_digits10);
+        const std::string place = "row " + std::to_string(first / width) + ", column " + std::to_string(first % width);
         text << "DIFFERS from " << c.against << " in " << wrong << " of " << field.cells.size()
-             << " cells, first at row " << first / width << ", column " << first % width << ": " << field.cells[first]
-             << " here, " << reference.cells[first] << " there; by at most ";
-        text.precision(3);
-        text << largest;
+             << " cells, the first: " << apps::wrong_value(place, field.cells[first], reference.cells[first])
+             << "; the largest difference is " << std::setprecision(3) << largest;
     }
     c.text = text.str();
     return c;

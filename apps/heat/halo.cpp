@@ -56,12 +56,4 @@ void Halo::wait(std::span<Flight *const> flights) {
     }
 }
 
-void check_tags(MPI_Comm comm, int pieces) {
-    int *bound = nullptr, found = 0;
-    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
-    if (found && pieces > (*bound - 1) / 2)
-        throw ConfigError("this MPI has tags up to " + std::to_string(*bound) + ", too few for " +
-                          std::to_string(pieces) + " blocks in a row; use a larger --block");
-}
-
 } // namespace heat

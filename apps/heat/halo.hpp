@@ -55,7 +55,4 @@ private:
     Run &run;
 };
 
-// Throws ConfigError if MPI has too few tags for so many pieces in a row.
-void check_tags(MPI_Comm comm, int pieces);
-
 } // namespace heat

@@ -84,9 +84,10 @@ int run_variant(const Options &options, MPI_Comm comm) {
         throw ConfigError("the variant serial runs on one rank; for " + std::to_string(ranks) +
                           " ranks use --variant mpi");
     const Partition partition(config, ranks);
-    check_tags(comm, partition.block_cols());
+    apps::check_tags(comm, 2L * partition.block_cols() - 1,
+                     std::to_string(partition.block_cols()) + " blocks in a row; use a larger --block");
     const int threads = apps::choose_threads("heat", variant, options.threads, rank, comm);
-    apps::check_ranks(options.imbalance, ranks);
+    apps::check_imbalance(options.imbalance, ranks);
     apps::check_outputs(comm, {options.json, options.timeline, options.field, options.start});
     Field reference; // on rank 0
     if (!options.reference.empty())

@@ -10,11 +10,13 @@ namespace heat {
 std::optional<Options> parse_options(int argc, char **argv, int &status) {
     Options o;
     CLI::App app("heat: temperature of a plate by blocked Gauss-Seidel iterations, on MPI ranks and threads.\n"
-                 "All variants compute the same field, bit for bit.");
+                 "All variants compute the same field, bit for bit.",
+                 "heat");
     app.get_formatter()->column_width(34);
     std::string size;
     app.add_option("config", o.config, "Configuration file: size, borders, heat sources, picture")->required();
-    apps::add_run_options(app, o, "heat", [](const std::string &name) { return find_variant(name) != nullptr; });
+    apps::add_variant_option(app, o, "How to compute", variants());
+    apps::add_threads_option(app, o);
     app.add_option("-s,--size", size, "ROWSxCOLUMNS instead of the configured size");
     app.add_option("-i,--iterations", o.iterations, "Iterations instead of the configured number");
     app.add_option("-b,--block", o.block, "Rows and columns of a block instead of the configured number");
@@ -23,7 +25,10 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     app.add_option("--reference", o.reference, "Compare the field with a file that --field wrote");
     app.add_option("--field", o.field, "Write the final field as a NumPy array of doubles (.npy)");
     app.add_option("--start", o.start, "Write the starting field in the same format");
-    apps::add_output_options(app, o, {"rank", "area"});
+    apps::add_imbalance_option(app, o, {"rank", "area"});
+    apps::add_json_option(app, o);
+    apps::add_timeline_options(app, o);
+    apps::add_progress_option(app, o);
     app.footer("\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  heat sources.cfg --field plate.npy\n"
@@ -38,7 +43,7 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
     };
     if (!apps::parse(app, argc, argv, check, status))
         return std::nullopt;
-    o.chosen = find_variant(o.variant);
+    o.chosen = apps::find_variant(variants(), o.variant);
     return o;
 }
 

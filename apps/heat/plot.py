@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Tables and figures from the files that heat writes. `table` needs only Python, the figures need numpy and matplotlib."""
-import argparse
 import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
-from figures import fail, figures, load, save
+from figures import Commands, fail, figures, load, save
 
 ORDER = ["serial", "mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow"]
 COLOURS = {"serial": "#7f7f7f", "mpi": "#4c78a8", "forkjoin": "#e4a84c", "omp-tasks": "#3f9c6b", "tbb": "#b5638d",
@@ -91,10 +90,14 @@ def command_field(args):
     titles = args.titles.split(",") if args.titles else [os.path.basename(n) for n in names]
     if len(titles) != len(names):
         fail(f"{len(names)} fields but {len(titles)} titles")
-    try:
-        fields = [numpy.load(n) for n in names]
-    except (OSError, ValueError) as error:
-        fail(str(error))
+    fields = []
+    for name in names:
+        try:
+            fields.append(numpy.load(name))
+        except (OSError, ValueError, EOFError) as error:
+            fail(f"{name}: {error}")
+        if not isinstance(fields[-1], numpy.ndarray) or fields[-1].ndim != 2 or fields[-1].dtype != numpy.float64:
+            fail(f"{name} is no file of heat --field: it has no two-dimensional array of doubles")
     low, high = min(f.min() for f in fields), max(f.max() for f in fields)
     rows, cols = fields[0].shape
     height = 4.3
@@ -149,27 +152,14 @@ def command_bars(args):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    table = commands.add_parser("table", help="one table of several runs", description="One table of several runs (heat --json).")
+    commands = Commands("heat", __doc__)
+    table = commands.add("table", command_table, "one table of several runs", "One table of several runs (heat --json).")
     table.add_argument("--check", action="store_true", help="exit with 3 if a field differs or was not compared")
-    field = commands.add_parser("field", help="the temperature field", description="The temperature field (heat --field, --start), side by side.")
+    field = commands.add("field", command_field, "the temperature field", "The temperature field (heat --field, --start), side by side.", "field.png")
     field.add_argument("--titles", help="titles of the panels, separated by commas")
-    bars = commands.add_parser("bars", help="speed and use of time", description="Speed and use of time of several runs (heat --json).")
-    lanes = commands.add_parser("timeline", help="what each thread did, and the messages",
-                                description="What each thread did, and the messages (heat --timeline); several runs on one scale.")
-    lanes.add_argument("--begin", type=float, help="start of the window in milliseconds [chosen in the middle of the run]")
-    lanes.add_argument("--length", type=float, help="length of the window in milliseconds [about three iterations]")
-    for command in (table, field, bars, lanes):
-        command.add_argument("files", nargs="+")
-    for command, name in ((field, "field.png"), (bars, "bars.png"), (lanes, "timeline.png")):
-        command.add_argument("-o", "--output", default=name, help=f"figure to write [{name}]")
-    args = parser.parse_args()
-    if args.command == "timeline":
-        from timeline import draw
-        draw(args, "heat")
-    else:
-        {"table": command_table, "field": command_field, "bars": command_bars}[args.command](args)
+    commands.add("bars", command_bars, "speed and use of time", "Speed and use of time of several runs (heat --json).", "bars.png")
+    commands.add_timeline("three iterations")
+    commands.run()
 
 
 if __name__ == "__main__":

@@ -70,7 +70,6 @@ struct Variant : apps::VariantInfo {
 
 // The variants that were compiled; `serial` is the first.
 std::span<const Variant> variants();
-const Variant *find_variant(std::string_view name);
 
 void solve_serial(Run &run);
 void solve_mpi(Run &run);

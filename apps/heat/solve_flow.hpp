@@ -5,16 +5,14 @@
 
 #include "halo.hpp"
 
+#include "common/check.hpp"
+
 #include <semaphore>
 #include <thence/dataflow.hpp>
 
 namespace heat {
 
-// With the default error handler MPI ends the program first.
-inline void check(int error) {
-    if (error != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-}
+using apps::check;
 
 // Where the call that starts a receive stands.
 enum class Receiving { in_own_task, in_onready };

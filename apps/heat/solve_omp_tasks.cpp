@@ -107,7 +107,7 @@ private:
     }
 
     static int complete(int error, MPI_Status *, void *data) {
-        Continuations::check(error, "halo exchange");
+        check(error);
         auto &b = *static_cast<Binding *>(data);
         TaskSolver &self = *b.solver;
         self.halo.complete(b.flight);

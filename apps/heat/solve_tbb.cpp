@@ -139,7 +139,7 @@ private:
     }
 
     static int complete(int error, MPI_Status *, void *data) {
-        Continuations::check(error, "halo exchange");
+        check(error);
         auto &p = *static_cast<Piece *>(data);
         FlowSolver &self = *p.solver;
         Async::gateway_type &gateway = *p.gateway;

@@ -45,8 +45,4 @@ std::span<const Variant> variants() {
     return table;
 }
 
-const Variant *find_variant(std::string_view name) {
-    return apps::find_variant(variants(), name);
-}
-
 } // namespace heat

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "lane.hpp"
 
+#include "common/wrong_value.hpp"
+
 namespace latency_mt {
 
 Lane::Lane(int own_number, int own_rank, int bytes)
@@ -22,10 +24,9 @@ bool Lane::check_byte(int round, std::size_t i) {
     const char right = expected(round, 1 - rank, i);
     if (in[i] == right)
         return true;
-    first_wrong = "lane " + std::to_string(number) + ", round " + std::to_string(round) + ": byte " +
-                  std::to_string(i) + " of " + std::to_string(in.size()) + " is " +
-                  std::to_string(static_cast<unsigned char>(in[i])) + " in place of " +
-                  std::to_string(static_cast<unsigned char>(right));
+    first_wrong = apps::wrong_value("lane " + std::to_string(number) + ", round " + std::to_string(round) + ", byte " +
+                                        std::to_string(i) + " of " + std::to_string(in.size()),
+                                    static_cast<unsigned char>(in[i]), static_cast<unsigned char>(right));
     return false;
 }
 

@@ -18,17 +18,11 @@ struct Options : apps::CommonOptions {
 
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     CLI::App app("latency_mt: the latency of messages between two ranks when many are in flight, each waited for by a\n"
-                 "fiber or a thread of its own, as osu_latency_mt of the OSU benchmarks. Every message is checked.");
+                 "fiber or a thread of its own, as osu_latency_mt of the OSU benchmarks. Every message is checked.",
+                 "latency_mt");
     app.get_formatter()->column_width(34);
     o.variant = "threads";
-    app.add_option("-v,--variant", o.variant, "What waits for a message, see below [threads]")
-        ->check(CLI::Validator(
-            [](std::string &name) {
-                return apps::find_variant(variants(), name) != nullptr
-                           ? ""
-                           : "unknown, or not built into this program; see latency_mt --help";
-            },
-            ""));
+    apps::add_variant_option(app, o, "What waits for a message", variants());
     app.add_option("-n,--in-flight", o.in_flight, "Messages in flight, and fibers or threads per rank [8]")
         ->check(CLI::Range(1, 1024));
     app.add_option("--smallest", o.smallest, "Bytes of the smallest message [1]")->check(CLI::Range(1, 1 << 26));
@@ -37,10 +31,8 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     app.add_option("-r,--rounds", o.rounds,
                    "Round trips of each message; above 8 KiB a tenth of them, at least 10 [1000]")
         ->check(CLI::Range(1, 1 << 24));
-    app.add_option("--json", o.json, "Write settings and latencies");
-    std::string progress;
-    app.add_option("--progress", progress, "Progress bar: auto (on a terminal), always, never [auto]")
-        ->check(CLI::IsMember({"auto", "always", "never"}));
+    apps::add_json_option(app, o);
+    apps::add_progress_option(app, o);
     app.footer("\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  mpirun -n 2 latency_mt --variant threads --json threads.json\n"
@@ -51,9 +43,6 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         if (o.smallest > o.largest)
             throw CLI::ValidationError("--smallest", std::to_string(o.smallest) + " is more than --largest " +
                                                          std::to_string(o.largest));
-        o.progress = progress == "always"  ? apps::When::always
-                     : progress == "never" ? apps::When::never
-                                           : apps::When::automatic;
     };
     if (!apps::parse(app, argc, argv, check, status))
         return false;
@@ -83,13 +72,10 @@ int run_variant(const Options &o, MPI_Comm comm) {
         bar.show(static_cast<int>(latencies.size()));
     }
     bar.clear();
-    if (!wrong.empty())
-        std::fprintf(stderr, "latency_mt: rank %d: %s\n", rank, wrong.c_str());
-    int bad = wrong.empty() ? 0 : 1, any = 0;
-    MPI_Allreduce(&bad, &any, 1, MPI_INT, MPI_MAX, comm);
+    const std::string first_wrong = apps::first_wrong("latency_mt", wrong, comm);
     if (rank == 0) {
-        std::printf("%s, %d in flight, contents %s\n%10s %12s\n", o.chosen->name, o.in_flight, any ? "WRONG" : "right",
-                    "bytes", "latency us");
+        std::printf("%s, %d in flight, contents %s\n%10s %12s\n", o.chosen->name, o.in_flight,
+                    first_wrong.empty() ? "right" : "WRONG", "bytes", "latency us");
         apps::Json rows = apps::Json::array();
         for (std::size_t i = 0; i < sizes.size(); ++i) {
             std::printf("%10d %12.3f\n", sizes[i], latencies[i]);
@@ -101,10 +87,10 @@ int run_variant(const Options &o, MPI_Comm comm) {
                                            {"in_flight", o.in_flight},
                                            {"rounds", o.rounds},
                                            {"mpi", apps::mpi_name()},
-                                           {"contents", any ? "wrong" : "right"},
+                                           {"contents", first_wrong.empty() ? "right" : first_wrong},
                                            {"latencies", rows}});
     }
-    return any ? apps::wrong_result : apps::success;
+    return first_wrong.empty() ? apps::success : apps::wrong_result;
 }
 
 } // namespace

@@ -6,7 +6,7 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
-from figures import fail, figures, load, save
+from figures import figures, load, save
 
 
 def main():
@@ -29,10 +29,7 @@ def main():
     axes.grid(True, which="major", alpha=0.3)
     axes.legend()
     figure.tight_layout()
-    try:
-        save(figure, options.output)
-    except (OSError, ValueError) as error:
-        fail(f"{options.output}: {error}")
+    save(figure, options.output)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 // polls MPI whenever its turn comes.
 #include "variants.hpp"
 
+#include "common/check.hpp"
+
 #include <cstdlib>
 #include <thence/argobots.h>
 #include <thence/thence.h>
@@ -26,8 +28,8 @@ public:
         ABT_xstream self;
         check(ABT_self_get_xstream(&self) == ABT_SUCCESS && ABT_xstream_get_main_pools(self, 1, &pool) == ABT_SUCCESS,
               "ABT_xstream_get_main_pools");
-        check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr) == MPI_SUCCESS, "thence_cr_create");
-        check(thence_task_runtime_add(thence_argobots_task_runtime()) == MPI_SUCCESS, "thence_task_runtime_add");
+        apps::check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
+        apps::check(thence_task_runtime_add(thence_argobots_task_runtime()));
     }
     ~Argobots() {
         thence_free(&cr);
@@ -58,11 +60,11 @@ void run_lane(void *data) {
         lane, run.rounds,
         [&] {
             MPI_Isend(lane.outgoing(), lane.bytes(), MPI_BYTE, run.peer, lane.tag(), run.comm, &request);
-            thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, self.cr);
+            apps::check(thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, self.cr));
         },
         [&] {
             MPI_Irecv(lane.incoming(), lane.bytes(), MPI_BYTE, run.peer, lane.tag(), run.comm, &request);
-            thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, self.cr);
+            apps::check(thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, self.cr));
         });
     --*self.open;
 }

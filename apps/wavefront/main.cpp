@@ -47,16 +47,12 @@ bool parse_grid(const std::string &text, Settings &settings) {
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     CLI::App app(
         "wavefront: dependent chains of small messages. Lines of a grid move through the ranks as a pipeline, as\n"
-        "in the kernel p2p of the Parallel Research Kernels. Every rank checks all of its values.");
+        "in the kernel p2p of the Parallel Research Kernels. Every rank checks all of its values.",
+        "wavefront");
     app.get_formatter()->column_width(34);
     o.variant = "mpi";
     std::string grid;
-    app.add_option("-v,--variant", o.variant, "How to receive, see below [mpi]")
-        ->check(CLI::Validator(
-            [](std::string &name) {
-                return apps::find_variant(variants(), name) != nullptr ? "" : "unknown; see wavefront --help";
-            },
-            ""));
+    apps::add_variant_option(app, o, "How to receive", variants());
     app.add_option("-g,--grid", grid, "COLUMNSxLINES of each grid [1000x1000]");
     app.add_option("-l,--lines", o.settings.per_message, "Lines in one message [1]")->check(CLI::Range(1, 1 << 24));
     app.add_option("-i,--iterations", o.settings.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 24));
@@ -71,7 +67,10 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
                        "Simulated seconds that the rank computes for each message it receives [0]")
             ->check(CLI::Range(0.0, 1.0));
     }
-    apps::add_output_options(app, o, {"rank"});
+    apps::add_imbalance_option(app, o, {"rank"});
+    apps::add_json_option(app, o);
+    apps::add_timeline_options(app, o);
+    apps::add_progress_option(app, o);
     app.footer("\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  mpirun -n 2 wavefront --variant callbacks\n"
@@ -95,9 +94,10 @@ void check_options(const Options &o, int ranks) {
         throw apps::InputError("--grid: " + std::to_string(o.settings.columns) +
                                " columns, of which the first is given, " + "are too few for " + std::to_string(ranks) +
                                " ranks");
-    apps::check_ranks(o.imbalance, ranks);
+    apps::check_imbalance(o.imbalance, ranks);
 }
 
+// `wrong`: the first wrong value.
 void report(const Options &o, const apps::Measured &measured, long messages, const std::string &wrong) {
     const Settings &s = o.settings;
     const double cells = static_cast<double>(s.columns - 1) * (s.lines - 1) * s.iterations * s.grids;
@@ -169,18 +169,14 @@ int run_variant(const Options &o, MPI_Comm comm) {
     long all_messages = 0;
     MPI_Reduce(&messages, &all_messages, 1, MPI_LONG, MPI_SUM, 0, comm);
 
-    // The first rank with a wrong value says which.
-    std::string wrong;
+    std::string wrong_here;
     for (const auto &grid : run.grids)
-        if (wrong.empty())
-            wrong = grid->check();
-    int first = wrong.empty() ? ranks : rank, named = ranks;
-    MPI_Allreduce(&first, &named, 1, MPI_INT, MPI_MIN, comm);
-    if (named == rank)
-        std::fprintf(stderr, "wavefront: rank %d: %s\n", rank, wrong.c_str());
+        if (wrong_here.empty())
+            wrong_here = grid->check();
+    const std::string wrong = apps::first_wrong("wavefront", wrong_here, comm);
     if (rank == 0)
-        report(o, measured, all_messages, named == ranks ? "" : "wrong on rank " + std::to_string(named));
-    return named == ranks ? apps::success : apps::wrong_result;
+        report(o, measured, all_messages, wrong);
+    return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
 } // namespace

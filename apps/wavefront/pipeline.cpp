@@ -3,6 +3,7 @@
 
 #include "common/imbalance.hpp"
 #include "common/simulated.hpp"
+#include "common/wrong_value.hpp"
 
 #include <algorithm>
 
@@ -77,10 +78,10 @@ std::string Pipeline::check() const {
     for (int j = 1; j < settings.lines; ++j)
         for (int i = 1; i <= width; ++i) {
             const double found = const_cast<Pipeline *>(this)->at(j, i), right = first_column - 1 + i + j + offset;
-            if (found != right)
-                return "grid " + std::to_string(number) + ", line " + std::to_string(j) + ", column " +
-                       std::to_string(first_column - 1 + i) + ": " + std::to_string(found) + " instead of " +
-                       std::to_string(right);
+            if (!apps::same_bits(found, right))
+                return apps::wrong_value("grid " + std::to_string(number) + ", line " + std::to_string(j) +
+                                             ", column " + std::to_string(first_column - 1 + i),
+                                         found, right);
         }
     return "";
 }

@@ -6,8 +6,8 @@ import os
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "common"))
-from figures import fail, figures, load
-from timeline import FORM
+from figures import fail, figures, save
+from timeline import load_timeline
 
 COLOURS = ["#4c78a8", "#e4a84c", "#3f9c6b", "#b5638d", "#9d7660", "#72b7b2", "#d45f5f", "#7f7f7f"]
 
@@ -17,7 +17,7 @@ def main():
     parser.add_argument("timeline", help="file of --timeline")
     parser.add_argument("picture", help="file to write, such as wavefront.png")
     options = parser.parse_args()
-    run = load(options.timeline, "wavefront --timeline", FORM)
+    run = load_timeline(options.timeline, "wavefront")
     _, pyplot = figures()
     fields = run["span_fields"]
     rank, begin, end, grid, activity = (fields.index(name) for name in ("rank", "begin_us", "end_us", "row", "activity"))
@@ -42,10 +42,7 @@ def main():
     if len(grids) > 1:
         axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1))
     figure.tight_layout()
-    try:
-        figure.savefig(options.picture, dpi=120)
-    except (OSError, ValueError) as error:
-        fail(f"{options.picture}: {error}")
+    save(figure, options.picture)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 // continuation, too.
 #include "variants.hpp"
 
+#include "common/check.hpp"
+
 #include <thence/backoff.h>
 #include <thence/thence.h>
 #include <utility>
@@ -11,17 +13,19 @@
 namespace wavefront {
 namespace {
 
+using apps::check;
+
 class Callbacks {
 public:
     explicit Callbacks(Run &r) : run(r), chains(r.grids.size()) {
         backoff.spins = 2000;
-        thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+        check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
         for (std::size_t g = 0; g < chains.size(); ++g) {
             chains[g].all = this;
             chains[g].grid = run.grids[g].get();
         }
     }
-    ~Callbacks() { thence_free(&cr); }
+    ~Callbacks() { check(thence_free(&cr)); }
     Callbacks(const Callbacks &) = delete;
     Callbacks &operator=(const Callbacks &) = delete;
 
@@ -42,7 +46,7 @@ private:
     // Pauses after many polls that find nothing: other programs may want the processor.
     void poll() {
         long ran = 0;
-        thence_progress_some(&ran);
+        check(thence_progress_some(&ran));
         if (ran > 0 || next != nullptr)
             thence_backoff_found(&backoff);
         else
@@ -67,7 +71,7 @@ private:
         if (MPI_Request &send = chain.sends[step & 1]; send != MPI_REQUEST_NULL)
             awaited[count++] = std::exchange(send, MPI_REQUEST_NULL);
         if (count > 0) {
-            thence_attach(count, awaited, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete);
+            check(thence_attach(count, awaited, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
             pending += 1 - complete;
         }
         if (complete != 0)
@@ -75,11 +79,11 @@ private:
     }
 
     static int arrived(int error, MPI_Status *, void *data) {
+        check(error);
         Chain &chain = *static_cast<Chain *>(data);
         --chain.all->pending;
-        if (error == MPI_SUCCESS)
-            chain.all->advance(chain);
-        return error;
+        chain.all->advance(chain);
+        return MPI_SUCCESS;
     }
 
     // Computes a step and sends what it made.
@@ -91,7 +95,7 @@ private:
             MPI_Request &send = chain.sends[step & 1];
             int complete = 0;
             MPI_Isend(grid.outgoing(step), m.count, MPI_DOUBLE, m.peer, m.tag, run.comm, &send);
-            thence_take_complete(&send, &complete, MPI_STATUS_IGNORE);
+            check(thence_take_complete(&send, &complete, MPI_STATUS_IGNORE));
         }
         if (!grid.done())
             begin(chain);

@@ -2,6 +2,8 @@
 // One coroutine for each grid, written like the plain program. While one waits for its message, the others go on.
 #include "variants.hpp"
 
+#include "common/all_of.hpp"
+
 #include <thence/mpi.hpp>
 
 namespace wavefront {
@@ -23,22 +25,14 @@ ex::task<> follow(const thence::communicator &comm, Run &run, Pipeline &grid, sc
     }
 }
 
-// All grids from `first` on, `count` of them, at the same time.
-ex::task<> follow_all(const thence::communicator &comm, Run &run, scheduler loop, std::size_t first,
-                      std::size_t count) {
-    if (count == 1)
-        co_await follow(comm, run, *run.grids[first], loop);
-    else
-        co_await ex::when_all(follow_all(comm, run, loop, first, count / 2),
-                              follow_all(comm, run, loop, first + count / 2, count - count / 2));
-}
-
 } // namespace
 
 void solve_coroutine(Run &run) {
     const auto comm = thence::communicator::view(run.comm);
-    thence::sync_wait(ex::read_env(ex::get_scheduler) |
-                      ex::let_value([&](scheduler &loop) { return follow_all(comm, run, loop, 0, run.grids.size()); }));
+    thence::sync_wait(ex::read_env(ex::get_scheduler) | ex::let_value([&](scheduler &loop) {
+                          return apps::all_of(run.grids.size(),
+                                              [&](std::size_t g) { return follow(comm, run, *run.grids[g], loop); });
+                      }));
 }
 
 } // namespace wavefront

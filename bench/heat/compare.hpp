@@ -60,7 +60,7 @@ inline void one(work &work) {
     if (variant == by_hand)
         solve_two_threads(run);
     else
-        heat::find_variant(names[variant])->solve(run);
+        apps::find_variant(heat::variants(), names[variant])->solve(run);
     double took = MPI_Wtime() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     work.result("seconds", took);

@@ -1,70 +1,35 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of bt_mz. Arguments: the program, then the launcher with its flags, without the number of ranks."""
-import json
+"""Command line and files of bt_mz. Arguments: the program, then the launcher and its options."""
 import os
-import subprocess
 import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/tests"))
-from plots import refuse_other_files
-
-BT_MZ, LAUNCH, RANKS_FLAG, *FLAGS = sys.argv[1:]
 APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(APP, "../common/tests"))
+from command import CommandTest, Program
+
+BT_MZ = Program(sys.argv[1], sys.argv[2:])
+PLOT = os.path.join(APP, "plot.py")
 SHORT = ["S", "--steps", "6", "--progress", "never"]
 
 
-def run(*args, ranks=1):
-    command = [*([LAUNCH, RANKS_FLAG, str(ranks), *FLAGS] if ranks > 1 else []), BT_MZ, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100)
-
-
 def variants():
-    text = run("--help").stdout
+    text = BT_MZ("--help").stdout
     return [v for v in ("mpi", "waitsome", "callbacks", "forkjoin", "omp-tasks", "dataflow") if f"\n  {v} " in text]
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name):
-        return os.path.join(self.folder.name, name)
-
-    def report(self, *args, ranks=1):
-        name = self.file("run.json")
-        result = run(*args, "--json", name, ranks=ranks)
-        self.assertEqual(result.returncode, 0, result.stderr)
-        with open(name, encoding="utf-8") as text:
-            return json.load(text)
-
-    def refused(self, *args, text, status=2, ranks=1):
-        result = run(*args, ranks=ranks)
-        output = result.stdout + result.stderr
-        self.assertIn(text, output)
-        if ranks == 1:
-            self.assertEqual(result.returncode, status, result.stderr)
-        else:  # not every launcher passes the status on
-            self.assertNotEqual(result.returncode, 0)
-        return output
+class Command(CommandTest):
+    program = BT_MZ
 
     def test_help_names_options_classes_variants_and_exit_status(self):
-        result = run("--help")
-        self.assertEqual(result.returncode, 0)
-        for word in ("--variant", "--imbalance", "128 x 128 x 16", "serial", "mpi", "Exit status"):
-            self.assertIn(word, result.stdout)
+        self.help_has("--imbalance", "128 x 128 x 16", "serial", "mpi")
 
     def test_wrong_usage_is_refused(self):
         self.refused(text="class is required")
         self.refused("X", text="'X' is unknown; known are S, W, A, B, C")
         self.refused("SW", text="'SW' is unknown")
-        self.refused("S", "--variant", "magic", text="--variant")
-        self.refused("S", "--no-such-option", text="--no-such-option")
-        for option in ("--json", "--timeline"):  # before the run
-            self.refused(*SHORT, option, self.file("no/such/folder.json"), text="folder.json: cannot write this file: No such file")
+        self.refuses_what_every_application_refuses(*SHORT)
         self.refused("S", "--steps", "0", text="--steps")
         self.refused("S", "--dt", "-1", text="--dt")
         self.refused("S", "--imbalance", "2@area:0,0,1,1", text="'area' is unknown; known are rank, zones")
@@ -72,22 +37,20 @@ class Command(unittest.TestCase):
         self.refused("S", "--imbalance", "2@rank:1", text="there is no rank 1, only 0 to 0")
 
     def test_progress_is_drawn_where_it_is_asked_for(self):
-        self.assertRegex(run(*SHORT[:-1], "always").stderr, "serial .* of 6 steps")
-        self.assertEqual("", run(*SHORT).stderr)
+        self.assertRegex(self.accepted(*SHORT[:-1], "always").stderr, "serial .* of 6 steps")
+        self.assertEqual("", self.accepted(*SHORT).stderr)
 
     def test_more_ranks_than_zones_are_refused_once(self):
         text = "class S has 4 zones for 5 ranks; use at most 4 ranks, or a larger class"
-        output = self.refused("S", "--variant", "mpi", text=text, ranks=5)
-        self.assertEqual(output.count(text), 1)
+        self.refused("S", "--variant", "mpi", text=text, ranks=5)
 
     def test_serial_on_two_ranks_is_refused(self):
-        self.refused("S", text="use --variant mpi", ranks=2)
+        self.refused("S", text="the variant serial runs on one rank; for 2 ranks use --variant mpi", ranks=2)
 
     def test_too_few_threads_for_the_tasks_of_openmp_are_an_error(self):
         if "omp-tasks" not in variants():
             self.skipTest("built without OpenMP")
-        result = subprocess.run([BT_MZ, *SHORT, "--variant", "omp-tasks", "--threads", "1"], capture_output=True, text=True,
-                                timeout=60, env={**os.environ, "OMP_THREAD_LIMIT": "1"}, check=False)
+        result = BT_MZ(*SHORT, "--variant", "omp-tasks", "--threads", "1", env={"OMP_THREAD_LIMIT": "1"})
         self.assertNotEqual(result.returncode, 0)
         self.assertIn("OpenMP gives 1 threads", result.stderr)
 
@@ -97,8 +60,7 @@ class Command(unittest.TestCase):
         self.assertRegex(output, r"error of the energy is [0-9.e+]+, and should be 1.965566269675e\+02: off by [0-9.e-]+ of it")
 
     def test_a_run_with_other_steps_is_not_called_verified(self):
-        result = run(*SHORT)
-        self.assertEqual(result.returncode, 0)
+        result = self.accepted(*SHORT)
         self.assertIn("not verified: class S has values for 60 steps, and this run has 6", result.stdout)
 
     def test_all_variants_compute_the_same_bits_on_any_number_of_ranks(self):
@@ -125,8 +87,7 @@ class Command(unittest.TestCase):
             with self.subTest(variant=variant):
                 timeline = self.file("timeline.json")
                 report = self.report(*SHORT, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
-                with open(timeline, encoding="utf-8") as text:
-                    data = json.load(text)
+                data = self.read(timeline)
                 rank_of = {(z["column"], z["row"]): z["rank"] for z in report["zones"]}
                 remote = sum(2 * (rank_of[c, r] != rank_of[1 - c, r]) + 2 * (rank_of[c, r] != rank_of[c, 1 - r])
                              for c, r in rank_of)
@@ -150,17 +111,15 @@ class Command(unittest.TestCase):
                     self.assertEqual(counts["attached"] + counts["immediate"], 7 * zones)
 
     def test_the_table_refuses_runs_that_were_not_verified(self):
-        plot = [sys.executable, os.path.join(APP, "plot.py"), "table", "--check"]
-        report = self.file("run.json")
-        run(*SHORT, "--json", report)
-        self.assertEqual(subprocess.run([*plot, report], capture_output=True, check=False).returncode, 3)
-        run("S", "--progress", "never", "--json", report)
-        table = subprocess.run([*plot, report], capture_output=True, text=True, check=False)
+        self.report(*SHORT)
+        self.assertEqual(self.plot(PLOT, "table", "--check", self.file("run.json")).returncode, 3)
+        self.report("S", "--progress", "never")
+        table = self.plot(PLOT, "table", "--check", self.file("run.json"))
         self.assertEqual(table.returncode, 0, table.stderr)
         self.assertIn("verified", table.stdout)
 
     def test_plots_refuse_other_files(self):
-        refuse_other_files(self, os.path.join(APP, "plot.py"), self.file("other.json"), ["table", "zones", "timeline"])
+        self.refuses_other_files(PLOT, (["table"], []), (["zones"], []), (["timeline"], []))
 
 
 if __name__ == "__main__":

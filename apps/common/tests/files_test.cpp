@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The parts of apps/common that need no MPI: imbalance, JSON, NumPy files.
+// The parts of apps/common that need no MPI: imbalance, JSON, NumPy files, wrong values.
 #include "common/imbalance.hpp"
+#include "common/input_error.hpp"
 #include "common/json_file.hpp"
 #include "common/npy.hpp"
+#include "common/wrong_value.hpp"
 
 #include <bit>
 #include <cmath>
@@ -79,6 +81,38 @@ TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
     const std::clock_t plain = cost(1), after_plain = std::clock();
     const std::clock_t dear = cost(4), after_dear = std::clock();
     EXPECT_GT(static_cast<double>(after_dear - dear), 2 * static_cast<double>(after_plain - plain));
+}
+
+TEST(Imbalance, ranks_and_zones_that_there_are_not_are_refused) {
+    const auto why = [](const char *text, int ranks, int zones) -> std::string {
+        try {
+            apps::check_imbalance(parse_imbalance(text, {"rank", "zones", "area"}), ranks, zones);
+        } catch (const apps::InputError &e) {
+            return e.what();
+        }
+        return "accepted";
+    };
+    EXPECT_EQ(why("2@rank:0,3", 4, 0), "accepted");
+    EXPECT_EQ(why("2@rank:0,4", 4, 9), "--imbalance '2@rank:0,4': there is no rank 4, only 0 to 3");
+    EXPECT_EQ(why("2@zones:8", 4, 9), "accepted");
+    EXPECT_EQ(why("2@zones:9", 4, 9), "--imbalance '2@zones:9': there is no zone 9, only 0 to 8");
+    EXPECT_EQ(why("2@area:0,0,1,1", 1, 0), "accepted");
+}
+
+TEST(WrongValue, has_all_digits_and_the_difference) {
+    EXPECT_EQ(apps::wrong_value("row 1", std::nextafter(0.1, 1), 0.1),
+              "row 1: found 0.10000000000000002, expected 0.10000000000000001, difference 1.3877787807814457e-17");
+    EXPECT_EQ(apps::wrong_value("x", std::numeric_limits<double>::infinity(), 2),
+              "x: found inf, expected 2, difference inf");
+}
+
+TEST(WrongValue, the_bits_are_compared) {
+    const double none = std::numeric_limits<double>::quiet_NaN();
+    EXPECT_TRUE(apps::same_bits(0.1, 0.1));
+    EXPECT_TRUE(apps::same_bits(none, none));
+    EXPECT_FALSE(apps::same_bits(0.0, -0.0));
+    EXPECT_FALSE(apps::same_bits(none, 1));
+    EXPECT_FALSE(apps::same_bits(std::nextafter(0.1, 1), 0.1));
 }
 
 TEST(JsonFile, members_keep_their_order_and_numbers_their_value) {

@@ -40,7 +40,8 @@ struct Options : apps::CommonOptions {
 bool parse_options(Options &o, int argc, char **argv, int &status) {
     CLI::App app(
         "heat_plates: temperature of several independent plates by blocked Gauss-Seidel iterations, one thread\n"
-        "per rank. All variants compute the same values, bit for bit.");
+        "per rank. All variants compute the same values, bit for bit.",
+        "heat_plates");
     app.get_formatter()->column_width(34);
     o.variant = "mpi";
     heat::Config &config = o.settings.config;
@@ -49,12 +50,7 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     config.top = 100;
     config.left = 50;
     std::string size;
-    app.add_option("-v,--variant", o.variant, "How to wait, see below [mpi]")
-        ->check(CLI::Validator(
-            [](std::string &name) {
-                return apps::find_variant(variants(), name) != nullptr ? "" : "unknown; see heat_plates --help";
-            },
-            ""));
+    apps::add_variant_option(app, o, "How to wait", variants());
     app.add_option("-s,--size", size, "ROWSxCOLUMNS of each plate [512x512]");
     app.add_option("-b,--block", config.block, "Columns of a block [64]")->check(CLI::Range(1, 1 << 20));
     app.add_option("-i,--iterations", config.iterations, "Iterations [10]")->check(CLI::Range(1, 1 << 20));
@@ -66,7 +62,9 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
         app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
             ->check(CLI::Range(0.0, 1.0))
             ->required();
-    apps::add_output_options(app, o, {"rank", "area"});
+    apps::add_imbalance_option(app, o, {"rank", "area"});
+    apps::add_json_option(app, o);
+    apps::add_progress_option(app, o);
     app.footer("\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  mpirun -n 2 heat_plates --variant callbacks --verify\n"
@@ -90,27 +88,25 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
 // Checks the settings, and adds the imbalance. Throws InputError if there is no such rank, or a tag that is too large.
 void apply(const Options &o, Settings &settings, int ranks, MPI_Comm comm) {
     const heat::Config &c = settings.config;
+    heat::check_config(c, "command line");
     if (c.rows < ranks)
         throw apps::InputError("--size: " + std::to_string(c.rows) + " rows are too few for " + std::to_string(ranks) +
                                " ranks");
-    heat::check_config(c, "command line");
-    int *bound = nullptr, found = 0;
-    MPI_Comm_get_attr(comm, MPI_TAG_UB, &bound, &found);
-    const long tags = 2L * settings.plates * ((c.cols + c.block - 1) / c.block);
-    if (found && tags - 1 > *bound)
-        throw apps::InputError("this MPI has tags up to " + std::to_string(*bound) +
-                               ", too few for so many blocks and plates; use a larger --block");
-    apps::check_ranks(o.imbalance, ranks);
+    const long blocks = (c.cols + c.block - 1L) / c.block;
+    apps::check_tags(comm, 2 * settings.plates * blocks - 1, "so many blocks and plates; use a larger --block");
+    apps::check_imbalance(o.imbalance, ranks);
     settings.imbalance = o.imbalance;
 }
 
-void report(const Options &o, const apps::Measured &measured, const std::string &values) {
+// `wrong`: the first wrong value.
+void report(const Options &o, const apps::Measured &measured, const std::string &wrong) {
+    const char *verdict = !o.verify ? "unchecked" : wrong.empty() ? "identical" : "WRONG";
     const heat::Config &c = o.settings.config;
     const double cells = static_cast<double>(c.rows) * c.cols * c.iterations * o.settings.plates;
     std::printf("%-10s %6s %7s %12s %13s  %s\n", "variant", "ranks", "plates",
                 apps::simulated ? "simulated s" : "time s", "Mupdates/s", "values");
     std::printf("%-10s %6d %7d %12.6f %13.1f  %s\n", o.chosen->name, measured.ranks, o.settings.plates, measured.time,
-                cells / measured.time * 1e-6, values.c_str());
+                cells / measured.time * 1e-6, verdict);
     apps::print_notes(measured, false);
     if (o.json.empty())
         return;
@@ -127,7 +123,7 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
                     {"simulated", apps::simulated},
                     {"time_s", measured.time},
                     {"cell_ns", measured.time / cells * 1e9 * measured.ranks},
-                    {"values", values}};
+                    {"values", wrong.empty() ? verdict : wrong}};
     if (apps::simulated)
         json["cell_cost_s"] = o.settings.cell_cost;
     if (o.imbalance)
@@ -157,20 +153,14 @@ int run_variant(const Options &o, MPI_Comm comm) {
     const apps::Recorder recorder(0);
     const apps::Measured measured = apps::gather(recorder, comm, 1, mine, o.chosen->continuations);
 
-    std::string wrong; // the first rank with a wrong value says which
+    std::string wrong_here;
     for (const auto &plate : run.plates)
-        if (o.verify && wrong.empty())
-            wrong = plate->check();
-    int first = wrong.empty() ? ranks : rank, named = ranks;
-    MPI_Allreduce(&first, &named, 1, MPI_INT, MPI_MIN, comm);
-    if (named == rank)
-        std::fprintf(stderr, "heat_plates: rank %d: %s\n", rank, wrong.c_str());
+        if (o.verify && wrong_here.empty())
+            wrong_here = plate->check();
+    const std::string wrong = apps::first_wrong("heat_plates", wrong_here, comm);
     if (rank == 0)
-        report(o, measured,
-               !o.verify        ? "unchecked"
-               : named == ranks ? "identical"
-                                : "wrong on rank " + std::to_string(named));
-    return named == ranks ? apps::success : apps::wrong_result;
+        report(o, measured, wrong);
+    return wrong.empty() ? apps::success : apps::wrong_result;
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 
 #include "common/imbalance.hpp"
 #include "common/simulated.hpp"
+#include "common/wrong_value.hpp"
 
 namespace plates {
 namespace {
@@ -94,10 +95,10 @@ std::string Plate::check() const {
     const int first = partition.first_row(position);
     for (int i = 0; i < band.rows(); ++i)
         for (int j = 0; j < config.cols; ++j)
-            if (band.row(i)[j] != whole.row(first + i)[j])
-                return "plate " + std::to_string(number) + ", row " + std::to_string(first + i) + ", column " +
-                       std::to_string(j) + ": " + std::to_string(band.row(i)[j]) + " instead of " +
-                       std::to_string(whole.row(first + i)[j]);
+            if (!apps::same_bits(band.row(i)[j], whole.row(first + i)[j]))
+                return apps::wrong_value("plate " + std::to_string(number) + ", row " + std::to_string(first + i) +
+                                             ", column " + std::to_string(j),
+                                         band.row(i)[j], whole.row(first + i)[j]);
     return "";
 }
 

@@ -3,23 +3,27 @@
 // step, sends what it made, and attaches the next continuation. Whichever plate has its messages is computed next.
 #include "variants.hpp"
 
+#include "common/check.hpp"
+
 #include <deque>
 #include <thence/thence.h>
 
 namespace plates {
 namespace {
 
+using apps::check;
+
 class Callbacks {
 public:
     explicit Callbacks(Run &r) : run(r), chains(r.plates.size()) {
-        thence_cr_create(0, -1, MPI_INFO_NULL, &cr);
+        check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
         for (std::size_t p = 0; p < chains.size(); ++p) {
             chains[p].all = this;
             chains[p].plate = run.plates[p].get();
             chains[p].sends.assign(2 * static_cast<std::size_t>(chains[p].plate->pieces()), MPI_REQUEST_NULL);
         }
     }
-    ~Callbacks() { thence_free(&cr); }
+    ~Callbacks() { check(thence_free(&cr)); }
     Callbacks(const Callbacks &) = delete;
     Callbacks &operator=(const Callbacks &) = delete;
 
@@ -28,7 +32,8 @@ public:
             begin(chain);
         while (!ready.empty() || pending > 0) {
             if (pending > 0)
-                thence_progress(); // a plate whose messages have arrived goes first: another rank waits for what it makes
+                check(
+                    thence_progress()); // a plate whose messages have arrived goes first: another rank waits for what it makes
             if (ready.empty())
                 continue;
             Chain &chain = *ready.front();
@@ -55,7 +60,7 @@ private:
             if (const Plate::Piece piece = plate.needed(plate.step(), side); piece.count > 0)
                 receives[count++] = run.receive(piece);
         if (count > 0)
-            thence_attach(count, receives, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete);
+            check(thence_attach(count, receives, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
         if (complete != 0)
             ready.push_back(&chain);
         else
@@ -63,11 +68,11 @@ private:
     }
 
     static int arrived(int error, MPI_Status *, void *data) {
+        check(error);
         Chain &chain = *static_cast<Chain *>(data);
         --chain.all->pending;
-        if (error == MPI_SUCCESS)
-            chain.all->advance(chain);
-        return error;
+        chain.all->advance(chain);
+        return MPI_SUCCESS;
     }
 
     // Computes a step and sends what it made.

@@ -1,77 +1,48 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of heat. Arguments: the program, then the launcher with its flags for two ranks."""
-import json
+"""Command line and files of heat. Arguments: the program, then the launcher and its options."""
 import os
 import re
 import statistics
 import struct
-import subprocess
 import sys
-import tempfile
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../common/tests"))
-from plots import refuse_other_files
-
-HEAT, *LAUNCH = sys.argv[1:]
 APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(APP, "../common/tests"))
+from command import CommandTest, Program
+
+HEAT = Program(sys.argv[1], sys.argv[2:])
+PLOT = os.path.join(APP, "plot.py")
 SOURCES = os.path.join(APP, "configs", "sources.cfg")
 SMALL = ["--size", "48x40", "--block", "8", "--iterations", "6", "--progress", "never"]
 
 
-def run(*args, ranks=1):
-    command = [*(LAUNCH if ranks == 2 else []), HEAT, *args]
-    return subprocess.run(command, capture_output=True, text=True, timeout=100)
-
-
 def variants():
-    text = run("--help").stdout
+    text = HEAT("--help").stdout
     return [v for v in ("mpi", "forkjoin", "omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow") if f"\n  {v} " in text]
 
 
-class Command(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name, content=None):
-        path = os.path.join(self.folder.name, name)
-        if content is not None:
-            with open(path, "wb") as out:
-                out.write(content)
-        return path
-
-    def refused(self, *args, text, status=2, ranks=1):
-        result = run(*args, ranks=ranks)
-        self.assertIn(text, result.stdout + result.stderr)
-        self.assertEqual(result.returncode, status, result.stderr)
-        return result.stdout + result.stderr
+class Command(CommandTest):
+    program = HEAT
 
     def test_help_names_options_variants_and_exit_status(self):
-        result = run("--help")
-        self.assertEqual(result.returncode, 0)
-        for word in ("--variant", "--verify", "serial", "mpi", "Exit status"):
-            self.assertIn(word, result.stdout)
+        self.help_has("--verify", "serial", "mpi")
 
     def test_wrong_usage_is_refused(self):
         self.refused(text="config is required")
-        self.refused(SOURCES, "--variant", "magic", text="--variant")
-        self.refused(SOURCES, "--no-such-option", text="--no-such-option")
+        self.refuses_what_every_application_refuses(SOURCES, *SMALL, files=("--json", "--timeline", "--field", "--start"))
         self.refused(SOURCES, "--size", "4by4", text="ROWSxCOLUMNS")
         self.refused(SOURCES, "--iterations", "0", text="command line: iterations is 0")
         self.refused("no-such.cfg", text="no-such.cfg: cannot read this file")
 
     def test_an_empty_configuration_is_all_defaults(self):
-        result = run(self.file("empty.cfg", b""), "--size", "16x16", "--block", "8", "--iterations", "2")
-        self.assertEqual(result.returncode, 0, result.stderr)
+        self.accepted(self.file("empty.cfg", b""), "--size", "16x16", "--block", "8", "--iterations", "2")
         self.refused(APP, text="cannot read this file")
 
     def test_errors_of_the_configuration_come_once_and_with_their_line(self):
         bad = self.file("bad.cfg", b"size = 8 x 8\nblok = 3\n")
-        result = run(bad, "--variant", "mpi", ranks=2)
-        self.assertNotEqual(result.returncode, 0)
-        self.assertEqual((result.stdout + result.stderr).count("bad.cfg:2: unknown key 'blok'; did you mean 'block'?"), 1)
+        self.refused(bad, "--variant", "mpi", ranks=2, text="bad.cfg:2: unknown key 'blok'; did you mean 'block'?")
 
     def test_a_bad_picture_is_refused_by_name(self):
         self.file("cut.pgm", b"P5 4 4 255 abc")
@@ -81,31 +52,23 @@ class Command(unittest.TestCase):
         self.refused(plate, text="none.pgm: cannot read this file")
 
     def test_more_ranks_than_rows_of_blocks_are_refused(self):
-        result = run(SOURCES, "--variant", "mpi", "--size", "8x8", "--block", "8", ranks=2)
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("use fewer ranks or --block 4", result.stdout + result.stderr)
+        self.refused(SOURCES, "--variant", "mpi", "--size", "8x8", "--block", "8", ranks=2, text="use fewer ranks or --block 4")
 
     def test_serial_on_two_ranks_is_refused(self):
-        result = run(SOURCES, ranks=2)
-        self.assertNotEqual(result.returncode, 0)
-        self.assertIn("use --variant mpi", result.stdout + result.stderr)
+        self.refused(SOURCES, ranks=2, text="the variant serial runs on one rank; for 2 ranks use --variant mpi")
 
     def test_progress_is_drawn_where_it_is_asked_for(self):
-        self.assertRegex(run(SOURCES, *SMALL[:-1], "always").stderr, "serial .* of 6 iterations")
-        self.assertEqual("", run(SOURCES, *SMALL).stderr)
+        self.assertRegex(self.accepted(SOURCES, *SMALL[:-1], "always").stderr, "serial .* of 6 iterations")
+        self.assertEqual("", self.accepted(SOURCES, *SMALL).stderr)
 
     def test_imbalance_changes_the_cost_and_not_the_field(self):
-        report, timeline = self.file("run.json"), self.file("timeline.json")
+        timeline = self.file("timeline.json")
         # Which of two middle blocks is the dear one, by rank or by column. Some blocks are interrupted by other programs.
         for where, is_dear in (("rank:1", lambda s: s[0] == 1), ("area:0,0,0.5,1", lambda s: s[7] < 2)):
-            result = run(SOURCES, "--size", "96x160", "--block", "32", "--iterations", "12", "--progress", "never", "--variant", "mpi",
-                         "--verify", "--imbalance", f"30@{where}", "--json", report, "--timeline", timeline, ranks=2)
-            self.assertEqual(result.returncode, 0, result.stderr)
-            with open(report, encoding="utf-8") as text:
-                data = json.load(text)
+            data = self.report(SOURCES, "--size", "96x160", "--block", "32", "--iterations", "12", "--progress", "never", "--variant", "mpi",
+                               "--verify", "--imbalance", f"30@{where}", "--timeline", timeline, ranks=2)
             self.assertEqual(data["imbalance"], f"30@{where}")
-            with open(timeline, encoding="utf-8") as text:
-                spans = [s for s in json.load(text)["spans"] if s[2] == 0 and s[7] != 2]  # column 2 is in the middle of the plate
+            spans = [s for s in self.read(timeline)["spans"] if s[2] == 0 and s[7] != 2]  # column 2 is in the middle of the plate
             dear, even = (statistics.median(s[4] - s[3] for s in spans if is_dear(s) == which) for which in (True, False))
             self.assertGreater(dear, 4 * even, where)
         self.refused(SOURCES, "--imbalance", "5@zones:1", text="'zones' is unknown; known are rank, area")
@@ -113,28 +76,25 @@ class Command(unittest.TestCase):
 
     def test_a_field_that_differs_in_one_bit_is_found(self):
         field = self.file("field.npy")
-        self.assertEqual(run(SOURCES, *SMALL, "--field", field).returncode, 0)
-        same = run(SOURCES, *SMALL, "--variant", "mpi", "--reference", field, ranks=2)
-        self.assertEqual(same.returncode, 0, same.stderr)
+        self.accepted(SOURCES, *SMALL, "--field", field)
+        same = self.accepted(SOURCES, *SMALL, "--variant", "mpi", "--reference", field, ranks=2)
         self.assertIn("bit-identical", same.stdout)
         with open(field, "r+b") as data:
             data.seek(-8, os.SEEK_END)
             bits, = struct.unpack("<Q", data.read(8))
             data.seek(-8, os.SEEK_END)
             data.write(struct.pack("<Q", bits ^ 1))
-        self.refused(SOURCES, *SMALL, "--reference", field, text="DIFFERS from", status=3)
-        found = self.refused(SOURCES, *SMALL, "--reference", field, text="in 1 of 1920 cells, first at row 47, column 39: ", status=3)
-        here, there, most = map(float, re.search(r"column 39: (\S+) here, (\S+) there; by at most (\S+)", found).groups())
-        self.assertNotEqual(here, there)
-        self.assertAlmostEqual(most, abs(here - there), delta=0.01 * most)
+        output = self.refused(SOURCES, *SMALL, "--reference", field, text=f"DIFFERS from {field} in 1 of 1920 cells, ", status=3)
+        found, expected, difference, most = map(float, re.search(
+            r"the first: row 47, column 39: found (\S+), expected (\S+), difference (\S+); the largest difference is (\S+)\n",
+            output).groups())
+        self.assertNotEqual(found, expected)
+        self.assertEqual(found - expected, difference)
+        self.assertAlmostEqual(most, abs(difference), delta=0.01 * most)
         more = [*SMALL[:-3], "7", *SMALL[-2:]]
         self.refused(SOURCES, *more, "--reference", field, text="DIFFERS from", status=3)
 
-    def test_files_that_cannot_be_written_are_refused_before_the_run(self):
-        for option in ("--json", "--timeline", "--field", "--start"):
-            file = self.file("no/such/folder.out")
-            self.refused(SOURCES, *SMALL, option, file, text=f"{file}: cannot write this file: No such file")
-            self.refused(SOURCES, *SMALL, option, self.folder.name, text="cannot write this file: Is a directory")
+    def test_no_file_is_written_if_one_of_them_cannot_be(self):
         self.refused(SOURCES, *SMALL, "--json", self.file("run.json"), "--field", self.file("no/such.npy"), text="cannot write")
         self.assertEqual(os.listdir(self.folder.name), [])
 
@@ -145,12 +105,9 @@ class Command(unittest.TestCase):
     def test_every_message_of_the_timeline_has_both_ends_in_order(self):
         for variant in variants():
             with self.subTest(variant=variant):
-                timeline, report = self.file("timeline.json"), self.file("run.json")
-                result = run(SOURCES, *SMALL, "--variant", variant, "--threads", "2", "--verify", "--timeline", timeline,
-                             "--json", report, ranks=2)
-                self.assertEqual(result.returncode, 0, result.stderr)
-                with open(timeline, encoding="utf-8") as text:
-                    data = json.load(text)
+                timeline = self.file("timeline.json")
+                summary = self.report(SOURCES, *SMALL, "--variant", variant, "--threads", "2", "--verify", "--timeline", timeline, ranks=2)
+                data = self.read(timeline)
                 pieces = 1 if variant == "forkjoin" else 5
                 ends = {0: {}, 1: {}}
                 for rank, _, sent, down, peer, iteration, col, _, started, complete in data["messages"]:
@@ -165,8 +122,6 @@ class Command(unittest.TestCase):
                 blocks = [(s[0], s[5], s[6], s[7]) for s in data["spans"] if s[2] == 0]
                 self.assertEqual(len(blocks), len(set(blocks)))
                 self.assertEqual(len(blocks), 6 * (10 if variant == "mpi" else 30))
-                with open(report, encoding="utf-8") as text:
-                    summary = json.load(text)
                 self.assertEqual(summary["field"]["verdict"], "identical")
                 self.assertEqual(sum(r["messages_sent"] for r in summary["ranks_detail"]), len(ends[1]))
                 if variant in ("omp-tasks", "tbb"):  # every operation ended in one continuation or at once
@@ -180,10 +135,8 @@ class Command(unittest.TestCase):
                 continue
             with self.subTest(variant=variant):
                 timeline = self.file("timeline.json")
-                result = run(SOURCES, *SMALL, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
-                self.assertEqual(result.returncode, 0, result.stderr)
-                with open(timeline, encoding="utf-8") as text:
-                    data = json.load(text)
+                self.accepted(SOURCES, *SMALL, "--variant", variant, "--threads", "1", "--timeline", timeline, ranks=2)
+                data = self.read(timeline)
                 sweeps = [s for s in data["spans"] if s[2] == 0]
                 receives = [m for m in data["messages"] if not m[2]]
                 during = [m for m in receives
@@ -197,17 +150,29 @@ class Command(unittest.TestCase):
         self.assertNotIn("thence", source)
 
     def test_the_table_refuses_runs_that_were_not_compared(self):
-        plot = [sys.executable, os.path.join(APP, "plot.py"), "table", "--check"]
-        report = self.file("run.json")
-        run(SOURCES, *SMALL, "--variant", "mpi", "--json", report, ranks=2)
-        self.assertEqual(subprocess.run([*plot, report], capture_output=True, check=False).returncode, 3)
-        run(SOURCES, *SMALL, "--variant", "mpi", "--verify", "--json", report, ranks=2)
-        table = subprocess.run([*plot, report], capture_output=True, text=True, check=False)
+        self.report(SOURCES, *SMALL, "--variant", "mpi", ranks=2)
+        self.assertEqual(self.plot(PLOT, "table", "--check", self.file("run.json")).returncode, 3)
+        self.report(SOURCES, *SMALL, "--variant", "mpi", "--verify", ranks=2)
+        table = self.plot(PLOT, "table", "--check", self.file("run.json"))
         self.assertEqual(table.returncode, 0, table.stderr)
         self.assertIn("identical", table.stdout)
 
     def test_plots_refuse_other_files(self):
-        refuse_other_files(self, os.path.join(APP, "plot.py"), self.file("other.json"), ["table", "bars", "timeline"])
+        self.refuses_other_files(PLOT, (["table"], []), (["bars"], []), (["timeline"], []))
+
+    def test_timelines_and_fields_are_drawn_and_others_refused(self):
+        timeline, field, picture = self.file("timeline.json"), self.file("field.npy"), self.file("picture.png")
+        self.accepted(SOURCES, *SMALL, "--variant", "mpi", "--timeline", timeline, "--field", field, ranks=2)
+        self.draws(PLOT, "timeline", timeline, "-o", picture, picture=picture)
+        self.refuses_timelines_of_another_form(PLOT, timeline, before=["timeline"])
+        os.remove(picture)
+        self.draws(PLOT, "field", field, "-o", picture, picture=picture)
+        for content, text in ((b"", ""), (b"P5", ""), (b"\x93NUMPY\x01\x00\x46\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }            \n" + 8 * b"\0",
+                                                       "no two-dimensional array")):
+            drawn = self.plot(PLOT, "field", self.file("bad.npy", content), "-o", picture)
+            self.assertIn(f"plot.py: {self.file('bad.npy')}", drawn.stderr)
+            self.assertIn(text, drawn.stderr)
+            self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
 
 if __name__ == "__main__":

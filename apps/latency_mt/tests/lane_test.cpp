@@ -54,7 +54,9 @@ TEST(lane, one_wrong_byte_is_named) {
     std::memcpy(to.incoming(), from.outgoing(), 64);
     to.incoming()[40] = static_cast<char>(to.incoming()[40] + 1);
     to.check(7, true);
-    EXPECT_NE(to.wrong().find("lane 4, round 7: byte 40 of 64"), std::string::npos) << to.wrong();
+    const std::string right = std::to_string(static_cast<unsigned char>(from.outgoing()[40]));
+    EXPECT_EQ(to.wrong().find("lane 4, round 7, byte 40 of 64: found "), 0U) << to.wrong();
+    EXPECT_NE(to.wrong().find(", expected " + right + ", difference 1"), std::string::npos) << to.wrong();
 }
 
 } // namespace
