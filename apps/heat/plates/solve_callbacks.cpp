@@ -6,6 +6,7 @@
 #include "common/check.hpp"
 
 #include <deque>
+#include <thence/backoff.h>
 #include <thence/thence.h>
 
 namespace plates {
@@ -16,6 +17,7 @@ using apps::check;
 class Callbacks {
 public:
     explicit Callbacks(Run &r) : run(r), chains(r.plates.size()) {
+        backoff.spins = 2000; // a message usually comes sooner, and a pause would delay the step
         check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
         for (std::size_t p = 0; p < chains.size(); ++p) {
             chains[p].all = this;
@@ -32,8 +34,7 @@ public:
             begin(chain);
         while (!ready.empty() || pending > 0) {
             if (pending > 0)
-                check(
-                    thence_progress()); // a plate whose messages have arrived goes first: another rank waits for what it makes
+                poll(); // a plate whose messages have arrived goes first: another rank waits for what it makes
             if (ready.empty())
                 continue;
             Chain &chain = *ready.front();
@@ -45,6 +46,16 @@ public:
     }
 
 private:
+    // Pauses after many polls that find nothing: other programs may want the processor.
+    void poll() {
+        long ran = 0;
+        check(thence_progress_some(&ran));
+        if (ran > 0 || !ready.empty())
+            thence_backoff_found(&backoff);
+        else
+            thence_backoff_pause(&backoff);
+    }
+
     struct Chain {
         Callbacks *all;
         Plate *plate;
@@ -91,6 +102,7 @@ private:
     Run &run;
     std::vector<Chain> chains;
     MPI_Request cr = MPI_REQUEST_NULL;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     std::deque<Chain *> ready; // their messages were complete when they were attached
     int pending = 0;           // continuations
 };
