@@ -26,9 +26,7 @@ struct poller {
     poller *next = nullptr;
 
     explicit poller(crew &its) noexcept : of(its) {}
-    void begins_call() noexcept {
-        calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    }
+    void begins_call() noexcept { calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 };
 
 // @return false if there is no memory, or no thread, for the timer: then `added` is not watched.
