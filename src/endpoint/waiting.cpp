@@ -3,6 +3,7 @@
 
 #include "endpoint/endpoint.hpp"
 #include "endpoint/transport.hpp"
+#include "progress/catch_up.hpp"
 #include "progress/source.hpp"
 
 namespace thence::endpoint {
@@ -24,7 +25,9 @@ void waiting::operator()() noexcept {
         }
     }
     if (!some) { // else perhaps what the caller waits for has come
-        progress::pause(backoff_);
+        if (progress::pause(backoff_)) {
+            progress::catch_up_after_sleep();
+        }
     }
 }
 

@@ -10,6 +10,7 @@
 #include "interpose/requests.hpp"
 #include "mpi/calls.hpp"
 #include "progress/backoff.hpp"
+#include "progress/catch_up.hpp"
 #include "progress/progress.hpp"
 #include "progress/source.hpp"
 
@@ -47,7 +48,9 @@ bool must_test() noexcept {
 void pause(polling_call &call) noexcept {
     ++call.turns;
     take_turn();
-    progress::pause(call.backoff);
+    if (progress::pause(call.backoff)) {
+        progress::catch_up_after_sleep();
+    }
 }
 
 int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {

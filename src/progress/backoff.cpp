@@ -2,6 +2,7 @@
 #include "progress/backoff.hpp"
 
 #include "base/spin_lock.hpp"
+#include "progress/clock.hpp"
 
 #include <algorithm>
 #include <sched.h>
@@ -12,8 +13,6 @@ namespace thence::progress {
 
 namespace {
 
-using nanoseconds = std::int64_t;
-
 constexpr nanoseconds yields_for = 100'000;
 // Two polls with a yield between them take a few microseconds, unless another thread has run meanwhile.
 constexpr nanoseconds long_yield = 50'000;
@@ -22,9 +21,7 @@ constexpr nanoseconds part = 8;                 // of the time waited: the lengt
 constexpr nanoseconds most_learnt = 10'000'000; // one long wait does not hide the short ones for ever
 
 nanoseconds now() noexcept {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * nanoseconds{1'000'000'000} + time.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC);
 }
 
 // How long to yield before the first sleep.
@@ -76,7 +73,7 @@ nanoseconds next_pause(thence_backoff &backoff) noexcept {
                       std::max(shortest_sleep, backoff.longest));
 }
 
-void pause(thence_backoff &backoff) noexcept {
+bool pause(thence_backoff &backoff) noexcept {
     const nanoseconds time = next_pause(backoff);
     if (time < 0) {
         base::cpu_relax();
@@ -85,6 +82,7 @@ void pause(thence_backoff &backoff) noexcept {
     } else {
         sleep(time);
     }
+    return time > 0;
 }
 
 void found_after_pauses(thence_backoff &backoff) noexcept {

@@ -9,9 +9,9 @@
 
 namespace thence::progress {
 
-// As the functions of <thence/backoff.h>.
+// As the functions of <thence/backoff.h>. pause() returns whether it slept.
 std::int64_t next_pause(thence_backoff &backoff) noexcept;
-void pause(thence_backoff &backoff) noexcept;
+bool pause(thence_backoff &backoff) noexcept;
 void found_after_pauses(thence_backoff &backoff) noexcept;
 
 // The state of a loop that begins. `longest`: the longest sleep in nanoseconds.

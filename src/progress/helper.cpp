@@ -8,6 +8,8 @@
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
 #include "progress/backoff.hpp"
+#include "progress/catch_up.hpp"
+#include "progress/clock.hpp"
 #include "progress/source.hpp"
 
 #include <algorithm>
@@ -40,14 +42,6 @@ std::atomic<unsigned long long> wakeups_{0};
 // helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the other.
 std::atomic<int> workers_inside_{0};
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
-
-using nanoseconds = std::int64_t;
-
-nanoseconds read_clock(clockid_t clock) noexcept {
-    timespec t{};
-    clock_gettime(clock, &t);
-    return t.tv_sec * 1000000000L + t.tv_nsec;
-}
 
 // Adjusts the length of sleeps such that the helper uses a little less than half of a processor. The processor time of
 // one sleep differs between machines by more than a factor of ten, so it is measured.
@@ -101,16 +95,18 @@ public:
         progress::found(backoff_);
         sleeps_ = false;
     }
-    void missed() noexcept {
+    // Pauses. @return whether it slept.
+    bool missed() noexcept {
         if (workers_helped_.exchange(false, std::memory_order_relaxed)) {
-            return pause_for(pace::longest); // they find the next completion sooner, and want the processor
+            pause_for(pace::longest); // they find the next completion sooner, and want the processor
+            return true;
         }
         const nanoseconds sleep = next_pause(backoff_);
         if (sleep == 0) {
             sched_yield();
         }
         if (sleep <= 0) {
-            return;
+            return false;
         }
         if (!sleeps_) {
             sleeps_ = true;
@@ -122,6 +118,7 @@ public:
                                   : waited < adjusted_until ? pace_.next()
                                                             : pace::longest;
         pause_for(std::min(sleep, bound));
+        return true;
     }
 
 private:
@@ -152,10 +149,13 @@ void rest() noexcept {
     wakeups_.fetch_add(1, std::memory_order_relaxed);
 }
 
-// Polls once and runs what is ready. Returns true if anything ran.
-bool help() noexcept {
+// Polls and runs what is ready. Returns true if anything ran.
+bool help(bool has_slept) noexcept {
     {
         const std::scoped_lock guard(helper_in_progress);
+        if (has_slept) {
+            catch_up_after_sleep();
+        }
         poll_sources(from::outside);
     }
     return run_sources(LONG_MAX) != 0;
@@ -166,14 +166,17 @@ void run() noexcept {
     prctl(PR_SET_NAME, "thence-helper");
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     back_off pause;
+    bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
             pause.found(); // before it rests, which is no time that it waits for something
             rest();
-        } else if (help()) {
+            has_slept = true;
+        } else if (help(has_slept)) {
             pause.found();
+            has_slept = false;
         } else {
-            pause.missed();
+            has_slept = pause.missed();
         }
     }
 }

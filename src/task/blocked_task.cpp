@@ -3,10 +3,12 @@
 
 #include "continuation/run.hpp"
 #include "progress/backoff.hpp"
+#include "progress/catch_up.hpp"
 #include "task/polling_call.hpp"
 
 #include <chrono>
 #include <thread>
+#include <utility>
 
 namespace thence::task {
 
@@ -45,14 +47,18 @@ void blocked_task::poll() noexcept {
     state expected = state::waits;
     state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
     thence_backoff backoff = THENCE_BACKOFF_INIT;
+    bool has_slept = false;
     while (state_.load(std::memory_order_acquire) != state::done) {
         if (try_to_come_in()) {
+            if (std::exchange(has_slept, false)) {
+                progress::catch_up_after_sleep();
+            }
             const bool ran = continuation::make_progress() != 0;
             polling_call::go_out();
             if (ran) {
                 progress::found(backoff);
             } else {
-                progress::pause(backoff);
+                has_slept = progress::pause(backoff);
             }
         } else {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));

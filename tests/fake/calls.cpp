@@ -389,6 +389,9 @@ int async_start(int (*poll)(void *), void *state, int) {
     return MPI_SUCCESS;
 }
 int stream_progress(int) {
+    if (world.in_stream_progress) {
+        world.in_stream_progress();
+    }
     world.progress();
     return MPI_SUCCESS;
 }

@@ -100,6 +100,8 @@ public:
     std::function<void()> at_test;
     std::atomic<on_cancel> cancelling{on_cancel::complete_at_once};
     std::function<void()> while_cancelling; // called inside MPI_Cancel
+    // Called inside MPIX_Stream_progress. Set while no thread makes progress.
+    std::function<void()> in_stream_progress;
     // The error handler of MPI_COMM_WORLD.
     std::atomic<MPI_Errhandler> handler{MPI_ERRORS_ARE_FATAL};
     // MPI_Test on a failed operation returns the error and sets flag to 0.

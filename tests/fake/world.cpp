@@ -79,6 +79,7 @@ void mpi::begin(const features &what) {
     per_progress = SIZE_MAX;
     at_step = nullptr;
     at_test = nullptr;
+    in_stream_progress = nullptr;
     cancelling = on_cancel::complete_at_once;
     handler = MPI_ERRORS_ARE_FATAL;
     failed_test_clears_flag = failed_test_frees_persistent = false;
