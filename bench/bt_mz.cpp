@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// NPB BT-MZ (apps/bt_mz), class W: the variants with tasks compared with fork-join. Fork-join runs twice, with threads that
-// spin and with threads that sleep at barriers, and the faster run counts.
+// NPB BT-MZ (apps/bt_mz), class W: the variants with continuations compared with fork-join. Fork-join runs twice, with
+// threads that spin and with threads that sleep at barriers, and the faster run counts. Beside a bar that is missed stands
+// what plain MPI reaches in the same order, by MPI_Waitsome.
 #include "measure/benchmark.hpp"
 #include "measure/checksum.hpp"
 #include "measure/contest.hpp"
 
 #include "bt_mz/run.hpp"
 
+#include <algorithm>
+#include <cstdio>
 #include <string>
 #include <thence/dataflow.h>
 #include <thence/task_runtime.h>
@@ -14,7 +17,8 @@
 namespace {
 
 // In the order of the parameter `variant`.
-constexpr const char *names[] = {"forkjoin", "mpi", "omp-tasks", "dataflow"};
+constexpr const char *names[] = {"forkjoin", "mpi", "waitsome", "callbacks", "omp-tasks", "dataflow"};
+constexpr std::size_t fork_join = 0, waitsome = 2, first_with_continuations = 3, first_with_threads = 4;
 
 void one(measure::work &work) {
     const bt_mz::Problem &problem = *bt_mz::find_problem("W");
@@ -62,14 +66,17 @@ struct shape {
     double bar = 1.0;
 };
 
-// Runs all variants alternately, and adds a figure for each against fork-join; the best with tasks has the bar.
+// Runs all variants alternately, and adds a figure for each against fork-join; the best with continuations has the bar.
+// Variants of one thread have no place where a rank has more. They run without thread support of MPI, as one runs them.
 void compare(measure::session &session, const shape &of) {
     const int steps = session.quick() ? 20 : 60;
     const auto run = [&](std::size_t v, const std::string &waiting) {
+        const bool threaded = v == fork_join || v >= first_with_threads;
         const measure::job job{
             .work = "one",
+            .threads = threaded ? measure::level::multiple : measure::level::single,
             .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
-            .environment = {"OMP_MAX_TASK_PRIORITY=1", "OMP_WAIT_POLICY=" + waiting},
+            .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=" + waiting},
             .threads_per_rank = of.threads};
         return !of.delay.empty() ? session.on_two_hosts(of.delay, job)
                : of.ranks == 1   ? session.alone(job)
@@ -79,23 +86,31 @@ void compare(measure::session &session, const shape &of) {
                                    (of.delay.empty() ? "" : ", two hosts, delay " + of.delay);
     std::vector<measure::contender> all;
     all.push_back({"fork-join on the same cores", [&] {
-                       measure::numbers passive = run(0, "passive");
+                       measure::numbers passive = run(fork_join, "passive");
                        if (of.threads == 1)
                            return passive;
-                       measure::numbers active = run(0, "active");
+                       measure::numbers active = run(fork_join, "active");
                        return active.at("seconds") < passive.at("seconds") ? active : passive;
                    }});
-    const std::size_t first = of.threads > 1 ? 2 : 1; // the variant mpi has one thread per rank
+    const std::size_t first = of.threads > 1 ? first_with_threads : 1;
     for (std::size_t v = first; v < std::size(names); ++v)
         all.push_back({names[v] + shape_text, [&run, v] { return run(v, "passive"); }});
     const measure::contest runs(all, session.quick() ? 3 : 9);
-    const std::size_t best = runs.best(3 - first, all.size());
+    const auto contender_of = [&](std::size_t variant) { return 1 + variant - first; };
+    const std::size_t best = runs.best(contender_of(std::max(first, first_with_continuations)), all.size());
     for (std::size_t c = 1; c < all.size(); ++c) {
         measure::figure found = runs.compared(c, 0, steps);
         if (c == best) {
-            found.name += ", the best with tasks";
+            found.name += ", the best with continuations";
             found.kind = measure::bar_kind::at_least;
             found.bar = of.bar;
+            if (!found.passed() && of.threads == 1) {
+                char text[160];
+                std::snprintf(text, sizeof text,
+                              "limit: plain MPI in the same order (waitsome) is %.2f times as fast as fork-join",
+                              runs.speed(contender_of(waitsome), 0).value);
+                found.note = text;
+            }
         }
         session.add(std::move(found));
     }
@@ -115,10 +130,11 @@ void judge(measure::session &session) {
 int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "bt_mz",
-                          .about = "NPB BT-MZ class W, ranks x threads: OpenMP tasks and data-flow tasks compared with "
-                                   "fork-join",
-                          .bars = "the best with tasks at least 1.0 times the speed, with 300 us delay between two "
-                                  "hosts 1.05 times",
+                          .about = "NPB BT-MZ class W, ranks x threads: callbacks, OpenMP tasks and data-flow tasks "
+                                   "compared with fork-join",
+                          .bars =
+                              "the best with continuations at least 1.0 times the speed, with 300 us delay between two "
+                              "hosts 1.05 times",
                           .pieces = {{"one", one}},
                           .judge = judge});
 }

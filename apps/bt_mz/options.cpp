@@ -104,8 +104,8 @@ std::optional<Options> parse_options(int argc, char **argv, int &status) {
 
 void restart_with_openmp_settings([[maybe_unused]] char **argv, [[maybe_unused]] const Options &options) {
 #ifdef BT_MZ_HAVE_OPENMP
-    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 1)
-        apps::restart_with(argv, "bt_mz", "OMP_MAX_TASK_PRIORITY", "1");
+    if (options.chosen->solve == solve_omp_tasks && omp_get_max_task_priority() < 2)
+        apps::restart_with(argv, "bt_mz", "OMP_MAX_TASK_PRIORITY", "2");
 #endif
 }
 

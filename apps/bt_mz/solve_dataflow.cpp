@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks with data dependences (thence/dataflow.hpp), the same as those of omp-tasks: one per zone and step, and one per
-// zone and exchange. The latter starts the messages and binds them to itself; it is complete when they are.
+// zone and exchange. The latter starts the messages and binds them to itself; it is complete when they are. Its priority is
+// the highest, and steps of zones that have messages come before others, so that messages leave early.
 #include "run.hpp"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ private:
     void step(LocalZone &z, int t) {
         flow.submit({faces(z, west, t), faces(z, east, t), faces(z, south, t), faces(z, north, t),
                      thence::inout(&z.zone), thence::out(z.out[(t + 1) % 2])},
-                    {.label = "step"}, [this, &z, t] {
+                    {.priority = z.has_remote ? 1 : 0, .label = "step"}, [this, &z, t] {
                         run.copy_in(z, t);
                         for (const Part part : parts) {
                             share(z, part, t);
@@ -87,7 +88,7 @@ private:
         if (!z.has_remote || t == run.steps)
             return;
         flow.submit(
-            {thence::in(z.out[t % 2]), thence::out(z.in[t % 2])}, {.priority = 1, .label = "messages"}, [this, &z, t] {
+            {thence::in(z.out[t % 2]), thence::out(z.in[t % 2])}, {.priority = 2, .label = "messages"}, [this, &z, t] {
                 MPI_Request requests[2 * sides];
                 const int count = run.start_messages(z, t, requests);
                 check(thence_task_attach(count, requests, 0, MPI_STATUSES_IGNORE, thence_task_with_events(), cr));

@@ -2,7 +2,8 @@
 // OpenMP tasks: one per zone and step, and one per zone and exchange for its messages. That one is detached: its body
 // only starts the messages, and a continuation of Thence over all of them fulfils its event. No step waits for
 // another zone than its neighbours, so zones run ahead of each other, and no thread waits inside MPI. Messages have
-// priority over steps, so that they leave as soon as their faces are there; bt_mz sets OMP_MAX_TASK_PRIORITY.
+// priority over steps, and steps of zones that have messages over others, so that messages leave early; bt_mz sets
+// OMP_MAX_TASK_PRIORITY.
 //
 // One thread more than --threads creates the tasks and does nothing else, so that it can wait for tasks. It must, since
 // GCC's runtime runs a new task at once, on the thread that creates it, while more than 64 tasks per thread are
@@ -112,7 +113,9 @@ private:
         [[maybe_unused]] Tokens &mine = of(z);
         [[maybe_unused]] const char *w = faces(z, west, t), *e = faces(z, east, t), *s = faces(z, south, t),
                                     *n = faces(z, north, t);
-#pragma omp task depend(in : *w, *e, *s, *n) depend(inout : mine.solution) depend(out : mine.out[(t + 1) % 2])
+        [[maybe_unused]] char *out = &mine.out[(t + 1) % 2];
+        const int urgent = z->has_remote ? 1 : 0;
+#pragma omp task priority(urgent) depend(in : *w, *e, *s, *n) depend(inout : mine.solution) depend(out : *out)
         {
             run.copy_in(*z, t);
             for (const Part part : parts) {
@@ -150,7 +153,7 @@ private:
             return;
         [[maybe_unused]] Tokens &mine = of(z);
         omp_event_handle_t event{};
-#pragma omp task priority(1) depend(in : mine.out[t % 2]) depend(out : mine.in[t % 2]) detach(event)
+#pragma omp task priority(2) depend(in : mine.out[t % 2]) depend(out : mine.in[t % 2]) detach(event)
         {
             MPI_Request requests[2 * sides];
             const int count = run.start_messages(*z, t, requests);
