@@ -38,7 +38,7 @@ def main():
         axes.set_title(application)
         axes.legend(loc="upper right", fontsize=8)
     panels[0][0].set_ylabel("speed against MPI only")
-    panels[0][0].set_ylim(0, 2)
+    panels[0][0].set_ylim(bottom=0)
     figure.tight_layout()
     save(figure, options.picture)
 

@@ -57,6 +57,8 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
     app.add_option("-n,--plates", o.settings.plates, "Independent plates [4]")->check(CLI::Range(1, 64));
     app.add_flag("--mirrored", o.settings.mirrored,
                  "Odd plates begin on the last rank, so that the ranks at both ends have work at the start");
+    app.add_flag("--spread", o.settings.spread,
+                 "Plates begin on ranks that are spread evenly, so that all ranks have work at the start");
     app.add_flag("--verify", o.verify, "Compare all values with those of a serial run, which every rank makes");
     if (apps::simulated)
         app.add_option("--cell-cost", o.settings.cell_cost, "Simulated seconds for one cell")
@@ -115,6 +117,7 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
                     {"ranks", measured.ranks},
                     {"plates", o.settings.plates},
                     {"mirrored", o.settings.mirrored},
+                    {"spread", o.settings.spread},
                     {"rows", c.rows},
                     {"cols", c.cols},
                     {"block", c.block},

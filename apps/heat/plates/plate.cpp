@@ -16,6 +16,13 @@ heat::Config config_of(const Settings &settings, int number) {
     return config;
 }
 
+// Which band of the plate a rank has, counted from above.
+int position_of(const Settings &settings, int number, int direction, int rank, int ranks) {
+    const auto first = settings.spread ? static_cast<long>(number) * ranks / settings.plates : 0;
+    const auto after = static_cast<int>((rank - first + ranks) % ranks);
+    return direction > 0 ? after : ranks - 1 - after;
+}
+
 // Bands may begin at any row; only columns are cut into blocks.
 heat::Partition partition_of(heat::Config config, int ranks) {
     config.block = 1;
@@ -24,16 +31,16 @@ heat::Partition partition_of(heat::Config config, int ranks) {
 
 } // namespace
 
-Plate::Plate(const Settings &s, int n, int own, int ranks)
-    : settings(s), config(config_of(s, n)), number(n), rank(own),
-      position(s.mirrored && n % 2 == 1 ? ranks - 1 - own : own), last(ranks - 1),
-      direction(s.mirrored && n % 2 == 1 ? -1 : 1), partition(partition_of(config, ranks)),
+Plate::Plate(const Settings &s, int n, int own, int all)
+    : settings(s), config(config_of(s, n)), number(n), rank(own), ranks(all),
+      direction(s.mirrored && n % 2 == 1 ? -1 : 1), position(position_of(s, n, direction, own, all)),
+      partition(partition_of(config, ranks)),
       band(config, std::nullopt, partition.first_row(position), partition.rows_of(position)) {}
 
 int Plate::neighbour(Side side) const {
-    if (position == (side == above ? 0 : last))
+    if (position == (side == above ? 0 : ranks - 1))
         return MPI_PROC_NULL;
-    return rank + (side == above ? -direction : direction);
+    return (rank + (side == above ? -direction : direction) + ranks) % ranks;
 }
 
 Plate::Piece Plate::incoming(int t, Side from, int col0, int col1, int tag) {

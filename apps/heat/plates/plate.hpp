@@ -19,6 +19,7 @@ struct Settings {
     heat::Config config; // of every plate; the temperature of the upper border grows by 1 from plate to plate
     int plates = 4;
     bool mirrored = false; // odd plates have their uppermost band on the last rank
+    bool spread = false;   // plate p begins p / plates of the ranks later, round the ranks
     double cell_cost = 0;  // simulated seconds for one cell
     std::optional<apps::Imbalance> imbalance;
 };
@@ -62,7 +63,7 @@ private:
 
     const Settings &settings;
     heat::Config config;
-    int number, rank, position, last, direction;
+    int number, rank, ranks, direction, position;
     heat::Partition partition;
     heat::Band band;
     int current = 0;

@@ -15,7 +15,7 @@ class Command(CommandTest):
     faulty = Program(sys.argv[2], sys.argv[3:])
 
     def test_help_names_options_variants_and_exit_status(self):
-        self.help_has("--plates", "--mirrored", "forkjoin", "callbacks", "coroutine")
+        self.help_has("--plates", "--mirrored", "--spread", "forkjoin", "callbacks", "coroutine")
 
     def test_wrong_usage_is_refused(self):
         self.refuses_what_every_application_refuses("--size", "8x8", files=["--json"])
@@ -79,10 +79,10 @@ class Command(CommandTest):
             self.assertGreater(seconds("--imbalance", dear), 2 * even, dear)
 
     def test_json_has_settings_and_result(self):
-        found = self.report("--size", "40x50", "--plates", "3", "--block", "16", "--variant", "callbacks", "--verify",
+        found = self.report("--size", "40x50", "--plates", "3", "--block", "16", "--variant", "callbacks", "--verify", "--spread",
                             "--imbalance", "2@area:0,0,0.5,1")
         expected = {"variant": "callbacks", "ranks": 1, "plates": 3, "rows": 40, "cols": 50, "block": 16, "iterations": 10,
-                    "values": "identical", "simulated": False, "imbalance": "2@area:0,0,0.5,1"}
+                    "values": "identical", "simulated": False, "spread": True, "mirrored": False, "imbalance": "2@area:0,0,0.5,1"}
         self.assertEqual({key: found[key] for key in expected}, expected)
         self.assertGreater(found["time_s"], 0)
 
