@@ -119,7 +119,9 @@ TEST(c_names, idle_workers_poll) {
         return 1;
     });
     ASSERT_EQ(thence_flow_submit(1, access, raises, nullptr, nullptr), 0);
-    ASSERT_EQ(thence_flow_submit(1, access, [](void *one) { ++*static_cast<int *>(one); }, &data, nullptr), 0);
+    ASSERT_EQ(thence_flow_submit(
+                  1, access, [](void *one) { ++*static_cast<int *>(one); }, &data, nullptr),
+              0);
     EXPECT_EQ(thence_flow_taskwait(), 0);
     EXPECT_EQ(data, 1);
     EXPECT_GE(polls, 3);
