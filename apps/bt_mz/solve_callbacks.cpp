@@ -3,20 +3,20 @@
 // neighbours, whatever other zones wait for, so zones run ahead of each other and messages travel meanwhile.
 #include "ready_zones.hpp"
 
+#include "common/check.hpp"
+
+#include <thence/backoff.h>
 #include <thence/thence.h>
 
 namespace bt_mz {
 namespace {
 
-// With the default error handler MPI ends the program first.
-void check(int error) {
-    if (error != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-}
+using apps::check;
 
 class Callbacks {
 public:
     explicit Callbacks(Run &r) : run(r), ready(r), arrivals(r.zones.size()) {
+        backoff.spins = 2000; // a message usually comes sooner, and a pause would delay the step
         check(thence_cr_create(0, -1, MPI_INFO_NULL, &cr));
         for (auto &z : run.zones)
             arrivals[static_cast<std::size_t>(z->index)] = {this, z.get()};
@@ -32,10 +32,13 @@ public:
             exchange(*z, 0);
         for (long left = static_cast<long>(run.steps) * static_cast<long>(run.zones.size()); left > 0;) {
             if (pending > 0)
-                thence_progress(); // once before each zone, and all the time if none is ready
+                check(thence_progress()); // once before each zone
             LocalZone *z = ready.next(run);
-            if (z == nullptr)
+            if (z == nullptr) { // until messages arrive; other programs may want the processor
+                thence_backoff_pause(&backoff);
                 continue;
+            }
+            thence_backoff_found(&backoff);
             ready.compute(run, *z, [this](LocalZone &zone, int t) { exchange(zone, t); });
             --left;
         }
@@ -74,6 +77,7 @@ private:
     ReadyZones ready;
     std::vector<Arrival> arrivals; // of each zone
     MPI_Request cr = MPI_REQUEST_NULL;
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
     int pending = 0; // continuations
 };
 

@@ -4,6 +4,8 @@
 // the highest, and steps of zones that have messages come before others, so that messages leave early.
 #include "run.hpp"
 
+#include "common/check.hpp"
+
 #include <algorithm>
 #include <semaphore>
 #include <thence/dataflow.h>
@@ -14,11 +16,7 @@
 namespace bt_mz {
 namespace {
 
-// With the default error handler MPI ends the program first.
-void check(int error) {
-    if (error != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-}
+using apps::check;
 
 class FlowSolver {
 public:

@@ -13,6 +13,7 @@
 // with its body.)
 #include "run.hpp"
 
+#include "common/check.hpp"
 #include "common/input_error.hpp"
 
 #include <algorithm>
@@ -24,11 +25,7 @@
 namespace bt_mz {
 namespace {
 
-// With the default error handler MPI ends the program first.
-void check(int error) {
-    if (error != MPI_SUCCESS)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-}
+using apps::check;
 
 // How many tasks may be unfinished: 64 per thread, without those that share a zone and those that end just now.
 long most_tasks(const Run &run) {
