@@ -1,24 +1,34 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The application wavefront on two ranks: each line, or each 8 lines, of a grid of 2,000 columns is a message on the
-// critical path. Callbacks and coroutines are compared with MPI_Recv and MPI_Send. Short runs of all variants alternate,
-// so that a disturbance affects all.
+// critical path. Callbacks and coroutines are compared with MPI_Recv and MPI_Send.
+//
+// The variants alternate in one process, after every millisecond or two. A launch of ranks takes half a second, and where the
+// system then runs them changes a cost of a microsecond for each message by more than the variants differ.
+#include "measure/alternate.hpp"
 #include "measure/benchmark.hpp"
+#include "measure/contest.hpp"
 
 #include "wavefront/variants.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 
 namespace {
 
-struct contender {
-    const char *name;
-    void (*solve)(wavefront::Run &);
-};
-constexpr std::array contenders{contender{"mpi", wavefront::solve_mpi}, contender{"waitany", wavefront::solve_waitany},
-                                contender{"callbacks", wavefront::solve_callbacks},
-                                contender{"coroutine", wavefront::solve_coroutine}};
+// `mpi` is the baseline. `waitany` shows what plain MPI reaches in an order that follows the messages.
+const std::vector<std::string> names{"mpi", "waitany", "callbacks", "coroutine"};
+constexpr std::array solvers{wavefront::solve_mpi, wavefront::solve_waitany, wavefront::solve_callbacks,
+                             wavefront::solve_coroutine};
+constexpr std::size_t mpi = 0, waitany = 1, callbacks = 2;
+
+wavefront::Settings settings_of(long lines_per_message) {
+    wavefront::Settings settings;
+    settings.columns = 2000;
+    settings.lines = 401;
+    settings.iterations = 2;
+    settings.per_message = static_cast<int>(lines_per_message);
+    return settings;
+}
 
 // Seconds of the slower rank. A wrong value ends the program.
 double run_once(const wavefront::Settings &settings, void (*solve)(wavefront::Run &), int rank, int ranks) {
@@ -40,65 +50,41 @@ double run_once(const wavefront::Settings &settings, void (*solve)(wavefront::Ru
 void all(measure::work &work) {
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    wavefront::Settings settings;
-    settings.columns = 2000;
-    settings.lines = 401;
-    settings.iterations = 2;
-    settings.per_message = static_cast<int>(work.parameter("lines"));
-    const int blocks = static_cast<int>(work.parameter("blocks"));
-    std::array<std::vector<double>, contenders.size()> speeds;
-    std::array<std::vector<double>, contenders.size()> seconds;
-    for (int i = -blocks / 20; i < blocks; ++i) {
-        std::array<double, contenders.size()> took{};
-        for (std::size_t k = 0; k < contenders.size();
-             ++k) { // each is first in turn: the scheduler may favour one place
-            const std::size_t c = (k + static_cast<std::size_t>(i + blocks)) % contenders.size();
-            took[c] = run_once(settings, contenders[c].solve, work.rank(), ranks);
-        }
-        for (std::size_t c = 0; c < contenders.size() && i >= 0; ++c) { // the first blocks are warm-ups
-            speeds[c].push_back(took[0] / took[c]);
-            seconds[c].push_back(took[c]);
-        }
-    }
-    const double messages = 2.0 * ((settings.lines - 2 + settings.per_message) / settings.per_message);
-    for (std::size_t c = 0; c < contenders.size(); ++c) {
-        work.result(contenders[c].name, measure::median_of(speeds[c]).value);
-        work.result(std::string(contenders[c].name) + "_us", measure::median_of(seconds[c]).value / messages * 1e6);
-    }
+    const wavefront::Settings settings = settings_of(work.parameter("lines"));
+    const int rounds = static_cast<int>(work.parameter("rounds"));
+    measure::alternate(work, solvers.size(), rounds, rounds / 20 + 1,
+                       [&](std::size_t c) { return run_once(settings, solvers[c], work.rank(), ranks); });
 }
 
 // `delay`: between two hosts with a rank each, no bar; empty: both ranks on this machine.
 void compare(measure::session &session, long lines, const std::string &delay) {
-    const int runs = session.quick() || !delay.empty() ? 1 : 5;
-    std::map<std::string, std::vector<double>> found;
-    for (int i = 0; i < runs; ++i) {
-        const measure::job job{
-            .work = "all",
-            .threads = measure::level::single,
-            .parameters = {{"lines", lines}, {"blocks", session.quick() || !delay.empty() ? 40 : 300}}};
-        const measure::numbers one = delay.empty() ? session.together(2, job) : session.on_two_hosts(delay, job);
-        for (const auto &[name, value] : one)
-            found[name].push_back(value);
-        found["best"].push_back(std::max(one.at("callbacks"), one.at("coroutine")));
-        found["best_us"].push_back(std::min(one.at("callbacks_us"), one.at("coroutine_us")));
-    }
+    const bool brief = session.quick() || !delay.empty();
+    const measure::job job{.work = "all",
+                           .threads = measure::level::single,
+                           .parameters = {{"lines", lines}, {"rounds", brief ? 40 : 300}}};
+    std::vector<measure::numbers> launches;
+    for (int i = 0; i < (brief ? 1 : 5); ++i)
+        launches.push_back(delay.empty() ? session.together(2, job) : session.on_two_hosts(delay, job));
+    const measure::contest runs = measure::contest::of_launches(names, launches);
     const std::string size = (lines == 1 ? ", 1 line a message" : ", 8 lines a message") +
                              (delay.empty() ? "" : ", two hosts, delay " + delay);
-    char waitany[100];
-    std::snprintf(waitany, sizeof waitany, "plain MPI with MPI_Irecv and MPI_Waitany: %.2f times the speed",
-                  measure::median_of(found["waitany"]).value);
-    for (const char *name : {"callbacks", "coroutine", "best"}) {
-        const bool best = std::string(name) == "best";
-        session.add({.name = name + size,
-                     .found = measure::median_of(found[name]),
-                     .unit = "times the speed",
-                     .kind = delay.empty() ? measure::bar_kind::at_least : measure::bar_kind::none,
-                     .bar = best ? 1.0 : 0.95,
-                     .against = "MPI_Recv, compute, MPI_Send",
-                     .side_unit = "microseconds per message",
-                     .ours = measure::median_of(found[name + std::string("_us")]).value,
-                     .baseline = measure::median_of(found["mpi_us"]).value,
-                     .note = waitany});
+    const wavefront::Settings settings = settings_of(lines);
+    const double messages = settings.iterations * ((settings.lines - 2 + settings.per_message) / settings.per_message);
+    char note[100];
+    std::snprintf(note, sizeof note, "plain MPI with MPI_Irecv and MPI_Waitany: %.2f times the speed",
+                  runs.speed(waitany, mpi).value);
+    const std::size_t best = runs.best(callbacks, names.size());
+    for (std::size_t c = callbacks; c < names.size(); ++c) {
+        measure::figure found = runs.compared(c, mpi);
+        found.name += size + (c == best ? ", the better one" : "");
+        found.kind = delay.empty() ? measure::bar_kind::at_least : measure::bar_kind::none;
+        found.bar = c == best ? 1.0 : 0.95;
+        found.against = "MPI_Recv, compute, MPI_Send";
+        found.side_unit = "microseconds per message";
+        found.ours = runs.seconds(c) / messages * 1e6;
+        found.baseline = runs.seconds(mpi) / messages * 1e6;
+        found.note = note;
+        session.add(std::move(found));
     }
 }
 

@@ -19,10 +19,51 @@ namespace measure::heat_runs {
 
 // In the order of the parameter `variant`. `mpi` and `forkjoin` are what tasks are compared with; the last one is a limit.
 constexpr std::array names{"mpi", "forkjoin", "omp-tasks", "tbb", "dataflow", "two threads by hand"};
-constexpr std::size_t first_with_tasks = 2, by_hand = 5;
+constexpr std::size_t mpi_only = 0, fork_join = 1, first_with_tasks = 2, by_hand = 5;
 
-// A plate of 512 x 512 in blocks of the default size. With the parameter `dearer`, each block of rank 1 costs so many times
-// its time. With `messages` 0, each rank has its rows as a plate of its own, so there are the same tasks and no messages.
+struct shape {
+    int ranks, threads;
+};
+
+inline std::string text_of(shape of) {
+    return std::to_string(of.ranks) + " x " + std::to_string(of.threads);
+}
+
+// The cells of this rank that cost more. Variants sweep other tiles, each of which costs more or not as a whole: `mpi` a
+// column of blocks over the whole band, two threads by hand half of it, tasks and fork-join a block.
+inline double dearer_cells(const heat::Run &run, std::size_t variant) {
+    const int rows = run.band.rows(), tile_rows = variant == mpi_only  ? rows
+                                                  : variant == by_hand ? rows / 2
+                                                                       : run.partition.block;
+    double cells = 0;
+    for (int row = 0; row < rows; row += tile_rows)
+        for (int k = 0; k < run.block_cols(); ++k) {
+            const heat::Tile tile{row, std::min(row + tile_rows, rows), run.col0(k), run.col1(k)};
+            if (run.dearness(tile) > 1)
+                cells += static_cast<double>(tile.row1 - tile.row0) * (tile.col1 - tile.col0);
+        }
+    return cells;
+}
+
+// What must be the same in all variants: the values, and the part of the work that costs more.
+inline void report_work(work &work, heat::Run &run, std::size_t variant) {
+    const auto first = static_cast<std::uint64_t>(run.partition.first_row(run.rank)),
+               cols = static_cast<std::uint64_t>(run.band.cols());
+    checksum field;
+    for (int i = 0; i < run.band.rows(); ++i)
+        for (std::uint64_t j = 0; j < cols; ++j)
+            field.add((first + static_cast<std::uint64_t>(i)) * cols + j, run.band.row(i)[j]);
+    work.result("checksum", field.of_all(run.comm));
+    double cells = run.imbalance != nullptr ? dearer_cells(run, variant) : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &cells, 1, MPI_DOUBLE, MPI_SUM, run.comm);
+    work.result("dearer_cells", cells);
+}
+
+constexpr int repeats = 3; // in each process; the median counts
+
+// A plate of 512 x 512 in blocks of the default size. With the parameter `dearer`, the lower half costs so many times its
+// time, whichever ranks have it. With `messages` 0, each rank has its rows as a plate of its own, so there are the same tasks
+// and no messages, and all of rank 1 is the lower half.
 inline void one(work &work) {
     thence_task_runtime_add(thence_flow_task_runtime());
     const bool messages = work.parameter("messages") != 0;
@@ -37,102 +78,118 @@ inline void one(work &work) {
     const int ranks = messages ? all : 1, rank = messages ? work.rank() : 0;
     const heat::Partition partition(config, ranks);
     const int first = partition.first_row(rank);
-    heat::Band band(config, std::nullopt, first, partition.rows_of(rank));
-    apps::Recorder recorder(0);
-    recorder.lane(); // this thread gets the first lane
+    apps::Recorder recorder(0); // one for all runs: threads of a runtime outlive a run, and keep their lane
+    recorder.lane();            // this thread gets the first lane
     apps::ProgressBar bar(false, "", 1);
     apps::Imbalance imbalance;
     imbalance.factor = static_cast<double>(work.parameter("dearer"));
-    imbalance.members = {messages ? 1 : 0};
+    imbalance.part = apps::Imbalance::area;
+    imbalance.y0 = messages ? 0.5 : 0;
     const bool dear = imbalance.factor > 1 && (messages || work.rank() == 1);
-    heat::Run run{partition,
-                  band,
-                  messages ? MPI_COMM_WORLD : MPI_COMM_SELF,
-                  rank,
-                  ranks,
-                  static_cast<int>(work.parameter("threads")),
-                  config.iterations,
-                  recorder,
-                  bar,
-                  dear ? &imbalance : nullptr};
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = MPI_Wtime();
-    if (variant == by_hand)
-        solve_two_threads(run);
-    else
-        apps::find_variant(heat::variants(), names[variant])->solve(run);
-    double took = MPI_Wtime() - begin;
-    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
-    work.result("seconds", took);
-    if (!messages)
-        return;
-    checksum field;
-    for (int i = 0; i < band.rows(); ++i)
-        for (int j = 0; j < config.cols; ++j)
-            field.add(static_cast<std::uint64_t>(first + i) * static_cast<std::uint64_t>(config.cols) +
-                          static_cast<std::uint64_t>(j),
-                      band.row(i)[j]);
-    work.result("checksum", field.of_all(MPI_COMM_WORLD));
+    std::vector<double> seconds;
+    for (int i = 0; i < repeats; ++i) {
+        heat::Band band(config, std::nullopt, first, partition.rows_of(rank));
+        heat::Run run{partition,
+                      band,
+                      messages ? MPI_COMM_WORLD : MPI_COMM_SELF,
+                      rank,
+                      ranks,
+                      static_cast<int>(work.parameter("threads")),
+                      config.iterations,
+                      recorder,
+                      bar,
+                      dear ? &imbalance : nullptr};
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double begin = MPI_Wtime();
+        if (variant == by_hand)
+            solve_two_threads(run);
+        else
+            apps::find_variant(heat::variants(), names[variant])->solve(run);
+        double took = MPI_Wtime() - begin;
+        MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        seconds.push_back(took);
+        if (messages)
+            report_work(work, run, variant);
+    }
+    work.result("seconds", median_of(seconds).value);
 }
 
-struct shape {
-    int ranks, threads;
-};
-
 inline contender run_of(session &session, std::size_t variant, shape of, long dearer, bool messages = true) {
-    const job what{.work = "one",
-                   .parameters = {{"variant", static_cast<long>(variant)},
-                                  {"threads", of.threads},
-                                  {"dearer", dearer},
-                                  {"messages", messages ? 1 : 0},
-                                  {"iterations", session.quick() ? 100 : 600}},
-                   .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=passive"},
-                   .threads_per_rank = of.threads};
-    return {std::string(names[variant]) + ", " + std::to_string(of.ranks) + " x " + std::to_string(of.threads),
+    const job what{
+        .work = "one",
+        .parameters = {{"variant", static_cast<long>(variant)},
+                       {"threads", of.threads},
+                       {"dearer", dearer},
+                       {"messages", messages ? 1 : 0},
+                       {"iterations", dearer > 1 ? 150 : 300}},
+        .environment = {"OMP_MAX_TASK_PRIORITY=2",
+                        // Fork-join waits for its own threads only, so they may keep their processors.
+                        variant == fork_join && of.ranks == 1 ? "OMP_WAIT_POLICY=active" : "OMP_WAIT_POLICY=passive"},
+        .threads_per_rank = of.threads};
+    return {std::string(names[variant]) + ", " + text_of(of),
             [&session, of, what] { return of.ranks == 1 ? session.alone(what) : session.together(of.ranks, what); }};
 }
 
-// A baseline, and what the best variant with tasks must reach against it.
+inline int rounds(const session &session) {
+    return session.quick() ? 3 : 5;
+}
+
+// A baseline, and what the best variant with tasks must reach against it; with a bar of 0 the figure has none.
 struct opponent {
     std::size_t variant;
     shape of;
-    double bar;
+    double bar = 0;
 };
 
-// The largest speed against `o` that this machine allows to the tasks of `variant`. On one rank, what two threads written by
-// hand reach; else the same tasks without any message, which no coupling of tasks with MPI can surpass.
+// The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced, no run of the
+// same tasks is faster than two processors that share what one takes for them, without any loss. On one rank, it is what two threads written by hand reach; else what the same tasks reach
+// without any message.
 inline std::string limit_of(session &session, std::size_t variant, shape of, long dearer, const opponent &o) {
     const bool single = of.ranks == 1;
-    const contest runs({run_of(session, o.variant, o.of, dearer),
-                        single ? run_of(session, by_hand, of, dearer) : run_of(session, variant, of, dearer, false)},
-                       session.quick() ? 3 : 9);
+    contender limit = dearer > 1 ? run_of(session, variant, {.ranks = 1, .threads = 1}, dearer)
+                      : single   ? run_of(session, by_hand, of, dearer)
+                                 : run_of(session, variant, of, dearer, false);
+    const contest runs({run_of(session, o.variant, o.of, dearer), limit}, rounds(session));
     char text[200];
     std::snprintf(text, sizeof text, "limit: %s is %.2f times as fast as %s",
-                  single ? "a program written by hand for two threads, without tasks and MPI,"
-                         : "a run of the same tasks without any message",
-                  runs.speed(1, 0).value, names[o.variant]);
+                  dearer > 1 ? "half of the time of the same tasks on one processor"
+                  : single   ? "a program written by hand for two threads, without tasks and MPI,"
+                             : "a run of the same tasks without any message",
+                  runs.speed(1, 0).value * (dearer > 1 ? 2 : 1), names[o.variant]);
     return text;
 }
 
-// Adds a figure for the best variant with tasks, of shape `of`, against each opponent.
-inline void compare(session &session, const std::string &situation, shape of, long dearer,
+// Runs the variants with tasks in each of these shapes, which use the same processors. Adds a figure for the best of all
+// against each opponent, and one without a bar for the best of each other shape against the first opponent.
+inline void compare(session &session, const std::string &situation, const std::vector<shape> &shapes, long dearer,
                     const std::vector<opponent> &opponents) {
     std::vector<contender> all;
     for (const opponent &o : opponents)
         all.push_back(run_of(session, o.variant, o.of, dearer));
-    for (std::size_t v = first_with_tasks; v < by_hand; ++v)
-        all.push_back(run_of(session, v, of, dearer));
-    const contest runs(all, session.quick() ? 3 : 9);
-    const std::size_t best = runs.best(opponents.size(), all.size());
-    for (std::size_t o = 0; o < opponents.size(); ++o) {
+    const std::size_t first = opponents.size(), variants = by_hand - first_with_tasks;
+    for (const shape &of : shapes)
+        for (std::size_t v = first_with_tasks; v < by_hand; ++v)
+            all.push_back(run_of(session, v, of, dearer));
+    const contest runs(all, rounds(session));
+    const std::size_t best = runs.best(first, all.size()), best_shape = (best - first) / variants;
+    for (std::size_t o = 0; o < first; ++o) {
         figure found = runs.compared(best, o);
         found.name = situation + ": " + found.name + ", the best with tasks";
-        found.kind = bar_kind::at_least;
-        found.bar = opponents[o].bar;
+        if (opponents[o].bar > 0) {
+            found.kind = bar_kind::at_least;
+            found.bar = opponents[o].bar;
+        }
         if (!found.passed())
-            found.note = limit_of(session, first_with_tasks + best - opponents.size(), of, dearer, opponents[o]);
+            found.note = limit_of(session, first_with_tasks + (best - first) % variants, shapes[best_shape], dearer,
+                                  opponents[o]);
         session.add(std::move(found));
     }
+    for (std::size_t s = 0; s < shapes.size(); ++s)
+        if (s != best_shape) {
+            figure found = runs.compared(runs.best(first + s * variants, first + (s + 1) * variants), 0);
+            found.name = situation + ": " + found.name + ", the best of this shape";
+            session.add(std::move(found));
+        }
 }
 
 } // namespace measure::heat_runs

@@ -1,28 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/contest.hpp"
 
-#include <algorithm>
+#include <cstdio>
 #include <stdexcept>
 
 namespace measure {
+namespace {
+
+std::string text_of(double value) {
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", value);
+    return text;
+}
+
+} // namespace
 
 contest::contest(const std::vector<contender> &all, int rounds) : times(all.size()) {
     for (const contender &c : all)
         names.push_back(c.name);
-    std::optional<double> checksum;
-    std::string checked;
+    struct first {
+        double value;
+        std::string of;
+    };
+    std::map<std::string, first> must_be;
     for (int i = 0; i < rounds; ++i)
-        for (std::size_t c = 0; c < all.size(); ++c) {
-            const numbers found = all[c].run();
-            times[c].push_back(found.at("seconds"));
-            const auto own = found.find("checksum");
-            if (own == found.end())
-                continue;
-            if (!checksum)
-                checksum = own->second, checked = names[c];
-            else if (*checksum != own->second)
-                throw std::runtime_error(names[c] + " computes other values than " + checked);
-        }
+        for (std::size_t c = 0; c < all.size(); ++c)
+            for (const auto &[key, value] : all[c].run()) {
+                if (key == "seconds") {
+                    times[c].push_back(value);
+                    continue;
+                }
+                const auto &[found, unused] = must_be.try_emplace(key, first{value, names[c]});
+                if (found->second.value != value)
+                    throw std::runtime_error("not comparable: " + names[c] + " reports " + key + " " + text_of(value) +
+                                             ", " + found->second.of + " " + text_of(found->second.value));
+            }
+    for (std::size_t c = 0; c < all.size(); ++c)
+        if (times[c].size() != static_cast<std::size_t>(rounds))
+            throw std::runtime_error(names[c] + " reports no `seconds`");
+}
+
+contest contest::of_launches(const std::vector<std::string> &names, const std::vector<numbers> &launches) {
+    contest found(names);
+    for (const numbers &launch : launches)
+        for (std::size_t c = 0; c < names.size(); ++c)
+            found.times[c].push_back(launch.at("seconds_" + std::to_string(c)));
+    return found;
 }
 
 sample contest::speed(std::size_t c, std::size_t baseline) const {

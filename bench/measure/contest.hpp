@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Used by the judge: contenders that compute the same thing run alternately, so that a disturbance affects all. Each run is
-// processes of its own, so that idle threads of one take no time from another.
+// processes of its own, so that idle threads of one take no time from another. Contenders without threads may share processes
+// (measure/alternate.hpp).
 //
-// Invariant: times are compared only if all runs computed the same. The work reports `seconds` and, after them, a
-// `checksum` (measure/checksum.hpp); a run of a limit, which computes something else, reports none.
+// Invariant: times are compared only if all runs did the same work. The work reports `seconds`. Every other number that it
+// reports, such as a `checksum` (measure/checksum.hpp), must be the same in all runs that report it; a run of a limit, which
+// computes something else, reports none.
 #pragma once
 
 #include "measure/session.hpp"
@@ -19,8 +21,10 @@ struct contender {
 
 class contest {
 public:
-    // Runs all contenders, `rounds` times. Throws std::runtime_error if a checksum differs from the first one.
+    // Runs all contenders, `rounds` times. Throws std::runtime_error if a run reports another number than the first one.
     contest(const std::vector<contender> &all, int rounds);
+    // `launches`: what alternate() has reported in each of them, with the contenders in the order of `names`.
+    static contest of_launches(const std::vector<std::string> &names, const std::vector<numbers> &launches);
 
     double seconds(std::size_t c) const { return median_of(times[c]).value; }
     // How many times as fast contender `c` is as `baseline`, from the runs of the same rounds.
@@ -32,8 +36,10 @@ public:
     figure compared(std::size_t c, std::size_t baseline, double steps = 1) const;
 
 private:
+    explicit contest(std::vector<std::string> names_of_all) : names(std::move(names_of_all)), times(names.size()) {}
+
     std::vector<std::string> names;
-    std::vector<std::vector<double>> times; // of each contender, one for each round
+    std::vector<std::vector<double>> times; // of each contender, one for each round or launch
 };
 
 } // namespace measure

@@ -27,12 +27,26 @@ std::vector<std::string> with_launcher_permission(std::vector<std::string> envir
     return environment;
 }
 
+bool exceeds_processors(int processes) {
+    return processes > static_cast<int>(std::thread::hardware_concurrency());
+}
+
 // With more ranks than processors the launcher must allow it, and waiting ranks must yield.
 std::vector<std::string> for_oversubscription(std::vector<std::string> environment, int ranks) {
-    if (ranks > static_cast<int>(std::thread::hardware_concurrency())) {
+    if (exceeds_processors(ranks)) {
         environment.insert(environment.end(), {"OMPI_MCA_rmaps_base_oversubscribe=1",
                                                "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe",
                                                "MPIR_CVAR_POLLS_BEFORE_YIELD=1", "I_MPI_WAIT_MODE=1"});
+    }
+    return environment;
+}
+
+// The relay between two hosts carries every message, so it needs a processor when ranks wait. Open MPI's launcher does not
+// see the relay, and its ranks would spin.
+std::vector<std::string> with_relay(std::vector<std::string> environment, int ranks) {
+    if (exceeds_processors(ranks + 1)) {
+        environment.insert(environment.end(),
+                           {"OMPI_MCA_mpi_yield_when_idle=1", "MPIR_CVAR_POLLS_BEFORE_YIELD=1", "I_MPI_WAIT_MODE=1"});
     }
     return environment;
 }
@@ -154,7 +168,9 @@ numbers session::on_two_hosts(const std::string &delay, const job &what) {
         chosen_.folder + "/two_hosts.py", "--delay", delay, "--mpiexec", chosen_.launcher[0], "--"};
     const std::vector<std::string> program = command_for(what);
     command.insert(command.end(), program.begin(), program.end());
-    return run(command, what);
+    job launched = what;
+    launched.environment = with_relay(what.environment, 2);
+    return run(command, launched);
 }
 
 std::string session::why_no_two_hosts() const {
