@@ -218,20 +218,22 @@ def situations(demo):
 
 
 def ways(demo, extra, delay, count, field):
-    """What is compared: name and command. Every way may use all cores. MPI only has a rank for each; fork-join and tasks have
-    two ranks, with half of the cores each where the work is balanced, and with a thread for each core where it is not, so
-    that the rank with more work can use them all."""
+    """What is compared: name and command. Every way may use all cores. MPI only has a rank for each. Where the work is balanced,
+    fork-join and tasks have two ranks with half of the cores each. Where it is not, they have both shapes that share it among the
+    cores: one rank with a thread for each core, and two ranks with a thread for each core, so that the rank with more work can
+    use them all. Two hosts have at least a rank each."""
     ranks = max(2, demo.cores - demo.cores % 2)
     if extra is None:
         # --mirrored sets the odd plates in the other order. It helps callbacks and coroutines, and hurts a fixed order of
-        # waiting, so MPI only runs without it.
-        return [(name, [*demo.mpi(ranks, delay), demo.plates, "--verify", "--iterations", count, "--variant", name, *more])
+        # waiting, so MPI only runs without it. The width of blocks is what is best for MPI only: whole rows with a delay.
+        block = ["--block", "512" if delay else "256"]
+        return [(name, [*demo.mpi(ranks, delay), demo.plates, "--verify", "--iterations", count, *block, "--variant", name, *more])
                 for name, more in (("mpi", []), ("forkjoin", []), ("callbacks", ["--mirrored"]), ("coroutine", ["--mirrored"]))]
-    threads = demo.cores if extra else max(1, demo.cores // 2)
     command = [demo.heat, os.path.join(CONFIGS, "sources.cfg"), "--iterations", count, "--reference", field, *extra, "--variant"]
+    forms = [(2, max(1, demo.cores // 2))] if not extra else [(2, demo.cores)] if delay else [(1, demo.cores), (2, demo.cores)]
     return [("mpi", [*demo.mpi(ranks, delay), *command, "mpi", "--threads", "1"])] + [
-        (name, [*demo.mpi(2, delay), *command, name, "--threads", str(threads)])
-        for name in ("forkjoin", "omp-tasks", "tbb", "dataflow") if name in demo.variants]
+        (f"{name}-{r}x{threads}", [*demo.mpi(r, delay), *command, name, "--threads", str(threads)])
+        for r, threads in forms for name in ("forkjoin", "omp-tasks", "tbb", "dataflow") if name in demo.variants]
 
 
 def measure(demo, situation, delay):
@@ -264,18 +266,32 @@ def ratio(base, ours):
     return f"{middle:.2f} times" + (f" (runs: {min(each):.2f} to {max(each):.2f})" if wide else ""), each
 
 
+def shown(way):
+    """A way as a sentence names it: dataflow-1x2 is `dataflow on 1 rank x 2 threads`."""
+    name, _, form = way.rpartition("-")
+    if not re.fullmatch(r"\d+x\d+", form):
+        return way
+    ranks, threads = form.split("x")
+    return f"{name} on {ranks} rank{'' if ranks == '1' else 's'} x {threads} thread{'' if threads == '1' else 's'}"
+
+
+def fastest(times, wanted):
+    """The way with the shortest median of those whose name `wanted` accepts; None if there is none."""
+    return min((way for way in times if wanted(way)), key=lambda way: statistics.median(times[way]), default=None)
+
+
 def sentence(title, times):
     failed = [way for way, seconds in times.items() if None in seconds]
     if failed:
         return f"{title}: not compared, since a run of {', '.join(failed)} failed."
-    ours = {way: seconds for way, seconds in times.items() if way not in ("mpi", "forkjoin")}
-    if not ours:
+    best = fastest(times, lambda way: way != "mpi" and not way.startswith("forkjoin"))
+    if best is None:
         return f"{title}: not compared, since heat was built without tasks."
-    best = min(ours, key=lambda way: statistics.median(ours[way]))
-    text, each = ratio(times["mpi"], ours[best])
+    text, each = ratio(times["mpi"], times[best])
     verdict = "so MPI only wins" if max(each) < 1 else "so it wins" if min(each) > 1 else "so neither wins for certain"
-    against = f", and {ratio(times['forkjoin'], ours[best])[0]} as fast as fork-join" if "forkjoin" in times else ""
-    return f"{title}: the best of ours, {best}, is {text} as fast as MPI only, {verdict}{against}."
+    loop = fastest(times, lambda way: way.startswith("forkjoin"))
+    against = f", and {ratio(times[loop], times[best])[0]} as fast as {shown(loop)}" if loop else ""
+    return f"{title}: the best of ours, {shown(best)}, is {text} as fast as MPI only, {verdict}{against}."
 
 
 def no_delay():

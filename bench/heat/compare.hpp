@@ -141,9 +141,9 @@ struct opponent {
     double bar = 0;
 };
 
-// The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced, no run of the
-// same tasks is faster than two processors that share what one takes for them, without any loss. On one rank, it is what two threads written by hand reach; else what the same tasks reach
-// without any message.
+// The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced: two processors
+// share without any loss what one takes for the same tasks. On one rank: what two threads written by hand reach. Else: what
+// the same tasks reach without any message.
 inline std::string limit_of(session &session, std::size_t variant, shape of, long dearer, const opponent &o) {
     const bool single = of.ranks == 1;
     contender limit = dearer > 1 ? run_of(session, variant, {.ranks = 1, .threads = 1}, dearer)

@@ -51,6 +51,17 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(lines), 3)
         self.assertIn("[4/4] Four independent plates: coroutine, run 1", done.stderr)
 
+    def test_an_imbalanced_plate_has_both_shapes_and_names_that_of_the_best(self):
+        done = self.demo("--only", "imbalanced")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        cores = len(os.sched_getaffinity(0))
+        for ranks in (1, 2):
+            for variant in ("forkjoin", "dataflow"):
+                self.assertIn(f"costs five times as much: {variant}-{ranks}x{cores}, run 1", done.stderr)
+        self.assertRegex(self.report().splitlines()[0],
+                         r"the best of ours, (omp-tasks|tbb|dataflow) on (1 rank|2 ranks) x \d+ threads?, is \d+\.\d\d times.*"
+                         r"as fast as MPI only, .*as fast as forkjoin on (1 rank|2 ranks) x \d+ threads?")
+
     def test_a_run_that_fails_keeps_its_log_and_gives_status_1(self):
         done = self.demo("--only", "plates", fault='case "$*" in *forkjoin*) echo "no luck"; exit 9 ;; esac')
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
