@@ -37,7 +37,7 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
             }
     for (std::size_t c = 0; c < all.size(); ++c)
         if (times[c].size() != static_cast<std::size_t>(rounds))
-            throw std::runtime_error(names[c] + " reports no `seconds`");
+            throw std::runtime_error(names[c] + " reports no seconds");
 }
 
 contest contest::of_launches(const std::vector<std::string> &names, const std::vector<numbers> &launches) {

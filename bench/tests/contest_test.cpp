@@ -64,7 +64,7 @@ TEST(Contest, a_limit_reports_no_values) {
 }
 
 TEST(Contest, a_run_without_a_time_is_an_error) {
-    EXPECT_EQ(error_of({taking("a", {1}), {"b", [] { return numbers{{"checksum", 7}}; }}}), "b reports no `seconds`");
+    EXPECT_EQ(error_of({taking("a", {1}), {"b", [] { return numbers{{"checksum", 7}}; }}}), "b reports no seconds");
 }
 
 TEST(Contest, launches_give_the_times_of_contenders_that_share_a_process) {
