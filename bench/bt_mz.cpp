@@ -67,14 +67,15 @@ struct shape {
 };
 
 // Runs all variants alternately, and adds a figure for each against fork-join; the best with continuations has the bar.
-// Variants of one thread have no place where a rank has more. They run without thread support of MPI, as one runs them.
+// Variants of one thread have no place where a rank has more. Each variant has the thread level that the application asks for.
 void compare(measure::session &session, const shape &of) {
     const int steps = session.quick() ? 20 : 60;
     const auto run = [&](std::size_t v, const std::string &waiting) {
-        const bool threaded = v == fork_join || v >= first_with_threads;
         const measure::job job{
             .work = "one",
-            .threads = threaded ? measure::level::multiple : measure::level::single,
+            .threads = v == fork_join            ? measure::level::funneled
+                       : v >= first_with_threads ? measure::level::multiple
+                                                 : measure::level::single,
             .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
             .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=" + waiting},
             .threads_per_rank = of.threads};

@@ -22,7 +22,7 @@ struct Config {
     int rows = 512;
     int cols = 512;
     int iterations = 100;
-    int block = 128; // why: README.md
+    int block = 128; // why: docs/guide/app-heat.md, "Blocks"
     double initial = 0;
     double top = 0, bottom = 0, left = 0, right = 0; // temperatures of the border
     std::vector<Source> sources;

@@ -117,6 +117,9 @@ inline void one(work &work) {
 inline contender run_of(session &session, std::size_t variant, shape of, long dearer, bool messages = true) {
     const job what{
         .work = "one",
+        .threads = variant == mpi_only    ? level::single // the level that the application asks for
+                   : variant == fork_join ? level::funneled
+                                          : level::multiple,
         .parameters = {{"variant", static_cast<long>(variant)},
                        {"threads", of.threads},
                        {"dearer", dearer},

@@ -35,7 +35,9 @@ int do_work(const benchmark &what, options &chosen) {
         std::cerr << what.name << ": no work named " << chosen.work_name << '\n';
         return 2;
     }
-    const int wanted = chosen.level == "single" ? MPI_THREAD_SINGLE : MPI_THREAD_MULTIPLE;
+    const int wanted = chosen.level == "single"     ? MPI_THREAD_SINGLE
+                       : chosen.level == "funneled" ? MPI_THREAD_FUNNELED
+                                                    : MPI_THREAD_MULTIPLE;
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, wanted, &provided);
     if (provided < wanted) {
@@ -77,7 +79,8 @@ int main(int argc, char **argv, const benchmark &what) {
     CLI::App app(what.about + "\n" + what.bars +
                  "\nPrints a report as JSON, which `thence bench` formats. With --work it is the measured program.");
     app.add_option("--work", chosen.work_name, "run this piece of work instead of judging");
-    app.add_option("--level", chosen.level, "thread level of the work")->check(CLI::IsMember({"single", "multiple"}));
+    app.add_option("--level", chosen.level, "thread level of the work")
+        ->check(CLI::IsMember({"single", "funneled", "multiple"}));
     app.add_option("--parameter", chosen.parameters, "NAME=NUMBER for the work; may be repeated")
         ->take_all()
         ->expected(1);

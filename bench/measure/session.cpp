@@ -70,7 +70,9 @@ std::string joined(const std::vector<std::string> &command) {
 } // namespace
 
 const char *name_of(level which) {
-    return which == level::single ? "MPI_THREAD_SINGLE" : "MPI_THREAD_MULTIPLE";
+    return which == level::single     ? "MPI_THREAD_SINGLE"
+           : which == level::funneled ? "MPI_THREAD_FUNNELED"
+                                      : "MPI_THREAD_MULTIPLE";
 }
 
 job without_interposition(job what, const std::string &program) {
@@ -84,7 +86,9 @@ std::vector<std::string> session::command_for(const job &what) const {
         "--work",
         what.work,
         "--level",
-        what.threads == level::single ? "single" : "multiple",
+        what.threads == level::single     ? "single"
+        : what.threads == level::funneled ? "funneled"
+                                          : "multiple",
     };
     if (chosen_.quick) {
         command.emplace_back("--quick");

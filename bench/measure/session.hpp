@@ -11,9 +11,9 @@
 
 namespace measure {
 
-enum class level { single, multiple };
+enum class level { single, funneled, multiple };
 
-const char *name_of(level which); // "MPI_THREAD_SINGLE", "MPI_THREAD_MULTIPLE"
+const char *name_of(level which); // "MPI_THREAD_SINGLE" and so on
 
 // The work to run and its settings.
 struct job {

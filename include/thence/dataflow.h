@@ -117,7 +117,7 @@ THENCE_FLOW_EXPORT int thence_flow_workers(void);
 /** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 200 microseconds after
  *         the last task, while it does not return 0. Then they sleep until a task is ready.
  *  @param poll any thread may call it, also several at a time; NULL: nothing any more. A worker may be in the call still.
- *              If a call lasts, a task that is ready runs on another worker after a few milliseconds at most.
+ *              If a call lasts, a task that is ready runs on another worker, if one is free, usually within 5 ms.
  *  @note thence_task_runtime_add() calls it, so that idle workers make progress for MPI. */
 THENCE_FLOW_EXPORT void thence_flow_on_idle(int (*poll)(void));
 

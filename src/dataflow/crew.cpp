@@ -89,9 +89,12 @@ bool crew::poll_for_a_task() noexcept {
     if (poll == nullptr)
         return false;
     poll_watchdog::poller self(*this);
-    lock_.lock();
-    ++polling_;
-    lock_.unlock();
+    {
+        const std::scoped_lock guard(lock_);
+        if (!queue_.empty())
+            return true; // pushed since this worker has looked, and left to it
+        ++polling_;
+    }
     const bool watched = poll_watchdog::add(self);
     const bool found = watched && poll_until_a_task(poll, self);
     const bool late = watched && poll_watchdog::remove(self);

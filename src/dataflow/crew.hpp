@@ -8,8 +8,8 @@
 //  - While a task is ready, a worker searches or has been called (`called_`). So a long task does not delay the others:
 //    a worker that takes a task and leaves others in the queue calls a worker.
 //  - A worker that polls counts as one that searches (`polling_` of `searching_`), until it is known that one call of the
-//    poll lasts (poll_watchdog.hpp). While all that search poll, at most one task is left to them; for more, a worker is
-//    called. So a call that lasts delays one task, by less than 5 ms.
+//    poll lasts (poll_watchdog.hpp). If all that search poll, they are relied on for one task in the queue; for more, a
+//    worker is called. So a call that lasts delays one task, usually by less than 5 ms, if another worker is free.
 //  - A worker leaves if suspended stacks are to be resumed, which only a thread outside of run_as_worker() can do.
 #pragma once
 
@@ -77,7 +77,7 @@ public:
     // Workers of all crews call it while they find no task, until it returns 0. Null: nothing.
     static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
 
-    // A worker of this crew that polls is in a call that lasts: it does not search.
+    // The watchdog has found a worker of this crew in a call of the poll that lasts: it no longer counts as searching.
     void polls_late() noexcept;
 
     // Raise it before you ask whether the crew is idle. So either the answer is right, or `watch` is called later.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds out which calls of the idle poll last. A worker that polls counts as one that searches, so that a task for which it
+// Finds calls of the idle poll that take longer than 2 to 4 ms. A worker that polls counts as one that searches, so that a task for which it
 // finds a message needs no other thread. But the poll runs callbacks, and while one of them lasts the worker takes no task.
 // Then another worker must be called. A timer looks at all workers that poll, every `period`.
 //
 // Invariant: if a worker is inside one call of the poll at two looks in a row, its crew has been told that it is late. So
-// that is known after two periods at most. The timer runs while workers poll, and for `most_quiet` periods more.
+// that is known after two periods at most. If the timer cannot go on for want of memory, that holds
+// again from the next add(). The timer runs while workers poll, and for `most_quiet` periods more.
 #pragma once
 
 #include <atomic>

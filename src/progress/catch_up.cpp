@@ -14,7 +14,7 @@ namespace thence::progress {
 // when nothing has arrived, it is the second or third.
 //
 // `shortest` is what a call takes that finds nothing. It grows a little each time, since the speed of a processor changes.
-// If it is wrong, the calls end late, at `most`, or early, and the rest waits for the next sleep.
+// A wrong value costs up to `most` calls, or leaves messages until the next sleep.
 void make_progress_until_idle() noexcept {
     constexpr int most = 256;
     static thread_local constinit nanoseconds shortest = 1'000'000;

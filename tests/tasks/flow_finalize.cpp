@@ -73,9 +73,6 @@ int main(int argc, char **argv) {
             std::this_thread::yield();
         }
         if (!after) {
-            thence_cancel(&cr);
-            thence_wait(&cr, MPI_STATUS_IGNORE);
-            thence_free(&cr);
             ends = true;
             submits.join();
         }
