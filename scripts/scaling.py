@@ -304,9 +304,10 @@ def draw(result, file):
     figure.suptitle(f"{result['program']}: strong scaling, {result['available']} processors, {result['mpi']}", fontsize=10)
     figure.tight_layout()
     try:
-        figures.save(figure, file)
+        figure.savefig(file, facecolor="white")
     except (OSError, ValueError) as error:
         fail(f"--plot: {file}: {error}")
+    print(file)
 
 
 def parse():
@@ -381,6 +382,7 @@ def main():
         try:
             result = json.loads(options.earlier.read_text(encoding="utf-8"))
             evaluate(result["points"])
+            table(result)
         except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
@@ -393,7 +395,7 @@ def main():
         result = {"what": "strong scaling", "program": options.name, "arguments": options.arguments, "mpi": options.mpi,
                   "processor": processor(), "available": options.available, "physical": options.physical,
                   "oversubscribed": options.oversubscribe, "rounds": options.rounds, "points": points}
-    table(result)
+        table(result)
     if options.json and not options.earlier:
         options.json.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if options.plot:

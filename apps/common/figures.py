@@ -2,11 +2,12 @@
 """What the plot.py of every application needs: reading files, the style of figures, and its commands."""
 import argparse
 import json
+import os
 import sys
 
 
 def fail(message):
-    sys.exit("plot.py: " + message)
+    sys.exit(f"{os.path.basename(sys.argv[0])}: {message}")
 
 
 def misfit(value, form, name="the file"):

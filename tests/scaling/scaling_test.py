@@ -135,6 +135,9 @@ class Scaling(unittest.TestCase):
         self.refused(PLATES, "--mpiexec", "true", text="launcher of an unknown MPI")
         self.refused(PLATES, "--json", "/no/such/folder/x.json", text="cannot write this file")
         self.refused("--from", SCRIPT, text="no file of --json")
+        with open(self.file, "w", encoding="utf-8") as file:
+            json.dump({"points": [{"variant": "mpi", "cores": 1, "ranks": 1, "threads": 1, "times_s": [1]}]}, file)
+        self.refused("--from", self.file, text="no file of --json")
 
 
 if __name__ == "__main__":
