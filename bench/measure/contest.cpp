@@ -24,7 +24,8 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
     };
     std::map<std::string, first> must_be;
     for (int i = 0; i < rounds; ++i)
-        for (std::size_t c = 0; c < all.size(); ++c)
+        for (std::size_t k = 0; k < all.size(); ++k) {
+            const std::size_t c = (k + static_cast<std::size_t>(i)) % all.size(); // each is first in turn
             for (const auto &[key, value] : all[c].run()) {
                 if (key == "seconds") {
                     times[c].push_back(value);
@@ -35,6 +36,7 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
                     throw std::runtime_error("not comparable: " + names[c] + " reports " + key + " " + text_of(value) +
                                              ", " + found->second.of + " " + text_of(found->second.value));
             }
+        }
     for (std::size_t c = 0; c < all.size(); ++c)
         if (times[c].size() != static_cast<std::size_t>(rounds))
             throw std::runtime_error(names[c] + " reports no seconds");

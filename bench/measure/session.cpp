@@ -138,7 +138,10 @@ numbers session::run(const std::vector<std::string> &command, const job &what) {
         std::string name;
         double value = 0;
         if (words_of_line >> word >> name >> value && word == "result") {
-            found[name] = value;
+            const auto &[place, added] = found.try_emplace(name, value);
+            if (!added && place->second != value) { // of a part that the program has repeated
+                throw std::runtime_error(what.work + " reports two values of " + name + ": " + joined(command));
+            }
         }
     }
     return found;
