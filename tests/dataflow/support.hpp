@@ -47,9 +47,14 @@ public:
     }
     bool holds() const { return holds_.load(std::memory_order_acquire); }
     void release(int error = 0) {
-        wait_until([this] { return holds(); });
-        holds_.store(false, std::memory_order_relaxed);
+        wait_until([&] { return try_release(error); });
+    }
+    // @return whether a task was held. Of several threads, one releases it.
+    bool try_release(int error = 0) {
+        if (!holds() || !holds_.exchange(false, std::memory_order_acquire))
+            return false;
         thence::lower_events(task_, 1, error);
+        return true;
     }
 
 private:
