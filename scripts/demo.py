@@ -208,7 +208,8 @@ def draw(demo, runs):
     figure("bars", *every, to="variants.png")
 
 
-# Situations: MPI only, fork-join and tasks on the same cores, several runs each in turn.
+# Situations: MPI only, fork-join and tasks on the same cores. Each way runs once; then MPI only, and the way of fork-join and
+# the way of ours that were fastest, run again in turn.
 
 def situations(demo):
     """Name, what it is, iterations without and with a delay, and whether heat or heat_plates runs it."""
@@ -248,14 +249,39 @@ def measure(demo, situation, delay):
         if not demo.run(f"{label}-serial", [demo.heat, os.path.join(CONFIGS, "sources.cfg"), "--iterations", count,
                                             "--field", field]):
             return
-    times = {}
+    all_ways = dict(ways(demo, extra, delay, count, field))
+    times = {way: [] for way in all_ways}
     for i in range(demo.repeats):
-        for way, command in ways(demo, extra, delay, count, field):
+        for way in list(times):
             demo.step(f"{title}: {way}, run {i + 1}")
-            report = demo.run(f"{label}-{way}-{i + 1}", command)
-            times.setdefault(way, []).append(report["time_s"] if report else None)
+            report = demo.run(f"{label}-{way}-{i + 1}", all_ways[way])
+            times[way].append(report["time_s"] if report else None)
+        if any(None in seconds for seconds in times.values()):
+            demo.total -= len(contest_of(all_ways)) * (demo.repeats - 1 - i)
+            break
+        times = {way: times[way] for way in contest(times)}
     demo.end_steps()
     demo.say(sentence(title, times))
+
+
+def is_ours(way):
+    return way != "mpi" and not way.startswith("forkjoin")
+
+
+def contest(times):
+    """The ways that a sentence compares: MPI only, and the fastest of ours and of fork-join."""
+    fastest_of = [fastest(times, is_ours), fastest(times, lambda way: way.startswith("forkjoin"))]
+    return ["mpi"] + [way for way in fastest_of if way is not None]
+
+
+def contest_of(all_ways):
+    """As many names as a contest has of these."""
+    return contest({way: [0] for way in all_ways})
+
+
+def runs_of(all_ways, repeats):
+    """How many runs measure() makes: each way once, and those of the contest again."""
+    return len(all_ways) + (repeats - 1) * len(contest_of(dict(all_ways)))
 
 
 def ratio(base, ours):
@@ -284,7 +310,7 @@ def sentence(title, times):
     failed = [way for way, seconds in times.items() if None in seconds]
     if failed:
         return f"{title}: not compared, since a run of {', '.join(failed)} failed."
-    best = fastest(times, lambda way: way != "mpi" and not way.startswith("forkjoin"))
+    best = fastest(times, is_ours)
     if best is None:
         return f"{title}: not compared, since heat was built without tasks."
     text, each = ratio(times["mpi"], times[best])
@@ -311,7 +337,7 @@ def main():
     parser.add_argument("build", metavar="BUILD_DIR", help="has bin/heat and bin/heat_plates")
     parser.add_argument("out", metavar="OUT_DIR", help="made if it is missing")
     parser.add_argument("--scale", type=int, default=100, metavar="PERCENT", help="part of the iterations, 1 to 100 [100]")
-    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs of each way in a situation, 1 to 99 [3]")
+    parser.add_argument("--repeats", type=int, default=3, metavar="N", help="runs of the fastest ways in a situation, 1 to 99 [3]")
     parser.add_argument("--only", choices=parts, action="append", metavar="PART",
                         help=f"one of {', '.join(parts)}; may be repeated [all]")
     options = parser.parse_args()
@@ -333,7 +359,7 @@ def main():
     why = no_delay() if wanted else None
     delays = [None] if why else [None, DELAY]
     demo.total = len(plates) * (1 + len(shapes(demo))) + sum(
-        (situation[4] is not None) + demo.repeats * len(ways(demo, situation[4], delay, "1", ""))
+        (situation[4] is not None) + runs_of(ways(demo, situation[4], delay, "1", ""), demo.repeats)
         for situation in wanted for delay in delays)
     if plates:
         runs = {plate: gallery(demo, plate) for plate in plates}

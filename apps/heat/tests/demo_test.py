@@ -51,6 +51,14 @@ class Demo(unittest.TestCase):
         self.assertEqual(len(lines), 3)
         self.assertIn("[4/4] Four independent plates: coroutine, run 1", done.stderr)
 
+    def test_what_was_fastest_runs_again(self):
+        done = self.demo("--only", "plates", "--repeats", "2")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("All 7 parallel runs computed", self.report())
+        steps = [line for line in done.stderr.splitlines() if line.endswith("run 2")]
+        self.assertRegex("\n".join(steps), r"^\[5/7\].*: mpi, run 2\n\[6/7\].*: (callbacks|coroutine), run 2\n"
+                                           r"\[7/7\].*: forkjoin, run 2$")
+
     def test_an_imbalanced_plate_has_both_shapes_and_names_that_of_the_best(self):
         done = self.demo("--only", "imbalanced")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
