@@ -12,6 +12,9 @@ const std::array table{
     Variant{{"threads", "a thread of the operating system for each message, MPI_Send and MPI_Recv", MPI_THREAD_MULTIPLE,
              true, false},
             solve_threads},
+    Variant{{"waitany", "one thread, plain MPI: a pending receive for each message, MPI_Waitany", MPI_THREAD_SINGLE,
+             false, false},
+            solve_waitany},
 #ifdef LATENCY_MT_HAVE_FIBER
     Variant{{"fibers", "a fiber of Boost.Fiber for each message, all on one thread; block() (thence/fiber.hpp)",
              MPI_THREAD_SINGLE, false, true},

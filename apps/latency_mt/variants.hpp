@@ -20,6 +20,7 @@ struct Run {
 };
 
 void solve_threads(Run &run);
+void solve_waitany(Run &run);
 void solve_fibers(Run &run);   // with Boost.Fiber only
 void solve_argobots(Run &run); // with Argobots only
 

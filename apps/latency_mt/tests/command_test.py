@@ -18,7 +18,7 @@ class Command(CommandTest):
     faulty = Program(sys.argv[2], sys.argv[3:])
 
     def test_help_names_options_variants_and_exit_status(self):
-        self.help_has("--in-flight", "threads")
+        self.help_has("--in-flight", "threads", "waitany")
 
     def test_wrong_usage_is_refused(self):
         self.refuses_what_every_application_refuses(*SMALL, files=())
@@ -51,12 +51,14 @@ class Command(CommandTest):
     def test_a_wrong_byte_is_reported_by_the_rank_that_received_it(self):
         file = self.file("run.json")
         text = "rank 1: lane 0, round 0, byte 3 of 4: found "
-        output = self.refused("--rounds", "2", "--smallest", "4", "--largest", "4", "--in-flight", "2", "--json", file, ranks=2,
-                              program=self.faulty, env={"FAULT": "wrong_value"}, status=3, text=f"latency_mt: {text}")
-        self.assertRegex(output, r"found (\d+), expected (\d+), difference (1|-1)\n")
-        self.assertNotIn("rank 0:", output)
-        self.assertIn("contents WRONG", output)
-        self.assertIn(text, self.read(file)["contents"])
+        for variant in ("threads", "waitany"):
+            output = self.refused("--variant", variant, "--rounds", "2", "--smallest", "4", "--largest", "4", "--in-flight", "2",
+                                  "--json", file, ranks=2, program=self.faulty, env={"FAULT": "wrong_value"}, status=3,
+                                  text=f"latency_mt: {text}")
+            self.assertRegex(output, r"found (\d+), expected (\d+), difference (1|-1)\n")
+            self.assertNotIn("rank 0:", output)
+            self.assertIn("contents WRONG", output)
+            self.assertIn(text, self.read(file)["contents"])
 
     def test_plots_refuse_other_files(self):
         self.refuses_other_files(PLOT, ([], []))
