@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import sys
 
+import runs
 import two_hosts
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -47,7 +48,7 @@ class Demo:
         self.launcher = launcher(self.build)
         self.environment = environment()
         self.cores = len(os.sched_getaffinity(0))
-        self.status, self.done, self.total, self.checked = 0, 0, 0, 0
+        self.status, self.checked, self.progress = 0, 0, runs.Progress(0)
         self.report = []
         text = subprocess.run([self.heat, "--help"], capture_output=True, text=True, check=False).stdout
         self.variants = re.findall(r"^  ([a-z][a-z-]+) ", text, re.MULTILINE)
@@ -58,27 +59,12 @@ class Demo:
         self.report.append(line)
         print(line, flush=True)
 
-    def step(self, text):
-        """A progress line for the run that starts now; on a terminal, a bar in place of lines."""
-        if sys.stderr.isatty():
-            filled = 30 * self.done // self.total
-            bar = "#" * filled + "." * (30 - filled)
-            print(f"\r[{bar}] {self.done}/{self.total}  {text:<50.50}", end="", file=sys.stderr, flush=True)
-        else:
-            print(f"[{self.done + 1}/{self.total}] {text}", file=sys.stderr, flush=True)
-        self.done += 1
-
-    def end_steps(self):
-        if sys.stderr.isatty():
-            print("\r" + " " * 100 + "\r", end="", file=sys.stderr)
-
     def run(self, name, command):
         """Runs a command whose report goes to NAME.json. Returns the report; None if the run failed or its values differ."""
         result, log = (os.path.join(self.out, f"{name}.{kind}") for kind in ("json", "log"))
         try:
             with open(log, "w", encoding="utf-8") as file:
-                status = subprocess.run([*command, "--progress", "never", "--json", result], stdout=file,
-                                        stderr=subprocess.STDOUT, env=self.environment, timeout=120, check=False).returncode
+                status = runs.call([*command, "--progress", "never", "--json", result], 120, self.environment, file)
             why = f"ended with status {status}"
         except subprocess.TimeoutExpired:
             status, why = 1, "was stopped after 120 s"
@@ -90,7 +76,7 @@ class Demo:
             except (OSError, ValueError) as error:
                 status, why = 1, f"wrote no report: {error}"
         if status != 0:
-            self.end_steps()
+            self.progress.end()
             print(f"demo: {name} {why}; the end of {log}:", file=sys.stderr)
             with open(log, encoding="utf-8", errors="replace") as file:
                 print("".join(file.readlines()[-15:]), end="", file=sys.stderr, flush=True)
@@ -154,25 +140,25 @@ def iterations(demo, number):
 def shapes(demo):
     """Variant, ranks and threads of each run: two ranks share the cores, or one rank has all of them."""
     threads = min(4, max(1, demo.cores // 2))
-    runs = [("mpi", 2, 1), ("mpi", 4, 1)]
+    forms = [("mpi", 2, 1), ("mpi", 4, 1)]
     for variant in ("forkjoin", *TASKS):
         if variant in demo.variants:
-            runs += [(variant, 2, threads), (variant, 1, 2 * threads)]
-    return runs
+            forms += [(variant, 2, threads), (variant, 1, 2 * threads)]
+    return forms
 
 
 def gallery(demo, plate):
     """Runs all variants on one plate. Returns the names of the runs that worked."""
     config, field = os.path.join(CONFIGS, f"{plate}.cfg"), os.path.join(demo.out, f"{plate}.npy")
     common = ["--iterations", iterations(demo, configured(plate))]
-    demo.step(f"{plate}: serial")
+    demo.progress.step(f"{plate}: serial")
     names = [f"{plate}-serial-1x1"]
     if not demo.run(names[0], [demo.heat, config, *common, "--threads", "1", "--field", field, "--start",
                                os.path.join(demo.out, f"{plate}-start.npy")]):
         return []
     for variant, ranks, threads in shapes(demo):
         name = f"{plate}-{variant}-{ranks}x{threads}"
-        demo.step(f"{plate}: {variant}, {ranks} x {threads}")
+        demo.progress.step(f"{plate}: {variant}, {ranks} x {threads}")
         if demo.run(name, [*demo.mpi(ranks), demo.heat, config, *common, "--variant", variant, "--threads", str(threads),
                            "--reference", field, "--timeline", os.path.join(demo.out, f"{name}.timeline.json"),
                            "--timeline-capacity", "30000"]):
@@ -180,10 +166,10 @@ def gallery(demo, plate):
     return names
 
 
-def draw(demo, runs):
+def draw(demo, done):
     """The table of the runs, and the figures if a Python has what they need."""
     plot = os.path.join(ROOT, "apps", "heat", "plot.py")
-    files = {plate: [os.path.join(demo.out, f"{name}.json") for name in names] for plate, names in runs.items()}
+    files = {plate: [os.path.join(demo.out, f"{name}.json") for name in names] for plate, names in done.items()}
     every = [file for names in files.values() for file in names]
     if not every:
         return
@@ -199,7 +185,7 @@ def draw(demo, runs):
     def figure(*arguments, to):
         if subprocess.run([python, plot, *arguments, "-o", os.path.join(demo.out, to)], check=False).returncode != 0:
             demo.status = max(demo.status, 1)
-    for plate in [plate for plate in runs if runs[plate]]:
+    for plate in [plate for plate in done if done[plate]]:
         figure("field", os.path.join(demo.out, f"{plate}-start.npy"), os.path.join(demo.out, f"{plate}.npy"), "--titles",
                "start,end", to=f"field-{plate}.png")
         timelines = [file.replace(".json", ".timeline.json") for file in files[plate] if "-2x" in file]
@@ -245,7 +231,7 @@ def measure(demo, situation, delay):
     title = text + (f", {delay} between two hosts" if delay else "")
     field = os.path.join(demo.out, f"{label}.npy")
     if extra is not None:
-        demo.step(f"{title}: serial")
+        demo.progress.step(f"{title}: serial")
         if not demo.run(f"{label}-serial", [demo.heat, os.path.join(CONFIGS, "sources.cfg"), "--iterations", count,
                                             "--field", field]):
             return
@@ -253,14 +239,14 @@ def measure(demo, situation, delay):
     times = {way: [] for way in all_ways}
     for i in range(demo.repeats):
         for way in list(times):
-            demo.step(f"{title}: {way}, run {i + 1}")
+            demo.progress.step(f"{title}: {way}, run {i + 1}")
             report = demo.run(f"{label}-{way}-{i + 1}", all_ways[way])
             times[way].append(report["time_s"] if report else None)
         if any(None in seconds for seconds in times.values()):
-            demo.total -= len(contest_of(all_ways)) * (demo.repeats - 1 - i)
+            demo.progress.total -= len(contest_of(all_ways)) * (demo.repeats - 1 - i)
             break
         times = {way: times[way] for way in contest(times)}
-    demo.end_steps()
+    demo.progress.end()
     demo.say(sentence(title, times))
 
 
@@ -358,13 +344,13 @@ def main():
     wanted = [situation for situation in situations(demo) if situation[0] in chosen]
     why = no_delay() if wanted else None
     delays = [None] if why else [None, DELAY]
-    demo.total = len(plates) * (1 + len(shapes(demo))) + sum(
+    demo.progress.total = len(plates) * (1 + len(shapes(demo))) + sum(
         (situation[4] is not None) + runs_of(ways(demo, situation[4], delay, "1", ""), demo.repeats)
         for situation in wanted for delay in delays)
     if plates:
-        runs = {plate: gallery(demo, plate) for plate in plates}
-        demo.end_steps()
-        draw(demo, runs)
+        done = {plate: gallery(demo, plate) for plate in plates}
+        demo.progress.end()
+        draw(demo, done)
     for delay in delays:
         for situation in wanted:
             measure(demo, situation, delay)

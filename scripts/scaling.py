@@ -14,20 +14,21 @@ import platform
 import re
 import shlex
 import shutil
-import signal
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import demo
+import runs
 import two_hosts
 
 ROOT = Path(__file__).resolve().parent.parent
 SPREAD = 0.2  # rounds that differ by more than this part of the median are told
-EPILOG = """A variant is NAME, one thread for each rank, or NAME:T, ranks with T threads each, or NAME:all, one rank with a thread
+EPILOG = """Without arguments of the program, its size is chosen so that the variants run on the largest number of ranks.
+
+A variant is NAME, one thread for each rank, or NAME:T, ranks with T threads each, or NAME:all, one rank with a thread
 for each core. On fewer cores than T there is one rank with as many threads as cores.
 
 examples:
@@ -39,13 +40,20 @@ examples:
 
 Exit status: 0 done, 1 a run failed, 2 wrong usage, 3 a run has wrong values."""
 
-# Of each program: the variants that run unless others are named, its arguments unless others are given, and the options by
-# which it checks its values.
+def heat_arguments(ranks):
+    """Each rank has two rows of blocks, so that variants with a rank for each core run on every number of cores."""
+    return [str(ROOT / "apps/heat/configs/sources.cfg"), "--size", f"{max(1024, 2 * 128 * ranks)}x1024", "--block", "128",
+            "--iterations", "300"]
+
+
+# Of each program: the variants that run unless others are named, its arguments on so many ranks or fewer unless others are
+# given, and the options by which it checks its values.
 APPLICATIONS = {
-    "heat": ("mpi,forkjoin:all,omp-tasks:all,tbb:all", [str(ROOT / "apps/heat/configs/sources.cfg"), "--iterations", "300"], None),
-    "heat_plates": ("mpi,forkjoin,waitany,callbacks,coroutine", ["--size", "2048x2048"], ["--verify"]),
-    "bt_mz": ("mpi,callbacks,forkjoin:all,omp-tasks:all", ["W"], []),
-    "wavefront": ("mpi,callbacks,coroutine", ["--grid", "10000x1000", "--lines", "8"], []),
+    "heat": ("mpi,forkjoin:all,omp-tasks:all,tbb:all", heat_arguments, None),
+    "heat_plates": ("mpi,forkjoin,waitany,callbacks,coroutine", lambda ranks: ["--size", f"{max(2048, 16 * ranks)}x2048"],
+                    ["--verify"]),
+    "bt_mz": ("mpi,callbacks,forkjoin:all,omp-tasks:all", lambda ranks: ["W" if ranks <= 16 else "B" if ranks <= 64 else "C"], []),
+    "wavefront": ("mpi,callbacks,coroutine", lambda ranks: ["--grid", f"{max(10000, 100 * ranks)}x1000", "--lines", "8"], []),
 }
 
 
@@ -158,54 +166,24 @@ def verdict(report):
 
 def run(options, what, command):
     """One run. Returns the program's report."""
-    file = options.folder / "run.json"
+    file, log = options.folder / "run.json", options.folder / "run.log"
     file.unlink(missing_ok=True)
-    with subprocess.Popen([*command, "--progress", "never", "--json", str(file)], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, errors="replace", env=options.environment,
-                          start_new_session=True) as process:
-        try:
-            said = process.communicate(timeout=options.timeout)[0]
-        except BaseException as error:
-            os.killpg(process.pid, signal.SIGTERM)  # the launcher ends its ranks
-            try:
-                process.wait(timeout=10)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-            options.progress.end()
-            if isinstance(error, subprocess.TimeoutExpired):
-                fail(f"{what} did not end within {options.timeout} s; --timeout sets another limit", 1)
-            raise
-    why = f"ended with status {process.returncode}" if process.returncode else "wrote no report"
-    if not process.returncode:
+    try:
+        with open(log, "w", encoding="utf-8") as output:
+            status = runs.call([*command, "--progress", "never", "--json", str(file)], options.timeout, options.environment, output)
+    except subprocess.TimeoutExpired:
+        options.progress.end()
+        fail(f"{what} did not end within {options.timeout} s; --timeout sets another limit", 1)
+    if not status:
         try:
             return json.loads(file.read_text(encoding="utf-8"))
         except (OSError, ValueError):
             pass
     options.progress.end()
-    fail(f"{what} {why}: {shlex.join(command)}\n" + "\n".join(said.strip().splitlines()[:15]), 3 if process.returncode == 3 else 1)
+    why = f"ended with status {status}" if status else "wrote no report"
+    said = log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[:15]
+    fail(f"{what} {why}: {shlex.join(command)}\n" + "\n".join(said), 3 if status == 3 else 1)
     return None
-
-
-class Progress:
-    """A bar on a terminal, else a line for each run."""
-
-    def __init__(self, total):
-        self.total, self.done, self.begun = total, 0, time.monotonic()
-
-    def step(self, text):
-        if sys.stderr.isatty():
-            filled = 30 * self.done // self.total
-            left = (time.monotonic() - self.begun) / self.done * (self.total - self.done) if self.done else 0
-            rest = f"about {left:.0f} s left" if self.done else ""
-            print(f"\r[{'#' * filled}{'.' * (30 - filled)}] {self.done}/{self.total}  {text:<40.40} {rest:<20.20}", end="",
-                  file=sys.stderr, flush=True)
-        else:
-            print(f"[{self.done + 1}/{self.total}] {text}", file=sys.stderr, flush=True)
-        self.done += 1
-
-    def end(self):
-        if sys.stderr.isatty():
-            print("\r" + " " * 110 + "\r", end="", file=sys.stderr, flush=True)
 
 
 def measure(options, points, threaded):
@@ -348,7 +326,6 @@ def prepare(options):
         fail(f"{options.name} is unknown; this script runs {', '.join(APPLICATIONS)}")
     if not (os.path.isfile(options.program) and os.access(options.program, os.X_OK)):
         fail(f"no program {options.program}; build it: cmake --preset release && cmake --build --preset release --target {options.name}")
-    options.arguments = options.arguments or APPLICATIONS[options.name][1]
     options.mpiexec = options.mpiexec or demo.launcher(os.path.dirname(os.path.dirname(options.program)))
     if not shutil.which(options.mpiexec):
         fail(f"no launcher {options.mpiexec}; choose one with --mpiexec")
@@ -373,6 +350,7 @@ def prepare(options):
                 continue
             ranks, threads = shape
             points.append({"variant": label, "cores": number, "ranks": ranks, "threads": threads})
+    options.arguments = options.arguments or APPLICATIONS[options.name][1](max(point["ranks"] for point in points))
     return points, threaded
 
 
@@ -387,7 +365,7 @@ def main():
             fail(f"{options.earlier}: no file of --json: {type(error).__name__}: {error}")
     else:
         points, threaded = prepare(options)
-        options.progress = Progress(len(points) * options.rounds + (APPLICATIONS[options.name][2] is None))
+        options.progress = runs.Progress(len(points) * options.rounds + (APPLICATIONS[options.name][2] is None))
         with tempfile.TemporaryDirectory() as folder:
             options.folder = Path(folder)
             measure(options, points, threaded)

@@ -63,6 +63,32 @@ class Scaling(unittest.TestCase):
             self.assertIn(f"All 4 runs have right values ({value})", done.stdout)
             self.assertIn("[4/4] round 1: callbacks, 2 x 1", done.stderr)
 
+    def test_without_arguments_there_is_work_for_a_rank_on_each_core(self):
+        once = os.path.join(self.folder, "heat")  # heat with a single iteration
+        with open(once, "w", encoding="utf-8") as file:
+            file.write(f"""#!/usr/bin/env python3
+import os, sys
+words = sys.argv[1:]
+if "--iterations" in words:
+    words[words.index("--iterations") + 1] = "1"
+os.execv({HEAT!r}, [{HEAT!r}, *words])
+""")
+        os.chmod(once, 0o755)
+        done = self.scaling(once, "--mpiexec", LAUNCHER, "--rounds", "1", "--cores", "1,8", "--oversubscribe", "--json", self.file)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        with open(self.file, encoding="utf-8") as text:
+            result = json.load(text)
+        shapes = [(point["variant"], point["ranks"]) for point in result["points"] if point["variant"] == "mpi"]
+        self.assertEqual(shapes, [("mpi", 1), ("mpi", 8)])
+        self.assertEqual({point["values"] for point in result["points"]}, {"identical"})
+        self.assertIn("--size", result["arguments"])
+
+    def test_without_arguments_bt_mz_has_a_zone_for_each_rank(self):
+        sys.path.insert(0, os.path.dirname(SCRIPT))
+        import scaling
+        classes = [scaling.APPLICATIONS["bt_mz"][1](ranks) for ranks in (1, 16, 17, 64, 65)]
+        self.assertEqual(classes, [["W"], ["W"], ["B"], ["B"], ["C"]])
+
     def test_threads_of_a_variant_divide_the_cores(self):
         threaded = [name for name in ("omp-tasks", "tbb") if name in variants(HEAT)]
         if not threaded:
