@@ -108,7 +108,7 @@ void write_timeline(const std::string &file, const Recorder &recorder, MPI_Comm 
     out.member("threads", head.threads);
     out.member("iterations", head.iterations);
     out.member("activities", {"compute", "start", "wait", "poll"});
-    out.member("span_fields", {"rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"});
+    out.member("span_fields", {"rank", "lane", "activity", "begin_us", "end_us", "iteration", head.row_field, "col"});
     out.member("message_fields", {"rank", "lane", "sent", head.direction_field, "peer", "iteration", "col", "cells",
                                   "started_us", "complete_us"});
 

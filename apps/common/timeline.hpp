@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The recorded spans and messages of all ranks in one file, with times of one clock. apps/heat/plot.py and
-// apps/bt_mz/plot.py draw it.
+// The recorded spans and messages of all ranks in one file, with times of one clock. The plot.py of each application draws
+// it.
 #pragma once
 
 #include "recorder.hpp"
@@ -13,7 +13,8 @@ namespace apps {
 struct TimelineHead {
     std::string variant;
     int threads = 1, iterations = 0;
-    std::string direction_field; // the name of Message::direction in the file
+    std::string direction_field;   // the name of Message::direction in the file
+    std::string row_field = "row"; // that of Span::row
 };
 
 // The offset to add to this rank's clock to get that of rank 0. Collective.

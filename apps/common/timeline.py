@@ -6,25 +6,30 @@ import statistics
 from figures import fail, figures, load, save
 
 COMPUTE = ["#2f6da8", "#7fb0d9"]  # even and odd iterations, so that the pipeline of iterations shows
+PLATES = ["#2f6da8", "#8cbbe0", "#3f9c6b", "#a5d6b8", "#7a5195", "#c6aadb", "#8c6d4f", "#d0bfa8"]
 ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
 MESSAGE = ["#8a3ffc", "#1b8a5a"]  # by the lowest bit of the direction
 # What the direction of a message is called, by the name of its field: even and odd.
-DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north")}
+DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north"),
+              "below": ("message to the band above", "to the band below")}
 # What a file of --timeline has.
 FORM = {"variant": str, "ranks": int, "threads": int, "activities": [str], "span_fields": [str], "message_fields": [str],
         "spans": [list], "messages": list}
-# The fields of a span and of a message, which are lists. The direction of a message has another name in each application.
+# The fields of a span and of a message, which are lists. The row of a span is a plate in heat_plates, and the direction of a
+# message has another name in each application.
 SPAN = ["rank", "lane", "activity", "begin_us", "end_us", "iteration", "row", "col"]
+SPAN_OF_PLATE = ["plate" if name == "row" else name for name in SPAN]
 MESSAGE_FIELDS = ["rank", "lane", "sent", None, "peer", "iteration", "col", "cells", "started_us", "complete_us"]
 HALF = 0.36  # half the height of a lane
 
 
-def load_timeline(file, program):
+def load_timeline(file, program, spans=(SPAN,)):
+    """`spans`: the lists of fields that a span may have."""
     source = f"{program} --timeline"
     run = load(file, source, FORM)
-    for what, rows, names, expected in (("span", run["spans"], run["span_fields"], SPAN),
-                                        ("message", run["messages"], run["message_fields"], MESSAGE_FIELDS)):
-        if len(names) != len(expected) or any(e not in (None, n) for n, e in zip(names, expected)):
+    for what, rows, names, known in (("span", run["spans"], run["span_fields"], spans),
+                                     ("message", run["messages"], run["message_fields"], (MESSAGE_FIELDS,))):
+        if not any(len(names) == len(fields) and all(f in (None, n) for n, f in zip(names, fields)) for fields in known):
             fail(f"{file} is no file of {source}: the fields of a {what} are {', '.join(names)}")
         for row in rows:
             if not isinstance(row, list) or len(row) != len(names) or any(type(value) not in (int, float) for value in row):
@@ -72,13 +77,30 @@ def lane_order(run):
     return {lane: row for row, lane in enumerate(used)}
 
 
+def has_plates(run):
+    return run["span_fields"] == SPAN_OF_PLATE
+
+
+def compute_colour(run, iteration, row):
+    """That of the plate where there are several, else that of the iteration."""
+    return PLATES[row % len(PLATES)] if has_plates(run) else COMPUTE[iteration % 2]
+
+
+def compute_legend(runs):
+    """Colours of computation and what they are called."""
+    if not has_plates(runs[0]):
+        return [(COMPUTE[0], "compute, even iteration"), (COMPUTE[1], "odd iteration")]
+    plates = sorted({s[6] for run in runs for s in run["spans"] if s[2] == 0})
+    return [(compute_colour(runs[0], 0, plate), f"plate {plate}") for plate in plates]
+
+
 def draw_lanes(axes, run, lanes, begin, end):
     bars = {}
-    for rank, lane, activity, start, stop, iteration, _, _ in run["spans"]:
+    for rank, lane, activity, start, stop, iteration, row, _ in run["spans"]:
         if stop < begin or start > end:
             continue
         name = run["activities"][activity]
-        colour = COMPUTE[iteration % 2] if name == "compute" else ACTIVITY[name]
+        colour = compute_colour(run, iteration, row) if name == "compute" else ACTIVITY[name]
         bars.setdefault((lanes[rank, lane], colour, name), []).append((start - begin, stop - start))
     for (row, colour, name), pieces in bars.items():
         # Wide blocks get a thin outline, which separates neighbours of the same colour.
@@ -110,7 +132,7 @@ def draw_messages(axes, run, lanes, begin, end):
 
 
 def draw(args, program):
-    runs = [load_timeline(f, program) for f in args.files]
+    runs = [load_timeline(f, program, (SPAN, SPAN_OF_PLATE)) for f in args.files]
     for file, run in zip(args.files, runs):
         if run["message_fields"][3] not in DIRECTIONS:
             fail(f"{file} is no file of {program} --timeline: its messages have no {' or '.join(DIRECTIONS)}")
@@ -145,12 +167,13 @@ def draw(args, program):
     unit = 1000 if length > 2000 else 1
     panels[-1, 0].set_xlabel("milliseconds" if unit == 1000 else "microseconds")
     panels[-1, 0].xaxis.set_major_formatter(lambda x, _: f"{x / unit:g}")
+    marks = ("", "") if has_plates(runs[0]) else ("v", "^")  # the next band of a plate may be of the rank before
     even, odd = DIRECTIONS[runs[0]["message_fields"][3]]
-    legend = [Patch(color=COMPUTE[0], label="compute, even iteration"), Patch(color=COMPUTE[1], label="odd iteration"),
+    legend = [*(Patch(color=colour, label=label) for colour, label in compute_legend(runs)),
               Patch(color=ACTIVITY["start"], label="start a message"), Patch(color=ACTIVITY["wait"], label="wait in MPI"),
               Patch(color=ACTIVITY["poll"], label="poll"), Patch(color="#ededed", label="idle"),
-              Line2D([], [], color=MESSAGE[1], marker="v", ms=4, lw=1, label=odd),
-              Line2D([], [], color=MESSAGE[0], marker="^", ms=4, lw=1, label=even)]
+              Line2D([], [], color=MESSAGE[1], marker=marks[0], ms=4, lw=1, label=odd),
+              Line2D([], [], color=MESSAGE[0], marker=marks[1], ms=4, lw=1, label=even)]
     figure.legend(handles=legend, loc="upper center",
                   ncol=len(legend), bbox_to_anchor=(0.5, 1.0), fontsize=9, handlelength=1.3, columnspacing=1.3)
     figure.get_layout_engine().set(h_pad=0.06, rect=(0, 0, 1, 1 - 0.32 / figure.get_figheight())) # room for the legend

@@ -158,7 +158,7 @@ def main():
     field = commands.add("field", command_field, "the temperature field", "The temperature field (heat --field, --start), side by side.", "field.png")
     field.add_argument("--titles", help="titles of the panels, separated by commas")
     commands.add("bars", command_bars, "speed and use of time", "Speed and use of time of several runs (heat --json).", "bars.png")
-    commands.add_timeline("three iterations")
+    commands.add_timeline("three iterations", "heat or heat_plates")
     commands.run()
 
 

@@ -101,13 +101,28 @@ class CommandTest(unittest.TestCase):
                 self.assertIn(text, drawn.stderr)
                 self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
+    def both_ends(self, timeline):
+        """Checks that every message of a timeline has a sender and a receiver, in order. Returns when each was started and complete,
+        by source, target, direction, iteration and column: first for the receivers, then for the senders."""
+        ends = {0: {}, 1: {}}
+        for rank, _, sent, direction, peer, iteration, col, _, started, complete in timeline["messages"]:
+            self.assertLessEqual(started, complete)
+            key = (rank, peer) if sent else (peer, rank)
+            key += direction, iteration, col
+            self.assertNotIn(key, ends[sent])
+            ends[sent][key] = (started, complete)
+        self.assertEqual(ends[0].keys(), ends[1].keys())
+        for key, (started, _) in ends[1].items():
+            self.assertLessEqual(started, ends[0][key][1], key)
+        return ends[0], ends[1]
+
     def refuses_timelines_of_another_form(self, plot, timeline, before=(), behind=()):
         """`timeline`: a file that the program wrote; its drawing fails for these changes."""
         other = self.file("other.json")
         for change, text in ((lambda t: t.update(spans=[[1, 2]]), "a span is no list of 8 numbers"),
                              (lambda t: t["spans"][0].__setitem__(3, "soon"), "a span is no list of 8 numbers"),
                              (lambda t: t.update(messages=[5]), "a message is no list of 10 numbers"),
-                             (lambda t: t["span_fields"].reverse(), "the fields of a span are col, row")):
+                             (lambda t: t["span_fields"].reverse(), "the fields of a span are col, ")):
             changed = self.read(timeline)
             change(changed)
             with open(other, "w", encoding="utf-8") as file:

@@ -7,6 +7,7 @@
 #include "common/options.hpp"
 #include "common/program.hpp"
 #include "common/simulated.hpp"
+#include "common/timeline.hpp"
 
 #include <array>
 #include <cstdio>
@@ -66,11 +67,14 @@ bool parse_options(Options &o, int argc, char **argv, int &status) {
             ->required();
     apps::add_imbalance_option(app, o, {"rank", "area"});
     apps::add_json_option(app, o);
+    if (!apps::simulated) // the recorder reads the clock of the machine
+        apps::add_timeline_options(app, o);
     apps::add_progress_option(app, o);
     app.footer("\n" + apps::variant_list(variants()) +
                "\nExamples:\n"
                "  mpirun -n 2 heat_plates --variant callbacks --verify\n"
                "  mpirun -n 4 heat_plates --variant coroutine --plates 8 --mirrored --json run.json\n"
+               "  mpirun -n 2 heat_plates --variant callbacks --mirrored --timeline callbacks.json\n"
                "\nExit status: 0 done, 1 failure, 2 wrong usage, 3 a value is wrong.");
     const auto check = [&] {
         if (size.empty())
@@ -95,7 +99,7 @@ void apply(const Options &o, Settings &settings, int ranks, MPI_Comm comm) {
         throw apps::InputError("--size: " + std::to_string(c.rows) + " rows are too few for " + std::to_string(ranks) +
                                " ranks");
     const long blocks = (c.cols + c.block - 1L) / c.block;
-    apps::check_tags(comm, 2 * settings.plates * blocks - 1, "so many blocks and plates; use a larger --block");
+    apps::check_tags(comm, 2L * settings.plates * blocks - 1, "so many blocks and plates; use a larger --block");
     apps::check_imbalance(o.imbalance, ranks);
     settings.imbalance = o.imbalance;
 }
@@ -109,7 +113,7 @@ void report(const Options &o, const apps::Measured &measured, const std::string 
                 apps::simulated ? "simulated s" : "time s", "Mupdates/s", "values");
     std::printf("%-10s %6d %7d %12.6f %13.1f  %s\n", o.chosen->name, measured.ranks, o.settings.plates, measured.time,
                 cells / measured.time * 1e-6, verdict);
-    apps::print_notes(measured, false);
+    apps::print_notes(measured, !o.timeline.empty());
     if (o.json.empty())
         return;
     apps::Json json{{"application", "heat_plates"},
@@ -142,19 +146,25 @@ int run_variant(const Options &o, MPI_Comm comm) {
     MPI_Comm_size(comm, &ranks);
     Settings settings = o.settings;
     apply(o, settings, ranks, comm);
-    apps::check_outputs(comm, {o.json});
+    apps::check_outputs(comm, {o.json, o.timeline});
     apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, settings.config.iterations);
-    Run run{comm, {}, settings.config.iterations, bar};
+    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
+    recorder.lane(); // this thread gets the first lane
+    Run run{comm, {}, settings.config.iterations, bar, o.timeline.empty() ? nullptr : &recorder};
     for (int p = 0; p < settings.plates; ++p)
         run.plates.push_back(std::make_unique<Plate>(settings, p, rank, ranks));
+    const apps::Nanoseconds offset = o.timeline.empty() ? 0 : apps::clock_offset(comm);
 
     MPI_Barrier(comm);
     const double begin = MPI_Wtime();
     o.chosen->solve(run);
     const double mine = MPI_Wtime() - begin;
     bar.clear();
-    const apps::Recorder recorder(0);
+    run.end_messages();
     const apps::Measured measured = apps::gather(recorder, comm, 1, mine, o.chosen->continuations);
+    if (!o.timeline.empty())
+        apps::write_timeline(o.timeline, recorder, comm, offset,
+                             {o.chosen->name, 1, settings.config.iterations, "below", "plate"});
 
     std::string wrong_here;
     for (const auto &plate : run.plates)

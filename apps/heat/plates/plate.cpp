@@ -47,24 +47,34 @@ Plate::Piece Plate::incoming(int t, Side from, int col0, int col1, int tag) {
     const int peer = neighbour(from);
     if (peer == MPI_PROC_NULL || (from == below && t == 0))
         return {};
-    return {band.row(from == above ? -1 : band.rows()) + col0, col1 - col0, peer, 2 * tag + (from == above ? 0 : 1)};
+    return {band.row(from == above ? -1 : band.rows()) + col0,
+            col1 - col0,
+            peer,
+            2 * tag + (from == above ? 0 : 1),
+            from == above ? t : t - 1,
+            column(col0 / config.block)};
 }
 
 Plate::Piece Plate::outgoing(int t, Side to, int col0, int col1, int tag) {
     const int peer = neighbour(to);
     if (peer == MPI_PROC_NULL || (to == above && t + 1 == config.iterations))
         return {};
-    return {band.row(to == above ? 0 : band.rows() - 1) + col0, col1 - col0, peer, 2 * tag + (to == below ? 0 : 1)};
+    return {band.row(to == above ? 0 : band.rows() - 1) + col0,
+            col1 - col0,
+            peer,
+            2 * tag + (to == below ? 0 : 1),
+            t,
+            column(col0 / config.block)};
 }
 
 Plate::Piece Plate::needed(int s, Side from) {
     const int k = s % pieces(), begin = k * config.block;
-    return incoming(s / pieces(), from, begin, std::min(begin + config.block, config.cols), number * pieces() + k);
+    return incoming(s / pieces(), from, begin, std::min(begin + config.block, config.cols), column(k));
 }
 
 Plate::Piece Plate::made(int s, Side to) {
     const int k = s % pieces(), begin = k * config.block;
-    return outgoing(s / pieces(), to, begin, std::min(begin + config.block, config.cols), number * pieces() + k);
+    return outgoing(s / pieces(), to, begin, std::min(begin + config.block, config.cols), column(k));
 }
 
 Plate::Piece Plate::needed_row(int t, Side from) {

@@ -34,10 +34,15 @@ public:
     int step() const { return current; } // the next to compute
     bool done() const { return current == steps(); }
 
+    // The piece of step s among those of all plates.
+    int column(int s) const { return number * pieces() + s % pieces(); }
+
     // A piece that travels. The count is 0 if there is no such message.
     struct Piece {
         double *data = nullptr;
         int count = 0, peer = MPI_PROC_NULL, tag = 0;
+        int iteration = 0, column = 0; // which one made it, and of which column it is; of a row, the first
+        bool goes_down() const { return tag % 2 == 0; } // to the band below
     };
     enum Side { above, below };
     // What step `s` needs from a side, and what it makes for it. The memory of the former is in use until step `s`

@@ -42,14 +42,16 @@ public:
             advance(chain);
         }
         for (Chain &chain : chains)
-            MPI_Waitall(static_cast<int>(chain.sends.size()), chain.sends.data(), MPI_STATUSES_IGNORE);
+            run.record(Activity::wait, [&] {
+                MPI_Waitall(static_cast<int>(chain.sends.size()), chain.sends.data(), MPI_STATUSES_IGNORE);
+            });
     }
 
 private:
     // Pauses after many polls that find nothing: other programs may want the processor.
     void poll() {
         long ran = 0;
-        check(thence_progress_some(&ran));
+        run.record(Activity::poll, [&] { check(thence_progress_some(&ran)); });
         if (ran > 0 || !ready.empty())
             thence_backoff_found(&backoff);
         else
@@ -71,7 +73,9 @@ private:
             if (const Plate::Piece piece = plate.needed(plate.step(), side); piece.count > 0)
                 receives[count++] = run.receive(piece);
         if (count > 0)
-            check(thence_attach(count, receives, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
+            run.record(Activity::start, [&] {
+                check(thence_attach(count, receives, arrived, &chain, 0, MPI_STATUSES_IGNORE, cr, &complete));
+            });
         if (complete != 0)
             ready.push_back(&chain);
         else
@@ -91,7 +95,7 @@ private:
         Plate &plate = *chain.plate;
         const int step = plate.step();
         MPI_Request *sends = &chain.sends[2 * static_cast<std::size_t>(step % plate.pieces())];
-        MPI_Waitall(2, sends, MPI_STATUSES_IGNORE);
+        run.record(Activity::wait, [&] { MPI_Waitall(2, sends, MPI_STATUSES_IGNORE); });
         run.compute(plate);
         sends[0] = run.send(plate.made(step, Plate::above));
         sends[1] = run.send(plate.made(step, Plate::below));

@@ -15,7 +15,8 @@ namespace {
 namespace ex = thence::ex;
 using scheduler = thence::progress_loop::scheduler; // of the loop in which sync_wait() waits
 
-ex::task<> receive(const thence::communicator &comm, Plate::Piece piece) {
+ex::task<> receive(const thence::communicator &comm, Run &run, Plate::Piece piece) {
+    run.started(piece, false);
     if (piece.count > 0)
         co_await comm.recv(std::span(piece.data, static_cast<std::size_t>(piece.count)), piece.peer, piece.tag);
 }
@@ -38,8 +39,8 @@ ex::task<> follow(const thence::communicator &comm, Run &run, Plate &plate, sche
         const int step = plate.step();
         auto &[above, below] = sends[static_cast<std::size_t>(step % plate.pieces())];
         co_await ex::schedule(loop); // let the other plates go on
-        co_await ex::when_all(receive(comm, plate.needed(step, Plate::above)),
-                              receive(comm, plate.needed(step, Plate::below)), complete(above), complete(below));
+        co_await ex::when_all(receive(comm, run, plate.needed(step, Plate::above)),
+                              receive(comm, run, plate.needed(step, Plate::below)), complete(above), complete(below));
         run.compute(plate);
         above = run.send(plate.made(step, Plate::above));
         below = run.send(plate.made(step, Plate::below));

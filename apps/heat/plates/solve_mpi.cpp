@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain MPI. `forkjoin` exchanges whole rows, as a program does that computes with all threads between two exchanges. `mpi` is tuned by hand: every operation is started as soon as its buffer is free and
-// waited for when its data is needed; the steps of the plates take turns in a fixed order.
+// Plain MPI. `forkjoin` exchanges whole rows, as a program does that computes with all threads between two exchanges. `mpi` is
+// tuned by hand: every operation is started as soon as its buffer is free and waited for when its data is needed; the steps of
+// the plates take turns in a fixed order.
 #include "variants.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void solve_forkjoin(Run &run) {
         receive(0, p);
     for (int t = 0; t < run.iterations; ++t)
         for (std::size_t p = 0; p < rows.size(); ++p) {
-            MPI_Waitall(4, rows[p].requests, MPI_STATUSES_IGNORE);
+            run.record(Activity::wait, [&] { MPI_Waitall(4, rows[p].requests, MPI_STATUSES_IGNORE); });
             for (int k = 0; k < run.plates[p]->pieces(); ++k)
                 run.compute(*run.plates[p]);
             for (const Plate::Side side : sides)
@@ -34,7 +35,7 @@ void solve_forkjoin(Run &run) {
                 receive(t + 1, p);
         }
     for (Rows &r : rows)
-        MPI_Waitall(4, r.requests, MPI_STATUSES_IGNORE);
+        run.record(Activity::wait, [&] { MPI_Waitall(4, r.requests, MPI_STATUSES_IGNORE); });
 }
 
 void solve_mpi(Run &run) {
@@ -56,7 +57,7 @@ void solve_mpi(Run &run) {
             receive(s, p);
     for (int s = 0; s < steps; ++s)
         for (std::size_t p = 0; p < count; ++p) {
-            MPI_Waitall(4, column(s, p).requests, MPI_STATUSES_IGNORE);
+            run.record(Activity::wait, [&] { MPI_Waitall(4, column(s, p).requests, MPI_STATUSES_IGNORE); });
             run.compute(*run.plates[p]);
             for (const Plate::Side side : sides)
                 column(s, p).requests[2 + side] = run.send(run.plates[p]->made(s, side));
@@ -64,7 +65,7 @@ void solve_mpi(Run &run) {
                 receive(s + pieces, p);
         }
     for (Column &c : columns)
-        MPI_Waitall(4, c.requests, MPI_STATUSES_IGNORE);
+        run.record(Activity::wait, [&] { MPI_Waitall(4, c.requests, MPI_STATUSES_IGNORE); });
 }
 
 } // namespace plates

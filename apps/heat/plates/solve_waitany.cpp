@@ -26,9 +26,10 @@ public:
             const int count = static_cast<int>(receives.size());
             int which = MPI_UNDEFINED, found = 1;
             if (ready.empty())
-                MPI_Waitany(count, receives.data(), &which, MPI_STATUS_IGNORE);
+                run.record(Activity::wait, [&] { MPI_Waitany(count, receives.data(), &which, MPI_STATUS_IGNORE); });
             else // a plate whose messages have arrived goes first: another rank waits for what it makes
-                MPI_Testany(count, receives.data(), &which, &found, MPI_STATUS_IGNORE);
+                run.record(Activity::poll,
+                           [&] { MPI_Testany(count, receives.data(), &which, &found, MPI_STATUS_IGNORE); });
             if (found != 0 && which != MPI_UNDEFINED) {
                 if (const auto p = static_cast<std::size_t>(which) / 2; arrived(p))
                     advance(p);
@@ -42,7 +43,7 @@ public:
         }
         for (auto &of_plate : sends)
             for (auto &pair : of_plate)
-                MPI_Waitall(2, pair.data(), MPI_STATUSES_IGNORE);
+                run.record(Activity::wait, [&] { MPI_Waitall(2, pair.data(), MPI_STATUSES_IGNORE); });
     }
 
 private:
@@ -65,7 +66,7 @@ private:
         Plate &plate = *run.plates[p];
         const int step = plate.step();
         auto &pair = sends[p][static_cast<std::size_t>(step % plate.pieces())];
-        MPI_Waitall(2, pair.data(), MPI_STATUSES_IGNORE);
+        run.record(Activity::wait, [&] { MPI_Waitall(2, pair.data(), MPI_STATUSES_IGNORE); });
         run.compute(plate);
         for (const Plate::Side side : sides)
             pair[side] = run.send(plate.made(step, side));
