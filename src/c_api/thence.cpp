@@ -168,6 +168,7 @@ static inline int make_progress(const char *call, long &count) {
     if (const int code = c_api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
+    progress::note_poll_of_application();
     count = continuation::make_progress();
     return MPI_SUCCESS;
 }

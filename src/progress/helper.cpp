@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
-// futex, so it never wakes an idle process. While something is outstanding it polls, and
-// pauses after polls that find nothing (backoff.hpp). After a poll that ran something it spins again. Idle workers of a
-// task runtime poll in its place, which needs no change of threads.
+// futex, so it never wakes an idle process. While something is outstanding it polls, and pauses after polls that find
+// nothing (helper_pauses.hpp). After a poll that ran something it spins again. Idle workers of a task runtime poll in its
+// place, which needs no change of threads.
 #include "progress/progress.hpp"
 
 #include "mpi/calls.hpp"
 #include "mpi/implementation.hpp"
-#include "progress/backoff.hpp"
 #include "progress/catch_up.hpp"
-#include "progress/clock.hpp"
+#include "progress/helper_pauses.hpp"
 #include "progress/source.hpp"
 
-#include <algorithm>
+#include <chrono>
 #include <climits>
+#include <condition_variable>
 #include <mutex>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -25,6 +25,7 @@ namespace thence::progress {
 
 std::mutex helper_in_progress;
 thread_local constinit bool on_helper_thread = false;
+constinit std::atomic<bool> nobody_polled{true};
 
 namespace {
 
@@ -43,97 +44,41 @@ std::atomic<unsigned long long> wakeups_{0};
 std::atomic<int> workers_inside_{0};
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
 
-// Adjusts the length of sleeps such that the helper uses a little less than half of a processor. The processor time of
-// one sleep differs between machines by more than a factor of ten, so it is measured.
-//
-// To spin between the sleeps would not help. Let P be a period in which the helper spins for the time S and sleeps
-// once, and C the processor time of that sleep and of the poll after it. Half of a processor means S + C = P / 2. A
-// message that arrives during the spin is found at once. One that arrives later waits for the end of the period. So
-// half of the messages wait for P / 2 - S = C at most: the median delay is C for every S. The mean delay is
-// (P - S)^2 / 2P. It is least for S = 0, where it is C too.
-//
-// So if C is more than the latency of a blocked MPI_Wait, a helper that uses half of a processor has more than twice
-// that latency.
-class pace {
-public:
-    // Called before the first sleep of a series.
-    void begin() noexcept { sleeps_ = 0; }
-    nanoseconds next() noexcept {
-        if (sleeps_ % window == 0) {
-            const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
-            const nanoseconds now = read_clock(CLOCK_MONOTONIC);
-            if (sleeps_ != 0) {
-                const nanoseconds wanted = (used - used_) * 100 / target_percent;
-                sleep_ = std::clamp(sleep_ + (wanted - (now - begun_)) / window / 2, shortest, longest);
-            }
-            used_ = used;
-            begun_ = now;
-        }
-        ++sleeps_;
-        return sleep_;
+// A sleep that a worker can end.
+std::mutex nap_mutex_;
+std::condition_variable nap_ends_;
+std::atomic<bool> naps_{false}; // becomes true under the mutex
+
+void nap(nanoseconds time) noexcept {
+    std::unique_lock guard(nap_mutex_);
+    naps_.store(true, std::memory_order_relaxed);
+    nap_ends_.wait_for(guard, std::chrono::nanoseconds(time), [] { return !naps_.load(std::memory_order_relaxed); });
+    naps_.store(false, std::memory_order_relaxed);
+}
+
+void end_nap() noexcept {
+    if (naps_.load(std::memory_order_relaxed)) {
+        const std::scoped_lock guard(nap_mutex_);
+        naps_.store(false, std::memory_order_relaxed);
+        nap_ends_.notify_one();
     }
+}
 
-    static constexpr nanoseconds shortest = 1000;
-    static constexpr nanoseconds longest = 50000;
-
-private:
-    static constexpr nanoseconds window = 32;
-    static constexpr nanoseconds target_percent = 46; // of one processor
-
-    nanoseconds sleep_ = shortest;
-    nanoseconds sleeps_ = 0;
-    nanoseconds used_ = 0;
-    nanoseconds begun_ = 0;
-};
-
-// The pauses of backoff.hpp with another bound for sleeps: for 25 ms it is the shortest sleep, then that of `pace`, and
-// after ten seconds the longest sleep. It is the longest at once if other threads want this processor: then the time until
-// this thread runs again does not depend on its sleep, and each sleep would take processor time from them.
-class back_off {
-public:
-    void found() noexcept {
-        progress::found(backoff_);
-        sleeps_ = false;
-    }
-    // Pauses. @return whether it slept.
-    bool missed() noexcept {
-        if (workers_helped_.exchange(false, std::memory_order_relaxed)) {
-            pause_for(pace::longest); // they find the next completion sooner, and want the processor
-            return true;
-        }
-        const nanoseconds sleep = next_pause(backoff_);
-        if (sleep == 0) {
-            sched_yield();
-        }
-        if (sleep <= 0) {
-            return false;
-        }
-        if (!sleeps_) {
-            sleeps_ = true;
-            pace_.begin();
-        }
-        const nanoseconds waited = read_clock(CLOCK_MONOTONIC) - backoff_.since;
-        const nanoseconds bound = backoff_.shared != 0      ? pace::longest
-                                  : waited < shortest_until ? pace::shortest
-                                  : waited < adjusted_until ? pace_.next()
-                                                            : pace::longest;
-        pause_for(std::min(sleep, bound));
-        return true;
-    }
-
-private:
-    static void pause_for(nanoseconds time) noexcept {
+// After a poll that found nothing. @return whether it slept.
+bool pause_after_miss(helper_pauses &pauses) noexcept {
+    const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
+    // The workers find the next completion sooner, and want the processor.
+    const nanoseconds time = workers_helped ? pace::longest : pauses.next(nobody_polled);
+    if (time == 0) {
+        sched_yield();
+    } else if (time > pace::longest) {
+        nap(time);
+    } else if (time > 0) {
         const timespec pause{0, time};
         nanosleep(&pause, nullptr);
     }
-
-    static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
-    static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
-
-    thence_backoff backoff_ = backoff_with(pace::longest, 200);
-    bool sleeps_ = false;
-    pace pace_;
-};
+    return time > 0;
+}
 
 void rest() noexcept {
     const unsigned seen = epoch_.load(std::memory_order_seq_cst);
@@ -165,18 +110,18 @@ void run() noexcept {
     on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
-    back_off pause;
+    helper_pauses pauses;
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
-            pause.found(); // before it rests, which is no time that it waits for something
+            pauses.found(); // before it rests, which is no time that it waits for something
             rest();
             has_slept = true;
         } else if (help(has_slept)) {
-            pause.found();
+            pauses.found();
             has_slept = false;
         } else {
-            has_slept = pause.missed();
+            has_slept = pause_after_miss(pauses);
         }
     }
 }
@@ -187,6 +132,7 @@ bool help_while_idle() noexcept {
     if (!running_.load(std::memory_order_acquire) || !any_outstanding()) {
         return false;
     }
+    end_nap(); // the worker leaves before the nap would end
     workers_inside_.fetch_add(1, std::memory_order_seq_cst);
     const bool goes_on = !stop_.load(std::memory_order_seq_cst);
     if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {

@@ -47,6 +47,14 @@ extern std::mutex helper_in_progress;
 // helper_tear_down() returns.
 bool help_while_idle() noexcept;
 
+// A thread of the application polls: while it does so often, the helper pauses longer. False: known already.
+extern THENCE_HIDDEN std::atomic<bool> nobody_polled;
+inline void note_poll_of_application() noexcept {
+    if (nobody_polled.load(std::memory_order_relaxed)) {
+        nobody_polled.store(false, std::memory_order_relaxed);
+    }
+}
+
 // The function of MPI that registers the hook, or `none`.
 const char *hook_name() noexcept;
 bool has_hook() noexcept;

@@ -3,6 +3,7 @@
 #include "library.hpp"
 
 #include "continuation/request.hpp"
+#include "progress/helper_pauses.hpp"
 #include "progress/progress.hpp"
 
 #include <algorithm>
@@ -87,6 +88,32 @@ TEST_P(helper, no_worker_helps_after_mpi_finalize_has_begun) {
     worker.join();
     EXPECT_EQ(thence_cancel(&c), MPI_SUCCESS);
     EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+}
+
+// The helper polls every 50 us while it waits for something. The application that it relies on must still poll.
+TEST(application_polls, are_often_if_there_are_several_in_a_row_until_they_end) {
+    constexpr thence::progress::nanoseconds us = 1000, ms = 1000 * us;
+    thence::progress::application_polls polls;
+    auto now = 1000000 * ms;
+    const auto look_until = [&](auto end, auto between) {
+        auto next = now;
+        for (; now < end; now += 50 * us) {
+            polls.look(now >= next, now);
+            next = now >= next ? now + between : next;
+        }
+    };
+    polls.look(true, now);
+    EXPECT_FALSE(polls.often(now)) << "one poll";
+    look_until(now + 20 * ms, 2 * ms);
+    EXPECT_TRUE(polls.often(now));
+    polls.look(false, now += 3 * ms);
+    EXPECT_TRUE(polls.often(now)) << "the next is late";
+    polls.look(false, now += 3 * ms);
+    EXPECT_FALSE(polls.often(now)) << "there is no next one";
+    look_until(now + 20 * ms, 2 * ms);
+    EXPECT_TRUE(polls.often(now));
+    look_until(now + 100 * ms, 8 * ms);
+    EXPECT_FALSE(polls.often(now)) << "too rarely";
 }
 
 // Open MPI would crash if it matched a receive that is being cancelled.
