@@ -22,6 +22,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 CONFIGS = os.path.join(ROOT, "apps", "heat", "configs")
 TASKS = ["omp-tasks", "tbb", "tampi-blocking", "tampi-iwait", "dataflow"]
 DELAY = "300us"
+BLOCK = 128  # rows of a block in sources.cfg, whose plate has 512
 SPREAD = 0.2  # a sentence tells the range of a ratio if it is wider than this part of the median
 EPILOG = """Exit status: 0 done; 1 a run failed, its log is kept; 2 wrong usage; 3 values differ from those of the serial run.
 
@@ -194,8 +195,8 @@ def draw(demo, done):
     figure("bars", *every, to="variants.png")
 
 
-# Situations: MPI only, fork-join and tasks on the same cores. Each way runs once; then MPI only, and the way of fork-join and
-# the way of ours that were fastest, run again in turn.
+# Situations: MPI only, fork-join and tasks on the same cores. Each way runs once, which chooses the fastest of fork-join and of
+# ours; then these and MPI only run in turn, and are compared.
 
 def situations(demo):
     """Name, what it is, iterations without and with a delay, and whether heat or heat_plates runs it."""
@@ -204,19 +205,30 @@ def situations(demo):
             ("plates", "Four independent plates", 300, 150, None)]
 
 
+def mpi_ranks(demo):
+    """The ranks of MPI only: one for each core."""
+    return max(2, demo.cores - demo.cores % 2)
+
+
+def plate(demo):
+    """The arguments of heat for the plate of a situation. Each rank of MPI only has a row of blocks at least."""
+    ranks = mpi_ranks(demo)
+    return [os.path.join(CONFIGS, "sources.cfg")] + (["--size", f"{ranks * BLOCK}x512"] if ranks * BLOCK > 512 else [])
+
+
 def ways(demo, extra, delay, count, field):
     """What is compared: name and command. Every way may use all cores. MPI only has a rank for each. Where the work is balanced,
     fork-join and tasks have two ranks with half of the cores each. Where it is not, they have both shapes that share it among the
     cores: one rank with a thread for each core, and two ranks with a thread for each core, so that the rank with more work can
     use them all. Two hosts have at least a rank each."""
-    ranks = max(2, demo.cores - demo.cores % 2)
+    ranks = mpi_ranks(demo)
     if extra is None:
         # --mirrored sets the odd plates in the other order. It helps callbacks and coroutines, and hurts a fixed order of
         # waiting, so MPI only runs without it. The width of blocks is what is best for MPI only: whole rows with a delay.
         block = ["--block", "512" if delay else "256"]
         return [(name, [*demo.mpi(ranks, delay), demo.plates, "--verify", "--iterations", count, *block, "--variant", name, *more])
                 for name, more in (("mpi", []), ("forkjoin", []), ("callbacks", ["--mirrored"]), ("coroutine", ["--mirrored"]))]
-    command = [demo.heat, os.path.join(CONFIGS, "sources.cfg"), "--iterations", count, "--reference", field, *extra, "--variant"]
+    command = [demo.heat, *plate(demo), "--iterations", count, "--reference", field, *extra, "--variant"]
     forms = [(2, max(1, demo.cores // 2))] if not extra else [(2, demo.cores)] if delay else [(1, demo.cores), (2, demo.cores)]
     return [("mpi", [*demo.mpi(ranks, delay), *command, "mpi", "--threads", "1"])] + [
         (f"{name}-{r}x{threads}", [*demo.mpi(r, delay), *command, name, "--threads", str(threads)])
@@ -232,20 +244,21 @@ def measure(demo, situation, delay):
     field = os.path.join(demo.out, f"{label}.npy")
     if extra is not None:
         demo.progress.step(f"{title}: serial")
-        if not demo.run(f"{label}-serial", [demo.heat, os.path.join(CONFIGS, "sources.cfg"), "--iterations", count,
-                                            "--field", field]):
+        if not demo.run(f"{label}-serial", [demo.heat, *plate(demo), "--iterations", count, "--field", field]):
             return
     all_ways = dict(ways(demo, extra, delay, count, field))
-    times = {way: [] for way in all_ways}
-    for i in range(demo.repeats):
-        for way in list(times):
-            demo.progress.step(f"{title}: {way}, run {i + 1}")
-            report = demo.run(f"{label}-{way}-{i + 1}", all_ways[way])
-            times[way].append(report["time_s"] if report else None)
+    chosen = all_ways
+    for i in range(demo.repeats + 1):
+        if i < 2:
+            times = {}  # the runs that choose do not count, since the chosen may have been fast by chance
+        for way in chosen:
+            demo.progress.step(f"{title}: {way}, run {i}" if i else f"{title}: {way}, to choose the fastest")
+            report = demo.run(f"{label}-{way}-{i}", all_ways[way])
+            times.setdefault(way, []).append(report["time_s"] if report else None)
         if any(None in seconds for seconds in times.values()):
-            demo.progress.total -= len(contest_of(all_ways)) * (demo.repeats - 1 - i)
+            demo.progress.total -= len(contest_of(all_ways)) * (demo.repeats - i)
             break
-        times = {way: times[way] for way in contest(times)}
+        chosen = contest(times)
     demo.progress.end()
     demo.say(sentence(title, times))
 
@@ -266,8 +279,8 @@ def contest_of(all_ways):
 
 
 def runs_of(all_ways, repeats):
-    """How many runs measure() makes: each way once, and those of the contest again."""
-    return len(all_ways) + (repeats - 1) * len(contest_of(dict(all_ways)))
+    """How many runs measure() makes: each way once to choose, then those of the contest."""
+    return len(all_ways) + repeats * len(contest_of(dict(all_ways)))
 
 
 def ratio(base, ours):

@@ -7,10 +7,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 SCRIPTS = os.path.join(ROOT, "scripts")
+sys.path.insert(0, SCRIPTS)
+import demo  # noqa: E402
 # Runs demo.py as it is, but it sees another user than root.
 WITHOUT_ROOT = (f"import os, runpy, sys; os.geteuid = lambda: 1000; sys.path.insert(0, {SCRIPTS!r}); "
                 f"runpy.run_path({os.path.join(SCRIPTS, 'demo.py')!r}, run_name='__main__')")
@@ -47,17 +50,28 @@ class Demo(unittest.TestCase):
         self.assertRegex(lines[0], r"^Four independent plates: the best of ours, (callbacks|coroutine), is \d+\.\d\d times")
         self.assertEqual(lines[1], "Left out: the situations with a delay between two hosts, since this needs root, to make "
                                    "network namespaces.")
-        self.assertEqual(lines[2], "All 4 parallel runs computed the values of the serial run, bit for bit.")
+        self.assertEqual(lines[2], "All 7 parallel runs computed the values of the serial run, bit for bit.")
         self.assertEqual(len(lines), 3)
-        self.assertIn("[4/4] Four independent plates: coroutine, run 1", done.stderr)
+        self.assertIn("[4/7] Four independent plates: coroutine, to choose the fastest", done.stderr)
 
     def test_what_was_fastest_runs_again(self):
         done = self.demo("--only", "plates", "--repeats", "2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("All 7 parallel runs computed", self.report())
-        steps = [line for line in done.stderr.splitlines() if line.endswith("run 2")]
-        self.assertRegex("\n".join(steps), r"^\[5/7\].*: mpi, run 2\n\[6/7\].*: (callbacks|coroutine), run 2\n"
-                                           r"\[7/7\].*: forkjoin, run 2$")
+        self.assertIn("All 10 parallel runs computed", self.report())
+        self.assertRegex(done.stderr, r"\[8/10\].*: mpi, run 2\n\[9/10\].*: (callbacks|coroutine), run 2\n"
+                                      r"\[10/10\].*: forkjoin, run 2\n")
+
+    def test_all_ranks_have_rows_where_there_are_many_cores(self):
+        many = types.SimpleNamespace(cores=8, heat=self.heat, plates=self.plates, variants=["dataflow"],
+                                     mpi=lambda ranks, delay: [self.launcher, "-n", str(ranks)])
+        reference = os.path.join(self.folder, "field.npy")
+        subprocess.run([self.heat, *demo.plate(many), "--iterations", "1", "--field", reference], check=True, timeout=60,
+                       stdout=subprocess.DEVNULL)
+        name, command = demo.ways(many, [], None, "1", reference)[0]
+        self.assertEqual(name, "mpi")
+        self.assertIn("8", command)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_an_imbalanced_plate_has_both_shapes_and_names_that_of_the_best(self):
         done = self.demo("--only", "imbalanced")
@@ -65,7 +79,7 @@ class Demo(unittest.TestCase):
         cores = len(os.sched_getaffinity(0))
         for ranks in (1, 2):
             for variant in ("forkjoin", "dataflow"):
-                self.assertIn(f"costs five times as much: {variant}-{ranks}x{cores}, run 1", done.stderr)
+                self.assertIn(f"costs five times as much: {variant}-{ranks}x{cores}, to choose", done.stderr)
         self.assertRegex(self.report().splitlines()[0],
                          r"the best of ours, (omp-tasks|tbb|dataflow) on (1 rank|2 ranks) x \d+ threads?, is \d+\.\d\d times.*"
                          r"as fast as MPI only, .*as fast as forkjoin on (1 rank|2 ranks) x \d+ threads?")
@@ -73,7 +87,7 @@ class Demo(unittest.TestCase):
     def test_a_run_that_fails_keeps_its_log_and_gives_status_1(self):
         done = self.demo("--only", "plates", fault='case "$*" in *forkjoin*) echo "no luck"; exit 9 ;; esac')
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        with open(os.path.join(self.out, "plates-forkjoin-1.log"), encoding="utf-8") as file:
+        with open(os.path.join(self.out, "plates-forkjoin-0.log"), encoding="utf-8") as file:
             self.assertIn("no luck", file.read())
         self.assertIn("no luck", done.stderr)
         self.assertIn("Four independent plates: not compared, since a run of forkjoin failed.", self.report())
