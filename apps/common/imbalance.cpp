@@ -68,7 +68,7 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
         out.x0 = values[0], out.y0 = values[1], out.x1 = values[2], out.y1 = values[3];
         return out;
     }
-    out.part = part == "rank" ? Imbalance::rank : Imbalance::zones;
+    out.part = part == "rank" ? Imbalance::rank : part == "zones" ? Imbalance::zones : Imbalance::lanes;
     for (const double v : values) {
         if (!(v >= 0 && v < 1e9) || v != static_cast<int>(v))
             fail(text, part + " numbers are whole, from 0");
@@ -79,15 +79,16 @@ Imbalance parse_imbalance(const std::string &text, const std::vector<std::string
     return out;
 }
 
-void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int zones) {
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others) {
     if (!imbalance || imbalance->part == Imbalance::area)
         return;
-    const bool of_ranks = imbalance->part == Imbalance::rank;
-    const int count = of_ranks ? ranks : zones;
+    const Imbalance::Part part = imbalance->part;
+    const int count = part == Imbalance::rank ? ranks : others;
+    const std::string member = part == Imbalance::rank ? "rank " : part == Imbalance::zones ? "zone " : "lane ";
     for (const int m : imbalance->members)
         if (m >= count)
-            throw InputError("--imbalance '" + imbalance->text + "': there is no " + (of_ranks ? "rank " : "zone ") +
-                             std::to_string(m) + ", only 0 to " + std::to_string(count - 1));
+            throw InputError("--imbalance '" + imbalance->text + "': there is no " + member + std::to_string(m) +
+                             ", only 0 to " + std::to_string(count - 1));
 }
 
 } // namespace apps

@@ -12,9 +12,9 @@ namespace apps {
 
 // What --imbalance FACTOR@PART says.
 struct Imbalance {
-    enum Part { rank, zones, area } part = rank;
+    enum Part { rank, zones, lanes, area } part = rank;
     double factor = 1;
-    std::vector<int> members;              // the ranks or zones that are dearer
+    std::vector<int> members;              // the ranks, zones or lanes that are dearer
     double x0 = 0, y0 = 0, x1 = 1, y1 = 1; // `area`: fractions of width and height
     std::string text;                      // as written
 
@@ -32,8 +32,20 @@ struct Imbalance {
 // std::invalid_argument that says what is wrong.
 Imbalance parse_imbalance(const std::string &text, const std::vector<std::string> &parts);
 
-// Throws InputError if the imbalance names a rank or a zone that there is not.
-void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int zones = 0);
+// Throws InputError if the imbalance names a rank, a zone or a lane that there is not. `others`: the number of zones or lanes.
+void check_imbalance(const std::optional<Imbalance> &imbalance, int ranks, int others = 0);
+
+// Nanoseconds of processor time of this thread.
+inline long processor_time() {
+    timespec t{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return t.tv_sec * 1'000'000'000L + t.tv_nsec;
+}
+// Keeps this thread busy until that is its processor time.
+inline void spin_until(long end) {
+    while (processor_time() < end) {
+    }
+}
 
 // Makes the lifetime of this object cost `factor` times its processor time. With factor 1 it does nothing.
 class Dearer {
@@ -47,17 +59,6 @@ public:
     Dearer &operator=(const Dearer &) = delete;
 
 private:
-    // Nanoseconds of processor time of this thread.
-    static long processor_time() {
-        timespec t{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-        return t.tv_sec * 1'000'000'000L + t.tv_nsec;
-    }
-    static void spin_until(long end) {
-        while (processor_time() < end) {
-        }
-    }
-
     const double factor;
     const long begin;
 };

@@ -5,8 +5,9 @@
 
 namespace latency_mt {
 
-Lane::Lane(int own_number, int own_rank, int bytes)
-    : number(own_number), rank(own_rank), out(static_cast<std::size_t>(bytes)), in(static_cast<std::size_t>(bytes)) {}
+Lane::Lane(int own_number, int own_rank, int bytes, apps::Nanoseconds nanoseconds)
+    : number(own_number), rank(own_rank), computing(nanoseconds), out(static_cast<std::size_t>(bytes)),
+      in(static_cast<std::size_t>(bytes)) {}
 
 char Lane::expected(int round, int sender, std::size_t i) const {
     return static_cast<char>(number * 31 + round * 7 + sender * 101 + static_cast<int>(i % 251));

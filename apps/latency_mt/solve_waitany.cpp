@@ -32,7 +32,7 @@ void solve_waitany(Run &run) {
         MPI_Waitany(static_cast<int>(count), receives.data(), &which, MPI_STATUS_IGNORE);
         const auto l = static_cast<std::size_t>(which);
         Lane &lane = run.lanes[l];
-        lane.check(round_of[l], run.rounds.whole);
+        lane.arrived(round_of[l], run.rounds.whole);
         if (!lane.begins())
             send(l);
         if (++round_of[l] < rounds) {

@@ -27,10 +27,10 @@ const std::array table{
 #endif
 };
 
-Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds) {
+Run make_run(MPI_Comm comm, int rank, int in_flight, int bytes, Rounds rounds, const Computing &computing) {
     Run run{comm, 1 - rank, {}, rounds};
     for (int i = 0; i < in_flight; ++i)
-        run.lanes.emplace_back(i, rank, bytes);
+        run.lanes.emplace_back(i, rank, bytes, computing.of(rank, i));
     return run;
 }
 
@@ -41,23 +41,39 @@ std::string first_wrong(const Run &run) {
     return {};
 }
 
+// From the first begin to the last end of the lanes that `counts` gets the number of, for half a round trip; none if it counts
+// no lane.
+template <class Counts> std::optional<double> latency(const Run &run, Counts counts) {
+    std::optional<apps::Nanoseconds> begin, end;
+    for (const Lane &lane : run.lanes)
+        if (counts(lane.tag())) {
+            begin = std::min(begin.value_or(lane.begin), lane.begin);
+            end = std::max(end.value_or(lane.end), lane.end);
+        }
+    if (!begin)
+        return {};
+    return static_cast<double>(*end - *begin) * 1e-3 / (2.0 * run.rounds.timed);
+}
+
 } // namespace
 
 std::span<const Variant> variants() {
     return table;
 }
 
-Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds) {
-    Run checked = make_run(comm, rank, in_flight, bytes, {.warm_up = 0, .timed = 3, .whole = true});
+Latency measure_latency(const Variant &variant, MPI_Comm comm, int rank, int in_flight, int bytes, int rounds,
+                        const Computing &computing) {
+    Run checked = make_run(comm, rank, in_flight, bytes, {.warm_up = 0, .timed = 3, .whole = true}, computing);
     variant.solve(checked);
-    Run timed = make_run(comm, rank, in_flight, bytes, {.warm_up = rounds / 10 + 1, .timed = rounds, .whole = false});
+    Run timed = make_run(comm, rank, in_flight, bytes, {.warm_up = rounds / 10 + 1, .timed = rounds, .whole = false},
+                         computing);
     MPI_Barrier(comm);
     variant.solve(timed);
-    apps::Nanoseconds begin = timed.lanes.front().begin, end = timed.lanes.front().end;
-    for (const Lane &lane : timed.lanes)
-        begin = std::min(begin, lane.begin), end = std::max(end, lane.end);
+    const bool of_lanes = computing.imbalance && computing.imbalance->part == apps::Imbalance::lanes;
     const std::string wrong = first_wrong(checked);
-    return {static_cast<double>(end - begin) * 1e-3 / (2.0 * rounds), wrong.empty() ? first_wrong(timed) : wrong};
+    return {*latency(timed, [](int) { return true; }),
+            latency(timed, [&](int lane) { return of_lanes && !computing.is_dear(rank, lane); }),
+            wrong.empty() ? first_wrong(timed) : wrong};
 }
 
 } // namespace latency_mt

@@ -83,10 +83,10 @@ TEST(Imbalance, dearer_work_takes_its_factor_in_processor_time) {
     EXPECT_GT(static_cast<double>(after_dear - dear), 2 * static_cast<double>(after_plain - plain));
 }
 
-TEST(Imbalance, ranks_and_zones_that_there_are_not_are_refused) {
-    const auto why = [](const char *text, int ranks, int zones) -> std::string {
+TEST(Imbalance, ranks_zones_and_lanes_that_there_are_not_are_refused) {
+    const auto why = [](const char *text, int ranks, int others) -> std::string {
         try {
-            apps::check_imbalance(parse_imbalance(text, {"rank", "zones", "area"}), ranks, zones);
+            apps::check_imbalance(parse_imbalance(text, {"rank", "zones", "lanes", "area"}), ranks, others);
         } catch (const apps::InputError &e) {
             return e.what();
         }
@@ -96,6 +96,8 @@ TEST(Imbalance, ranks_and_zones_that_there_are_not_are_refused) {
     EXPECT_EQ(why("2@rank:0,4", 4, 9), "--imbalance '2@rank:0,4': there is no rank 4, only 0 to 3");
     EXPECT_EQ(why("2@zones:8", 4, 9), "accepted");
     EXPECT_EQ(why("2@zones:9", 4, 9), "--imbalance '2@zones:9': there is no zone 9, only 0 to 8");
+    EXPECT_EQ(why("2@lanes:8", 2, 9), "accepted");
+    EXPECT_EQ(why("2@lanes:9", 2, 9), "--imbalance '2@lanes:9': there is no lane 9, only 0 to 8");
     EXPECT_EQ(why("2@area:0,0,1,1", 1, 0), "accepted");
 }
 

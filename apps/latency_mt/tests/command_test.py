@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of latency_mt. Arguments: the program, the same on an MPI with a fault, then the launcher and its options."""
+"""Command line and files of latency_mt. Arguments: the program, the one with Argobots, the program on an MPI with a fault, then the
+launcher and its options."""
 import os
 import sys
 import unittest
@@ -14,8 +15,9 @@ SMALL = ["--rounds", "2", "--largest", "4", "--in-flight", "2"]
 
 
 class Command(CommandTest):
-    program = Program(sys.argv[1], sys.argv[3:])
-    faulty = Program(sys.argv[2], sys.argv[3:])
+    program = Program(sys.argv[1], sys.argv[4:])
+    argobots = Program(sys.argv[2], sys.argv[4:])
+    faulty = Program(sys.argv[3], sys.argv[4:])
 
     def test_help_names_options_variants_and_exit_status(self):
         self.help_has("--in-flight", "threads", "waitany")
@@ -28,6 +30,17 @@ class Command(CommandTest):
         self.refused("--smallest", "0", text="--smallest")
         self.refused("--smallest", "8", "--largest", "4", text="8 is more than --largest 4")
         self.refused("--progress", "often", text="--progress")
+        self.refused("--compute", "-1", text="--compute")
+        self.refused("--compute", "long", text="--compute")
+        self.refused("--imbalance", "5@zones:1", text="'zones' is unknown; known are rank, lanes")
+        self.refused("--imbalance", "5@lanes:", text="no number after 'lanes:'")
+        self.refused("--imbalance", "5@lanes:0.5", text="lanes numbers are whole, from 0")
+        self.refused("--imbalance", "0.5@rank:1", text="the factor is between 1 and 1000")
+        self.refused("--imbalance", "5@rank:1", text="'5@rank:1' multiplies the time of --compute, which is 0; add for example --compute 10")
+
+    def test_an_imbalance_of_a_rank_or_lane_that_there_is_not_is_refused_once(self):
+        self.refused(*SMALL, "--compute", "1", "--imbalance", "5@rank:1,2", ranks=2, text="there is no rank 2, only 0 to 1")
+        self.refused(*SMALL, "--compute", "1", "--imbalance", "5@lanes:2", ranks=2, text="there is no lane 2, only 0 to 1")
 
     def test_another_number_of_ranks_is_refused_once(self):
         self.refused(text="needs 2 ranks and has 1; start it with mpirun -n 2")
@@ -46,7 +59,37 @@ class Command(CommandTest):
         self.assertEqual([row["bytes"] for row in found["latencies"]], [1, 2, 4])
         self.assertTrue(all(row["latency_us"] > 0 for row in found["latencies"]))
         self.assertEqual((found["variant"], found["in_flight"], found["contents"]), ("threads", 2, "right"))
+        self.assertEqual((found["compute_us"], "imbalance" in found, "other_lanes_us" in found["latencies"][0]), (0, False, False))
         self.draws(PLOT, self.file("run.json"), "-o", picture, picture=picture)
+
+    def test_lanes_compute_and_an_imbalance_makes_a_rank_or_a_lane_dearer(self):
+        few = ["--in-flight", "2", "--rounds", "4", "--smallest", "8", "--largest", "8", "--compute", "500"]
+        programs = {"threads": self.program, "waitany": self.program, "argobots": self.argobots}
+        if "\n  fibers " in self.program("--help").stdout:
+            programs["fibers"] = self.program
+        for variant, program in programs.items():
+            with self.subTest(variant=variant):
+                def run(*args):
+                    file = self.file("run.json")
+                    text = self.accepted(*few, *args, "--variant", variant, "--json", file, ranks=2, program=program).stdout
+                    found = self.read(file)
+                    self.assertEqual((found["compute_us"], found.get("imbalance"), found["contents"]), (500, args[1] if args else None, "right"))
+                    self.assertIn("computing 500 us, " + (f"{args[1]}, " if args else "contents"), text)
+                    row, = found["latencies"]
+                    self.assertEqual("other lanes us" in text, "other_lanes_us" in row)
+                    return row["latency_us"], row.get("other_lanes_us")
+                # Half a round trip takes at least the mean of what a lane computes on both ranks, however busy the machine is.
+                even, none = run()
+                self.assertGreaterEqual(even, 500)
+                self.assertIsNone(none)
+                dear, none = run("--imbalance", "40@rank:1")
+                self.assertGreaterEqual(dear, (500 + 40 * 500) / 2)
+                self.assertIsNone(none)
+                dear, others = run("--imbalance", "40@lanes:1")
+                self.assertGreaterEqual(dear, 40 * 500)
+                self.assertGreaterEqual(others, 500)
+                self.assertLessEqual(others, dear)
+                self.assertIsNone(run("--imbalance", "2@lanes:0,1")[1])  # there are no others
 
     def test_a_wrong_byte_is_reported_by_the_rank_that_received_it(self):
         file = self.file("run.json")

@@ -59,4 +59,29 @@ TEST(lane, one_wrong_byte_is_named) {
     EXPECT_NE(to.wrong().find(", expected " + right + ", difference 1"), std::string::npos) << to.wrong();
 }
 
+TEST(lane, a_message_that_has_arrived_is_checked_and_costs_its_processor_time) {
+    constexpr apps::Nanoseconds cost = 2'000'000;
+    Lane from(0, 0, 64), to(0, 1, 64, cost);
+    std::memcpy(to.incoming(), from.outgoing(), 64);
+    const long begin = apps::processor_time();
+    to.arrived(1, true);
+    EXPECT_GE(apps::processor_time() - begin, cost);
+    EXPECT_NE(to.wrong(), "");
+}
+
+TEST(computing, is_that_of_the_rank_or_the_lane) {
+    latency_mt::Computing computing{2.5};
+    EXPECT_EQ(computing.of(1, 3), 2500);
+    computing.imbalance = apps::parse_imbalance("4@rank:1", {"rank", "lanes"});
+    EXPECT_EQ(computing.of(1, 3), 10000);
+    EXPECT_EQ(computing.of(0, 1), 2500);
+    computing.imbalance = apps::parse_imbalance("4@lanes:1,3", {"rank", "lanes"});
+    for (const int rank : {0, 1}) {
+        EXPECT_EQ(computing.of(rank, 3), 10000);
+        EXPECT_EQ(computing.of(rank, 2), 2500);
+        EXPECT_TRUE(computing.is_dear(rank, 1));
+        EXPECT_FALSE(computing.is_dear(rank, 0));
+    }
+}
+
 } // namespace
