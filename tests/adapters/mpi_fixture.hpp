@@ -5,10 +5,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <mutex>
 #include <thread>
+#include <utility>
+
+#include <sys/resource.h>
+#include <time.h>
 
 #include <thence/adapter.hpp>
 
@@ -124,3 +130,80 @@ private:
     std::atomic<bool> stop_{false};
     std::thread thread_;
 };
+
+// What threads have used of the processors.
+struct processor_use {
+    double seconds;
+    long sleeps; // voluntary context switches; sched_yield() makes none
+};
+
+inline processor_use processor_use_of(clockid_t clock, int who) {
+    timespec used{};
+    rusage counts{};
+    clock_gettime(clock, &used);
+    getrusage(who, &counts);
+    return {static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec), counts.ru_nvcsw};
+}
+
+inline processor_use processor_use_of_process() {
+    return processor_use_of(CLOCK_PROCESS_CPUTIME_ID, RUSAGE_SELF);
+}
+
+// What the thread that polls has used since its first poll. It records that with each poll.
+class use_of_polling_thread {
+public:
+    void restart() { // before another thread polls
+        const std::lock_guard lock(mutex_);
+        recorded_ = false;
+        used_ = {};
+    }
+    void record() {
+        const processor_use now = processor_use_of(CLOCK_THREAD_CPUTIME_ID, RUSAGE_THREAD);
+        const std::lock_guard lock(mutex_);
+        if (!std::exchange(recorded_, true))
+            first_ = now;
+        used_ = {now.seconds - first_.seconds, now.sleeps - first_.sleeps};
+    }
+    processor_use read() const {
+        const std::lock_guard lock(mutex_);
+        return used_;
+    }
+
+private:
+    mutable std::mutex mutex_;
+    bool recorded_ = false;
+    processor_use first_{};
+    processor_use used_{};
+};
+
+// Calls `wait`, which returns when the receive is complete. Nothing arrives for 200 ms, or several times as long, since the
+// threads of a runtime may yield for a while before they sleep. Meanwhile what polls must pause: it uses less than 60 % of a
+// processor, and at most 500 us between two sleeps, which says so also if other programs leave less of the processor.
+// `used`: says what the threads have used that poll.
+template <class Wait, class Used> void expect_pauses_while_nothing_arrives(Wait wait, Used used) {
+    using clock = std::chrono::steady_clock;
+    pending_receive late(1);
+    double part = 1;
+    double between_sleeps = 1;
+    std::thread sender([&] {
+        for (int i = 0; i < 10 && (part >= 0.6 || between_sleeps >= 500e-6); ++i) {
+            const auto begin = clock::now();
+            const processor_use before = used();
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            const processor_use after = used();
+            const double seconds = after.seconds - before.seconds;
+            part = seconds / std::chrono::duration<double>(clock::now() - begin).count();
+            between_sleeps = seconds / static_cast<double>(std::max(1L, after.sleeps - before.sleeps));
+        }
+        late.complete();
+    });
+    wait(late.request);
+    sender.join();
+    EXPECT_GT(part, 0);
+    EXPECT_LT(part, 0.6) << "of a processor";
+    EXPECT_LT(between_sleeps, 500e-6) << "seconds";
+}
+
+template <class Wait> void expect_pauses_while_nothing_arrives(Wait wait) {
+    expect_pauses_while_nothing_arrives(wait, processor_use_of_process);
+}

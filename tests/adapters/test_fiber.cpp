@@ -107,6 +107,21 @@ TEST(fiber_progress, makes_progress_between_the_other_fibers) {
     });
 }
 
+TEST(fiber_polling, pauses_while_nothing_arrives) {
+    on_thread<thence::fibers::polling<round_robin>>([] {
+        const thence::continuation_request cr;
+        expect_pauses_while_nothing_arrives([&](MPI_Request request) { block(request, cr); });
+    });
+}
+
+TEST(fiber_progress, pauses_while_nothing_arrives) {
+    on_thread([] {
+        const thence::continuation_request cr;
+        const thence::fibers::progress_fiber polling;
+        expect_pauses_while_nothing_arrives([&](MPI_Request request) { block(request, cr); });
+    });
+}
+
 TEST(fiber_block, can_be_resumed_by_the_librarys_thread) {
     on_thread([] {
         const thence::continuation_request cr(THENCE_CR_ANY_THREAD);

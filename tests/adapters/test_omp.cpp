@@ -1,8 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // omp_fulfill_event is wrapped by the linker, so that every call is counted: once per event, never twice.
+// The thread that tests in thence_omp_taskwait() says with each test what it has used of the processor.
 #include "mpi_fixture.hpp"
 
+namespace {
+
+use_of_polling_thread use_of_tester;
+
+int watched_test(MPI_Request *cr, int *flag, MPI_Status *status) {
+    use_of_tester.record();
+    return thence_test(cr, flag, status);
+}
+
+} // namespace
+
+#define thence_test watched_test
 #include <thence/omp.h>
+#undef thence_test
 
 #include <list>
 #include <vector>
@@ -131,6 +145,26 @@ TEST_P(omp, taskwait_makes_the_progress_that_a_plain_cr_needs) {
 
 TEST_P(omp, taskwait_tests_a_poll_only_cr) {
     exchange_with_self(thence::continuation_request(THENCE_CR_POLL_ONLY | THENCE_CR_ENQUEUE_COMPLETE), 50);
+}
+
+// The threads of OpenMP may spin meanwhile, so only the thread that tests is looked at.
+TEST_P(omp, taskwait_pauses_while_nothing_arrives) {
+    const thence::continuation_request cr;
+    int rc = -1;
+    use_of_tester.restart();
+    expect_pauses_while_nothing_arrives(
+        [&](MPI_Request request) {
+#pragma omp parallel
+#pragma omp single
+            {
+                omp_event_handle_t event;
+#pragma omp task detach(event) shared(rc, request)
+                rc = thence_omp_fulfill_event_after(1, &request, MPI_STATUSES_IGNORE, event, cr);
+                rc |= thence_omp_taskwait(cr);
+            }
+        },
+        [] { return use_of_tester.read(); });
+    EXPECT_EQ(rc, MPI_SUCCESS);
 }
 
 TEST_P(omp, failed_operation_fulfils_the_event_and_its_error_is_kept) {

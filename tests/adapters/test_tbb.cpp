@@ -10,8 +10,10 @@ namespace {
 std::atomic<bool> polls_linger{false};
 std::atomic<bool> mpi_is_over{false};
 std::atomic<int> polls_too_late{0};
+use_of_polling_thread use_of_poller;
 
 int watched_progress() {
+    use_of_poller.record();
     const int result = thence_progress();
     if (polls_linger)
         std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -172,6 +174,21 @@ TEST(tbb_task_group, wait_makes_progress) {
 }
 
 // The program may call MPI_Finalize next.
+// One thread polls: others of oneTBB look for tasks all the time while there is a task that polls.
+TEST(tbb_task_group, pauses_while_nothing_arrives) {
+    const thence::continuation_request cr;
+    tbb::task_arena arena(1);
+    use_of_poller.restart();
+    const auto wait = [&](MPI_Request request) {
+        arena.execute([&] {
+            task_group group(cr);
+            group.run_after(request, [] {});
+            group.wait();
+        });
+    };
+    expect_pauses_while_nothing_arrives(wait, [] { return use_of_poller.read(); });
+}
+
 TEST(tbb_task_group, makes_no_mpi_call_after_wait) {
     const thence::continuation_request cr;
     polls_too_late = 0;

@@ -167,6 +167,11 @@ TEST(threads_wait, makes_progress_when_it_is_the_only_thread) {
 
 // Rank 1 calls MPI only in the waiting threads, so a polling thread that leaves without a successor leaves the rest
 // asleep.
+TEST(threads_wait, pauses_while_nothing_arrives) {
+    const thence::continuation_request cr;
+    expect_pauses_while_nothing_arrives([&](MPI_Request request) { thence::threads::wait(request, cr); });
+}
+
 TEST(threads_wait, hands_the_polling_on_when_the_polling_thread_is_served) {
     NEEDS_TWO_RANKS();
     const thence::continuation_request cr;

@@ -166,6 +166,25 @@ TEST(one_thread, that_computes_while_it_waits_does_not_stop_progress) {
     receive_late(never, 30);
 }
 
+/** Waits for a receive in the pools. */
+void receive(thence::pools &pools, MPI_Request request, const char *mode) {
+    pools.sync_wait(ex::just() | pools.transform_mpi([&](MPI_Request *r) { *r = request; },
+                                                     thence::parse_completion_mode(mode), thence::uncancellable));
+}
+
+TEST(one_thread, that_waits_pauses_while_nothing_arrives) {
+    thence::pools pools({.workers = 0});
+    expect_pauses_while_nothing_arrives(
+        [&](MPI_Request request) { receive(pools, request, "continuation,inline-request"); });
+}
+
+// One thread polls, the others wait for it.
+TEST_F(pools_progress, all_threads_pause_while_nothing_arrives) {
+    for (const char *mode :
+         {"continuation,mpi-pool,inline-request", "continuation,inline-request", "mpix,inline-request"})
+        expect_pauses_while_nothing_arrives([&](MPI_Request request) { receive(pools, request, mode); });
+}
+
 TEST_F(pools_progress, no_thread_runs_while_nothing_is_outstanding) {
     after_receive("continuation,mpi-pool,inline-request", [] { return 0; });
     const auto used_in_half_a_second = [] { // of the processor
