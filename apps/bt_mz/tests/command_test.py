@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of bt_mz. Arguments: the program, then the launcher and its options."""
+"""Command line and files of bt_mz. Arguments: the program, the program on an MPI with a fault
+or `none`, then the launcher and its options."""
 import os
+import re
 import sys
 import unittest
 
@@ -9,7 +11,8 @@ APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(APP, "../common/tests"))
 from command import CommandTest, Program
 
-BT_MZ = Program(sys.argv[1], sys.argv[2:])
+BT_MZ = Program(sys.argv[1], sys.argv[3:])
+FAULTY = Program(sys.argv[2], sys.argv[3:])
 PLOT = os.path.join(APP, "plot.py")
 SHORT = ["S", "--steps", "6", "--progress", "never"]
 
@@ -58,6 +61,22 @@ class Command(CommandTest):
         output = self.refused("S", "--dt", "0.0101", text="FAILED for class S", status=3)
         self.assertIn("the time step is 0.0101, and that of class S is 0.01", output)
         self.assertRegex(output, r"error of the energy is [0-9.e+]+, and should be 1.965566269675e\+02: off by [0-9.e-]+ of it")
+
+    @unittest.skipIf(FAULTY.path == "none", "Thence is a static library")
+    def test_a_wrong_value_in_a_message_fails_the_verification_of_every_variant(self):
+        for variant in variants():
+            with self.subTest(variant=variant):
+                file = self.file("run.json")
+                output = self.refused("S", "--progress", "never", "--variant", variant, "--threads", "1", "--json", file, ranks=2,
+                                      program=FAULTY, env={"FAULT": "very_wrong_value"}, status=3, text="FAILED for class S")
+                lines = re.findall(r"\n  (residual|error) of the .* is (\S+), and should be (\S+): off by (\S+) of it, at most 1e-08 ",
+                                   output)
+                self.assertNotEqual(lines, [], output)
+                for _, value, expected, off in lines:
+                    self.assertAlmostEqual(abs(float(value) / float(expected) - 1), float(off), delta=0.01 * float(off))
+                    self.assertGreater(float(off), 1e-8)
+                self.assertEqual(self.read(file)["verification"]["verdict"], "FAILED")
+                self.accepted("S", "--progress", "never", "--variant", variant, "--threads", "1", ranks=2, program=FAULTY)
 
     def test_a_run_with_other_steps_is_not_called_verified(self):
         result = self.accepted(*SHORT)

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Command line and files of heat. Arguments: the program, then the launcher and its options."""
+"""Command line and files of heat. Arguments: the program, the program on an MPI with a fault
+or `none`, then the launcher and its options."""
 import os
 import re
 import statistics
@@ -12,7 +13,8 @@ APP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(APP, "../common/tests"))
 from command import CommandTest, Program
 
-HEAT = Program(sys.argv[1], sys.argv[2:])
+HEAT = Program(sys.argv[1], sys.argv[3:])
+FAULTY = Program(sys.argv[2], sys.argv[3:])
 PLOT = os.path.join(APP, "plot.py")
 SOURCES = os.path.join(APP, "configs", "sources.cfg")
 SMALL = ["--size", "48x40", "--block", "8", "--iterations", "6", "--progress", "never"]
@@ -93,6 +95,23 @@ class Command(CommandTest):
         self.assertAlmostEqual(most, abs(difference), delta=0.01 * most)
         more = [*SMALL[:-3], "7", *SMALL[-2:]]
         self.refused(SOURCES, *more, "--reference", field, text="DIFFERS from", status=3)
+
+    @unittest.skipIf(FAULTY.path == "none", "Thence is a static library")
+    def test_a_wrong_value_in_a_message_is_found_in_every_variant(self):
+        for variant in variants():
+            with self.subTest(variant=variant):
+                file = self.file("run.json")
+                output = self.refused(SOURCES, "--size", "40x30", "--block", "10", "--iterations", "1", "--progress", "never", "--variant",
+                                      variant, "--threads", "1", "--verify", "--json", file, ranks=2, program=FAULTY,
+                                      env={"FAULT": "wrong_value"}, status=3, text="field: DIFFERS from the serial run in ")
+                column = 29 if variant == "forkjoin" else 9  # the last of the first message that rank 1 receives
+                text, found, expected, difference = re.search(
+                    rf"field: (DIFFERS .* the first: row 20, column {column}: found (\S+), expected (\S+), difference (\S+); .*)\n",
+                    output).groups()
+                self.assertEqual(float(found) - float(expected), float(difference))
+                self.assertNotEqual(float(difference), 0)
+                self.assertEqual(self.read(file)["field"]["text"], text)
+                self.accepted(SOURCES, *SMALL, "--variant", variant, "--verify", ranks=2, program=FAULTY)  # without the fault
 
     def test_no_file_is_written_if_one_of_them_cannot_be(self):
         self.refused(SOURCES, *SMALL, "--json", self.file("run.json"), "--field", self.file("no/such.npy"), text="cannot write")
