@@ -138,6 +138,8 @@ def draw(args, program):
             fail(f"{file} is no file of {program} --timeline: its messages have no {' or '.join(DIRECTIONS)}")
         if not any(span[2] == 0 for span in run["spans"]):
             fail(f"{file}: nothing was computed")
+        if has_plates(run) != has_plates(runs[0]):  # the same colours mean other things
+            fail(f"{file} and {args.files[0]}: only one of them has several plates; draw them in two figures")
     _, pyplot = figures()
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch

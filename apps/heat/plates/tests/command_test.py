@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """Command line and JSON of heat_plates. Arguments: the program, the same on an MPI with a fault, then the launcher and its options."""
+import json
 import os
 import re
 import sys
@@ -156,6 +157,12 @@ class Command(CommandTest):
         self.timeline("--variant", "callbacks", ranks=2)
         self.draws(PLOT, "timeline", file, "-o", picture, picture=picture)
         self.refuses_timelines_of_another_form(PLOT, file, before=["timeline"])
+        changed = self.read(file)
+        changed["span_fields"][6] = "row"  # as heat names it
+        other = self.file("heat.json", json.dumps(changed).encode())
+        drawn = self.plot(PLOT, "timeline", file, other, "-o", picture)
+        self.assertIn(f"plot.py: {other} and {file}: only one of them has several plates", drawn.stderr)
+        self.assertEqual((drawn.returncode, drawn.stderr.count("\n")), (1, 1), drawn.stderr)
 
 
 if __name__ == "__main__":
