@@ -1,46 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "command/print.hpp"
 
-#include <cmath>
-#include <cstdio>
 #include <iostream>
 
 namespace command {
 namespace {
 
-std::string number(double value) {
-    char text[64];
-    const double size = std::fabs(value);
-    std::snprintf(text, sizeof text,
-                  size >= 100000 ? "%.3g"
-                  : size >= 100  ? "%.0f"
-                  : size >= 10   ? "%.1f"
-                                 : "%.3g",
-                  value);
-    return text;
-}
+using measure::text_of;
 
 std::string verdict(const measure::figure &figure) {
     if (figure.kind == measure::bar_kind::none) {
         return "";
     }
     return std::string(figure.passed() ? "pass" : "FAIL") +
-           "  bar: " + (figure.kind == measure::bar_kind::at_most ? "at most " : "at least ") + number(figure.bar) +
-           (figure.aim ? ", aim " + number(*figure.aim) : "");
+           "  bar: " + (figure.kind == measure::bar_kind::at_most ? "at most " : "at least ") + text_of(figure.bar) +
+           (figure.aim ? ", aim " + text_of(*figure.aim) : "");
+}
+
+// A value that misses its bar must not look like the bar.
+std::string value_of(const measure::figure &figure) {
+    return figure.kind == measure::bar_kind::none ? text_of(figure.found.value)
+                                                  : measure::text_beside(figure.found.value, figure.bar);
 }
 
 void print(const measure::figure &figure) {
     std::cout << "  " << figure.name << '\n'
-              << "      " << number(figure.found.value) << ' ' << figure.unit << "   " << verdict(figure) << '\n';
+              << "      " << value_of(figure) << ' ' << figure.unit << "   " << verdict(figure) << '\n';
     if (!figure.against.empty()) {
         std::cout << "      against " << figure.against;
         if (figure.ours && figure.baseline) {
-            std::cout << ": " << number(*figure.ours) << " to " << number(*figure.baseline) << ' ' << figure.side_unit;
+            std::cout << ": " << text_of(*figure.ours) << " to " << text_of(*figure.baseline) << ' '
+                      << figure.side_unit;
         }
         std::cout << '\n';
     }
     if (figure.found.low != figure.found.high) {
-        std::cout << "      repeats between " << number(figure.found.low) << " and " << number(figure.found.high)
+        std::cout << "      repeats between " << text_of(figure.found.low) << " and " << text_of(figure.found.high)
                   << (figure.doubtful() ? ", on both sides of the bar: measure again on an idle machine" : "") << '\n';
     }
     if (!figure.to_beat.empty()) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "measure/contest.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 
 namespace measure {
 namespace {
 
-std::string text_of(double value) {
+std::string exact_text(double value) {
     char text[32];
     std::snprintf(text, sizeof text, "%.17g", value);
     return text;
@@ -23,7 +24,8 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
         std::string of;
     };
     std::map<std::string, first> must_be;
-    for (int i = 0; i < rounds; ++i)
+    for (int i = 0; i < rounds; ++i) {
+        std::optional<double> least;
         for (std::size_t k = 0; k < all.size(); ++k) {
             const std::size_t c = (k + static_cast<std::size_t>(i)) % all.size(); // each is first in turn
             for (const auto &[key, value] : all[c].run()) {
@@ -31,12 +33,20 @@ contest::contest(const std::vector<contender> &all, int rounds) : times(all.size
                     times[c].push_back(value);
                     continue;
                 }
+                if (key == "compute_seconds") {
+                    least = std::min(value, least.value_or(value));
+                    continue;
+                }
                 const auto &[found, unused] = must_be.try_emplace(key, first{value, names[c]});
                 if (found->second.value != value)
-                    throw std::runtime_error("not comparable: " + names[c] + " reports " + key + " " + text_of(value) +
-                                             ", " + found->second.of + " " + text_of(found->second.value));
+                    throw std::runtime_error("not comparable: " + names[c] + " reports " + key + " " +
+                                             exact_text(value) + ", " + found->second.of + " " +
+                                             exact_text(found->second.value));
             }
         }
+        if (least)
+            computation.push_back(*least);
+    }
     for (std::size_t c = 0; c < all.size(); ++c)
         if (times[c].size() != static_cast<std::size_t>(rounds))
             throw std::runtime_error(names[c] + " reports no seconds");
@@ -51,9 +61,18 @@ contest contest::of_launches(const std::vector<std::string> &names, const std::v
 }
 
 sample contest::speed(std::size_t c, std::size_t baseline) const {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < times[c].size(); ++i)
-        ratios.push_back(times[baseline][i] / times[c][i]);
+    std::vector<double> ratios(times[c].size());
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+        ratios[i] = times[baseline][i] / times[c][i];
+    return median_of(ratios);
+}
+
+sample contest::speed_of_computation(std::size_t baseline) const {
+    if (computation.size() != times[baseline].size())
+        throw std::runtime_error("no contender reports compute_seconds in every round");
+    std::vector<double> ratios(computation.size());
+    for (std::size_t i = 0; i < ratios.size(); ++i)
+        ratios[i] = times[baseline][i] / computation[i];
     return median_of(ratios);
 }
 

@@ -6,6 +6,8 @@
 // Invariant: times are compared only if all runs did the same work. The work reports `seconds`. Every other number that it
 // reports, such as a `checksum` (measure/checksum.hpp), must be the same in all runs that report it; a run of a limit, which
 // computes something else, reports none.
+//
+// A run may also report `compute_seconds`: how long its slowest rank computes. That is a limit for all contenders.
 #pragma once
 
 #include "measure/session.hpp"
@@ -29,6 +31,9 @@ public:
     double seconds(std::size_t c) const { return median_of(times[c]).value; }
     // How many times as fast contender `c` is as `baseline`, from the runs of the same rounds.
     sample speed(std::size_t c, std::size_t baseline) const;
+    // How many times as fast as `baseline` a run is that only computes, and neither waits nor communicates. In each round it is
+    // that of the contender which computes least. Throws std::runtime_error if no contender has reported `compute_seconds`.
+    sample speed_of_computation(std::size_t baseline) const;
     // The contender of [first, last) with the shortest median time. A median of the shortest times of each round would
     // favour a larger number of contenders.
     std::size_t best(std::size_t first, std::size_t last) const;
@@ -40,6 +45,7 @@ private:
 
     std::vector<std::string> names;
     std::vector<std::vector<double>> times; // of each contender, one for each round or launch
+    std::vector<double> computation;        // the least of each round, if any contender reports it
 };
 
 } // namespace measure

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 
 namespace measure {
@@ -28,6 +29,29 @@ sample median_of(std::vector<double> values) {
     const std::size_t half = values.size() / 2;
     const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
     return {median, values.front(), values.back()};
+}
+
+std::string text_of(double value) {
+    char text[64];
+    const double size = std::fabs(value);
+    std::snprintf(text, sizeof text,
+                  size >= 100000 ? "%.3g"
+                  : size >= 100  ? "%.0f"
+                  : size >= 10   ? "%.1f"
+                                 : "%.3g",
+                  value);
+    return text;
+}
+
+std::string text_beside(double value, double other) {
+    std::string text = text_of(value), of_other = text_of(other);
+    for (int digits = 4; digits <= 17 && value != other && text == of_other; ++digits) {
+        char texts[2][64];
+        std::snprintf(texts[0], sizeof texts[0], "%.*g", digits, value);
+        std::snprintf(texts[1], sizeof texts[1], "%.*g", digits, other);
+        text = texts[0], of_other = texts[1];
+    }
+    return text;
 }
 
 bool figure::passed() const {
@@ -60,6 +84,7 @@ void to_json(nlohmann::json &json, const figure &from) {
     put(json, "aim", from.aim);
     put(json, "ours", from.ours);
     put(json, "baseline", from.baseline);
+    put(json, "limit", from.limit);
     if (!from.side_unit.empty()) {
         json["side_unit"] = from.side_unit;
     }
@@ -85,6 +110,7 @@ void from_json(const nlohmann::json &json, figure &to) {
     to.aim = get(json, "aim");
     to.ours = get(json, "ours");
     to.baseline = get(json, "baseline");
+    to.limit = get(json, "limit");
     to.side_unit = json.value("side_unit", "");
     to.to_beat = json.value("to_beat", "");
     to.note = json.value("note", "");

@@ -18,6 +18,11 @@ struct sample {
 
 sample median_of(std::vector<double> values);
 
+// A number with about three digits, as tables show it.
+std::string text_of(double value);
+// The same with as many digits as make it differ from another number, if they are not equal.
+std::string text_beside(double value, double other);
+
 enum class bar_kind { none, at_most, at_least };
 
 struct figure {
@@ -31,8 +36,9 @@ struct figure {
     std::string side_unit = {}; // the unit of `ours` and `baseline`
     std::optional<double> ours = {};
     std::optional<double> baseline = {};
-    std::string to_beat = {}; // published results of others, as text
-    std::string note = {};    // what else the reader must know, for example a limit of this machine
+    std::optional<double> limit = {}; // what no variant surpasses on this machine (measure/limit.hpp)
+    std::string to_beat = {};         // published results of others, as text
+    std::string note = {};            // what else the reader must know, for example what the limit is
 
     bool passed() const;
     bool doubtful() const; // some repetitions meet the bar and others do not: the machine may have been busy

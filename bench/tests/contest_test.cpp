@@ -13,7 +13,7 @@ using measure::contest;
 using measure::numbers;
 
 // Takes these times in its runs, one after the other, and reports these numbers besides.
-contender taking(const std::string &name, std::vector<double> seconds, const numbers &more = {}) {
+contender taking(const std::string &name, const std::vector<double> &seconds, const numbers &more = {}) {
     auto next = std::make_shared<std::size_t>(0);
     return {name, [=] {
                 numbers found = more;
@@ -65,6 +65,20 @@ TEST(Contest, a_limit_reports_no_values) {
 
 TEST(Contest, a_run_without_a_time_is_an_error) {
     EXPECT_EQ(error_of({taking("a", {1}), {"b", [] { return numbers{{"checksum", 7}}; }}}), "b reports no seconds");
+}
+
+TEST(Contest, computation_is_that_of_the_contender_that_computes_least_in_a_round) {
+    const auto run = [](const std::vector<double> &seconds, const std::vector<double> &computation) {
+        auto next = std::make_shared<std::size_t>(0);
+        return [=] {
+            const std::size_t i = (*next)++;
+            return numbers{{"seconds", seconds.at(i)}, {"compute_seconds", computation.at(i)}};
+        };
+    };
+    const contest runs({{"baseline", run({10, 20, 30}, {5, 8, 9})}, {"ours", run({9, 18, 27}, {4, 10, 10})}}, 3);
+    EXPECT_DOUBLE_EQ(runs.speed_of_computation(0).low, 2.5);
+    EXPECT_DOUBLE_EQ(runs.speed_of_computation(0).value, 2.5);
+    EXPECT_DOUBLE_EQ(runs.speed_of_computation(0).high, 30.0 / 9);
 }
 
 TEST(Contest, launches_give_the_times_of_contenders_that_share_a_process) {

@@ -38,6 +38,12 @@ TEST(print, a_bar_between_the_repetitions) {
     EXPECT_TRUE(has(printed({1.6, 1.4, 1.7}, measure::bar_kind::at_most), doubt));
 }
 
+TEST(print, a_value_just_below_the_bar_does_not_look_like_the_bar) {
+    const std::string text = printed({1.4999, 1.4, 1.6}, measure::bar_kind::at_least);
+    EXPECT_TRUE(has(text, "1.4999 times   FAIL  bar: at least 1.5")) << text;
+    EXPECT_TRUE(has(printed({1.5, 1.5, 1.5}, measure::bar_kind::at_least), "1.5 times   pass  bar: at least 1.5"));
+}
+
 TEST(print, a_bar_that_no_repetition_meets) {
     const std::string text = printed({1.3, 1.2, 1.4}, measure::bar_kind::at_least);
     EXPECT_TRUE(has(text, "FAIL")) << text;
