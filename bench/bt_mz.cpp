@@ -1,24 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // NPB BT-MZ (apps/bt_mz), class W: the variants with continuations compared with fork-join. Fork-join runs twice, with
-// threads that spin and with threads that sleep at barriers, and the faster run counts. Beside a bar that is missed stands
-// what plain MPI reaches in the same order, by MPI_Waitsome.
+// threads that spin and with threads that sleep at barriers, and the faster run counts. Beside each bar stands what plain MPI
+// reaches in the same order, by MPI_Waitsome, and the limit: what the slowest rank computes, as the zones report it.
+#include "judges/bt_mz.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/checksum.hpp"
-#include "measure/contest.hpp"
 
 #include "bt_mz/run.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <string>
 #include <thence/dataflow.h>
 #include <thence/task_runtime.h>
 
 namespace {
 
-// In the order of the parameter `variant`.
-constexpr const char *names[] = {"forkjoin", "mpi", "waitsome", "callbacks", "omp-tasks", "dataflow"};
-constexpr std::size_t fork_join = 0, waitsome = 2, first_with_continuations = 3, first_with_threads = 4;
+using namespace measure::bt_mz_runs;
 
 void one(measure::work &work) {
     const bt_mz::Problem &problem = *bt_mz::find_problem("W");
@@ -50,6 +46,11 @@ void one(measure::work &work) {
     double took = MPI_Wtime() - begin;
     MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     work.result("seconds", took);
+    double computed = 0; // if all threads of a rank always computed
+    for (const auto &z : zones)
+        computed += 1e-9 * static_cast<double>(z->compute.load()) / run.threads;
+    MPI_Allreduce(MPI_IN_PLACE, &computed, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    work.result("compute_seconds", computed);
     // The norms have all values of a zone, and do not depend on the ranks.
     measure::checksum norms;
     for (const auto &z : zones) {
@@ -60,22 +61,16 @@ void one(measure::work &work) {
     work.result("checksum", norms.of_all(MPI_COMM_WORLD));
 }
 
-struct shape {
-    int ranks, threads;
-    std::string delay = {}; // between two hosts with a rank each; empty: all ranks on this machine
-    double bar = 1.0;
-};
-
-// Runs all variants alternately, and adds a figure for each against fork-join; the best with continuations has the bar.
-// Variants of one thread have no place where a rank has more. Each variant has the thread level that the application asks for.
+// Runs all variants alternately, and adds a figure for each against fork-join. Each variant has the thread level that the
+// application asks for.
 void compare(measure::session &session, const shape &of) {
     const int steps = session.quick() ? 20 : 60;
     const auto run = [&](std::size_t v, const std::string &waiting) {
         const measure::job job{
             .work = "one",
-            .threads = v == fork_join            ? measure::level::funneled
-                       : v >= first_with_threads ? measure::level::multiple
-                                                 : measure::level::single,
+            .threads = v == fork_join          ? measure::level::funneled
+                       : v >= first_with_tasks ? measure::level::multiple
+                                               : measure::level::single,
             .parameters = {{"variant", static_cast<long>(v)}, {"threads", of.threads}, {"steps", steps}},
             .environment = {"OMP_MAX_TASK_PRIORITY=2", "OMP_WAIT_POLICY=" + waiting},
             .threads_per_rank = of.threads};
@@ -93,28 +88,11 @@ void compare(measure::session &session, const shape &of) {
                        measure::numbers active = run(fork_join, "active");
                        return active.at("seconds") < passive.at("seconds") ? active : passive;
                    }});
-    const std::size_t first = of.threads > 1 ? first_with_threads : 1;
-    for (std::size_t v = first; v < std::size(names); ++v)
+    for (std::size_t v = first_variant(of); v < names.size(); ++v)
         all.push_back({names[v] + shape_text, [&run, v] { return run(v, "passive"); }});
     const measure::contest runs(all, session.quick() ? 3 : 9);
-    const auto contender_of = [&](std::size_t variant) { return 1 + variant - first; };
-    const std::size_t best = runs.best(contender_of(std::max(first, first_with_continuations)), all.size());
-    for (std::size_t c = 1; c < all.size(); ++c) {
-        measure::figure found = runs.compared(c, 0, steps);
-        if (c == best) {
-            found.name += ", the best with continuations";
-            found.kind = measure::bar_kind::at_least;
-            found.bar = of.bar;
-            if (!found.passed() && of.threads == 1) {
-                char text[160];
-                std::snprintf(text, sizeof text,
-                              "limit: plain MPI in the same order (waitsome) is %.2f times as fast as fork-join",
-                              runs.speed(contender_of(waitsome), 0).value);
-                found.note = text;
-            }
-        }
+    for (measure::figure &found : figures_of(runs, of, steps))
         session.add(std::move(found));
-    }
 }
 
 void judge(measure::session &session) {
@@ -134,8 +112,8 @@ int main(int argc, char **argv) {
                           .about = "NPB BT-MZ class W, ranks x threads: callbacks, OpenMP tasks and data-flow tasks "
                                    "compared with fork-join",
                           .bars =
-                              "the best with continuations at least 1.0 times the speed, with 300 us delay between two "
-                              "hosts 1.05 times",
+                              "the best with continuations and the best with tasks at least 1.0 times the speed, with "
+                              "300 us delay between two hosts 1.05 times",
                           .pieces = {{"one", one}},
                           .judge = judge});
 }

@@ -5,21 +5,29 @@
 // Threads that spin are fast until the system takes a core away from one of them. On two cores that happens after some
 // milliseconds, and from then on a message waits for whole time slices. So threads are measured twice: in runs that end
 // before it, spinning or yielding, whichever is faster, which is the best that they reach; and in longer runs, yielding.
+//
+// The limit is one thread without fibers, which waits for all messages in MPI_Waitany: it makes the same calls to send and
+// receive, and has nothing to switch.
+#include "judges/latency_mt.hpp"
 #include "measure/benchmark.hpp"
 
 #include "latency_mt/variants.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 
 namespace {
 
 constexpr int in_flight = 8, bytes = 8;
+// In the order of the parameter `variant`.
+constexpr std::array names{"threads", "waitany", "fibers"};
+constexpr std::size_t threads = 0, waitany = 1, fibers = 2;
 const std::vector<std::string> yielding{"OMPI_MCA_mpi_yield_when_idle=1", "MPIR_CVAR_POLLS_BEFORE_YIELD=1",
                                         "I_MPI_WAIT_MODE=1"};
 
 void one(measure::work &work) {
-    const char *name = work.parameter("fibers") != 0 ? "fibers" : "threads";
+    const char *name = names[static_cast<std::size_t>(work.parameter("variant"))];
     const latency_mt::Latency found =
         latency_mt::measure_latency(*apps::find_variant(latency_mt::variants(), name), MPI_COMM_WORLD, work.rank(),
                                     in_flight, bytes, static_cast<int>(work.parameter("rounds")));
@@ -31,51 +39,36 @@ void one(measure::work &work) {
 }
 
 // `bound`: each rank to one core, as launchers do by default; else its threads may use all cores.
-double microseconds(measure::session &session, const std::string &variant, bool bound, long rounds,
+double microseconds(measure::session &session, std::size_t variant, bool bound, long rounds,
                     const std::vector<std::string> &environment) {
-    const bool fibers = variant == "fibers";
     return session
         .together(2, {.work = "one",
-                      .threads = fibers ? measure::level::single : measure::level::multiple,
-                      .parameters = {{"fibers", fibers ? 1 : 0}, {"rounds", rounds}},
+                      .threads = variant == threads ? measure::level::multiple : measure::level::single,
+                      .parameters = {{"variant", static_cast<long>(variant)}, {"rounds", rounds}},
                       .environment = environment,
                       .threads_per_rank = bound ? 1 : in_flight})
         .at("us");
 }
 
-void add(measure::session &session, const std::string &name, const std::string &against,
-         const std::vector<double> &fibers, const std::vector<double> &threads) {
-    std::vector<double> ratios;
-    for (std::size_t i = 0; i < fibers.size(); ++i)
-        ratios.push_back(fibers[i] / threads[i]);
-    session.add({.name = name,
-                 .found = measure::median_of(ratios),
-                 .unit = "times the latency",
-                 .kind = measure::bar_kind::at_most,
-                 .bar = 0.5,
-                 .against = against,
-                 .side_unit = "microseconds, half a round trip",
-                 .ours = measure::median_of(fibers).value,
-                 .baseline = measure::median_of(threads).value,
-                 .note = "fibers use MPI_THREAD_SINGLE, threads need MPI_THREAD_MULTIPLE"});
-}
-
 void judge(measure::session &session) {
     const int repeats = session.quick() ? 3 : 9;
-    const long brief = 200;
-    const auto threads = [&](long rounds, const std::vector<std::string> &environment) {
-        return std::min(microseconds(session, "threads", true, rounds, environment),
-                        microseconds(session, "threads", false, rounds, environment));
+    const long brief = 200, many = session.quick() ? 2000 : 20000;
+    const auto of_threads = [&](long rounds, const std::vector<std::string> &environment) {
+        return std::min(microseconds(session, threads, true, rounds, environment),
+                        microseconds(session, threads, false, rounds, environment));
     };
-    std::vector<double> fibers, best, lasting;
+    std::vector<double> ours, plain, best, lasting;
     for (int i = 0; i < repeats; ++i) {
-        fibers.push_back(microseconds(session, "fibers", true, session.quick() ? 2000 : 20000, {}));
-        best.push_back(std::min(threads(brief, {}), threads(brief, yielding)));
-        lasting.push_back(threads(session.quick() ? 50 : 300, yielding));
+        ours.push_back(microseconds(session, fibers, true, many, {}));
+        plain.push_back(microseconds(session, waitany, true, many, {}));
+        best.push_back(std::min(of_threads(brief, {}), of_threads(brief, yielding)));
+        lasting.push_back(of_threads(session.quick() ? 50 : 300, yielding));
     }
-    add(session, "8 B, 8 messages in flight", "8 threads per rank in MPI_Recv, before any of them loses its core",
-        fibers, best);
-    add(session, "8 B, 8 messages in flight, longer", "8 threads per rank in MPI_Recv that yield", fibers, lasting);
+    session.add(measure::latency_runs::compared("8 B, 8 messages in flight",
+                                                "8 threads per rank in MPI_Recv, before any of them loses its core",
+                                                ours, best, plain));
+    session.add(measure::latency_runs::compared("8 B, 8 messages in flight, longer",
+                                                "8 threads per rank in MPI_Recv that yield", ours, lasting, plain));
 }
 
 } // namespace

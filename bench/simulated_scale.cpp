@@ -2,14 +2,11 @@
 // Applications on simulated ranks (SimGrid's SMPI): simulated time of the variant with callbacks against the variant of
 // MPI only. scripts/simulate.py runs the programs of the preset smpi; nothing is measured here, the costs of computation
 // are given, so all figures repeat exactly. docs/guide/simulation.md says what is simulated and what is not.
+#include "judges/simulated_scale.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/process.hpp"
 
-#include "bt_mz/layout.hpp"
-
-#include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -23,18 +20,24 @@ namespace {
 
 namespace fs = std::filesystem;
 using list = std::vector<std::string>;
+using namespace measure::simulated_runs;
 
 const char *const latencies[] = {"2us", "20us"};
 const char *const slow_ranks = "2@5,20"; // two times slower
-constexpr double bar_uneven = 1.15;      // with imbalance or noise; else 1
-constexpr double bar_wall = 300;         // seconds of this machine for a run of 1,024 ranks
+const char *const bt_cell_cost = "270ns";
+constexpr double bt_cell_seconds = 270e-9;
+constexpr int bt_steps = 10;
+const char *const heat_cell_cost = "1.1ns";
+constexpr double heat_rank_seconds =
+    1.1e-9 * 8 * 64 * 128 * 20; // of plates, rows, columns and iterations; see heat_size()
 
 struct situation {
     const char *name;
     bool uneven;
-    list cluster; // options of simulate.py
-    list program; // of the program, for all variants
-    list data;    // of the program, for the variants whose order follows the messages
+    double mean_cost; // of all cells of heat, in that of a balanced one; 0: noise changes what cells cost
+    list cluster;     // options of simulate.py
+    list program;     // of the program, for all variants
+    list data;        // of the program, for the variants whose order follows the messages
 };
 
 struct application {
@@ -53,45 +56,36 @@ list heat_size(int ranks, int plates) {
 // Four zones for each rank, 12 x 12 x 6 cells on average.
 list bt_size(int ranks, int) {
     const char *zones = ranks == 64 ? "16x16" : ranks == 256 ? "32x32" : "64x64";
-    return {"S", "--zones", zones, "--steps", "10"};
+    return {"S", "--zones", zones, "--steps", std::to_string(bt_steps)};
 }
 
-// What the slower of the slow ranks computes in such a run, at half of the speed.
-double slow_rank_seconds(int ranks) {
+std::vector<bt_mz::ZoneShape> zones_of(int ranks) {
     bt_mz::Problem p = *bt_mz::find_problem("S");
     const int zones = ranks == 64 ? 16 : ranks == 256 ? 32 : 64;
     p.cells_x = p.cells_x / p.zones_x * zones, p.cells_y = p.cells_y / p.zones_y * zones;
     p.zones_x = p.zones_y = zones;
-    const auto shapes = bt_mz::make_zones(p);
-    const auto owner = bt_mz::distribute(shapes, ranks);
-    long cells[2] = {};
-    for (const bt_mz::ZoneShape &s : shapes) {
-        const int rank = owner[static_cast<std::size_t>(s.number)];
-        if (rank == 5 || rank == 20)
-            cells[rank == 5 ? 0 : 1] += s.cells();
-    }
-    return 2 * 270e-9 * 10 * static_cast<double>(std::max(cells[0], cells[1]));
+    return bt_mz::make_zones(p);
 }
 
 const std::vector<application> &applications() {
     static const std::vector<application> all{
         {"heat, 8 plates",
          "heat_plates",
-         "1.1ns",
+         heat_cell_cost,
          "waitany",
          "forkjoin",
-         {{"balanced", false, {}, {}, {}},
-          {"upper eighth 5 times dearer", true, {}, {"--imbalance", "5@area:0,0,1,0.125"}, {"--spread"}},
-          {"noise", true, {"--noise", "0.3", "--noise-interval", "50us"}, {}, {"--spread"}}},
+         {{"balanced", false, 1, {}, {}, {}},
+          {"upper eighth 5 times dearer", true, 1.5, {}, {"--imbalance", "5@area:0,0,1,0.125"}, {"--spread"}},
+          {"noise", true, 0, {"--noise", "0.3", "--noise-interval", "50us"}, {}, {"--spread"}}},
          heat_size},
         {"BT-MZ exchange",
          "bt_mz",
-         "270ns",
+         bt_cell_cost,
          "waitsome",
          nullptr,
-         {{"balanced", false, {}, {}, {}},
-          {"two ranks 2 times slower", true, {"--imbalance", slow_ranks}, {}, {}},
-          {"noise", true, {"--noise", "0.3", "--noise-interval", "250us"}, {}, {}}},
+         {{"balanced", false, 1, {}, {}, {}},
+          {"two ranks 2 times slower", true, 1, {"--imbalance", slow_ranks}, {}, {}},
+          {"noise", true, 0, {"--noise", "0.3", "--noise-interval", "250us"}, {}, {}}},
          bt_size}};
     return all;
 }
@@ -141,22 +135,22 @@ std::string text(const char *format, auto... values) {
     return buffer;
 }
 
-// What no order of work can be faster than; empty if the benchmark knows no such limit.
-std::string limit(simulator &simulate, const application &app, const situation &in, int ranks, const char *latency,
-                  double mpi) {
+// What no order of work can be faster than; nothing if the benchmark knows no such time. Noise makes a rank slower and faster
+// by turns, so that its computation has no time that is known before.
+std::optional<shortest> shortest_run(simulator &simulate, const application &app, const situation &in, int ranks,
+                                     const char *latency) {
     if (std::string(app.program) == "heat_plates") {
         const double alone = simulate.run(app, in, ranks, latency, "callbacks", {}, 1);
-        return text("limit: one plate alone takes %.3f ms, since its wave passes all ranks; no order of eight plates "
-                    "is faster than that, %.2f times the speed",
-                    1e3 * alone, mpi / alone);
+        const double computed = heat_rank_seconds * in.mean_cost;
+        return longer({text("one plate alone takes %.3f ms, since its wave passes all ranks", 1e3 * alone), alone},
+                      {text("a rank computes %.3f ms on average, whatever the order", 1e3 * computed), computed});
     }
-    if (in.cluster.size() > 1 && in.cluster[1] == slow_ranks) {
-        const double own = slow_rank_seconds(ranks);
-        return text("limit: a rank that is twice as slow computes for %.3f ms, whatever the order; that is %.3f times "
-                    "the speed",
-                    1e3 * own, mpi / own);
-    }
-    return "";
+    if (in.mean_cost == 0)
+        return std::nullopt;
+    const bool slow = in.cluster.size() > 1 && in.cluster[1] == slow_ranks;
+    const double seconds = longest_computation(zones_of(ranks), ranks, bt_cell_seconds, bt_steps,
+                                               [&](int rank) { return slow && (rank == 5 || rank == 20) ? 2.0 : 1.0; });
+    return shortest{text("the rank that computes longest needs %.3f ms, whatever the order", 1e3 * seconds), seconds};
 }
 
 void compare(measure::session &session, simulator &simulate, const application &app, const situation &in, int ranks,
@@ -164,17 +158,9 @@ void compare(measure::session &session, simulator &simulate, const application &
     const double mpi = simulate.run(app, in, ranks, latency, "mpi", {});
     const double ours = simulate.run(app, in, ranks, latency, "callbacks", in.data);
     const double by_hand = simulate.run(app, in, ranks, latency, app.by_hand, in.data);
-    const double ratio = std::round(1000 * mpi / ours) / 1000; // other digits mean nothing
-    measure::figure figure{.name = std::string(app.name) + ", " + in.name + ", " + std::to_string(ranks) + " ranks, " +
-                                   latency,
-                           .found = {ratio, ratio, ratio},
-                           .unit = "times the speed",
-                           .kind = measure::bar_kind::at_least,
-                           .bar = in.uneven ? bar_uneven : 1.0,
-                           .against = "MPI only, simulated time",
-                           .side_unit = "simulated milliseconds",
-                           .ours = 1e3 * ours,
-                           .baseline = 1e3 * mpi};
+    measure::figure figure =
+        compared(std::string(app.name) + ", " + in.name + ", " + std::to_string(ranks) + " ranks, " + latency,
+                 in.uneven, ours, mpi);
     figure.note = text("%s, MPI by hand in the order of the messages: %.3f ms", app.by_hand, 1e3 * by_hand);
     if (app.forkjoin != nullptr)
         figure.note +=
@@ -185,8 +171,7 @@ void compare(measure::session &session, simulator &simulate, const application &
         figure.note += text("; callbacks and %s have the plates placed by %s, MPI only has all begin on rank 0",
                             app.by_hand, in.data[0].c_str());
     if (!figure.passed())
-        if (const std::string least = limit(simulate, app, in, ranks, latency, mpi); !least.empty())
-            figure.note += "; " + least;
+        add_limit(figure, shortest_run(simulate, app, in, ranks, latency), mpi);
     session.add(std::move(figure));
 }
 
@@ -209,12 +194,7 @@ void judge(measure::session &session) {
                     compare(session, simulate, app, in, ranks, latency);
         }
     if (simulate.longest > 0)
-        session.add({.name = "longest run of 1,024 ranks",
-                     .found = {simulate.longest, simulate.longest, simulate.longest},
-                     .unit = "s of this machine",
-                     .kind = measure::bar_kind::at_most,
-                     .bar = bar_wall,
-                     .note = simulate.longest_run});
+        session.add(wall_time(simulate.longest, simulate.longest_run));
 }
 
 } // namespace

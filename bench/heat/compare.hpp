@@ -3,9 +3,9 @@
 #pragma once
 
 #include "heat/two_threads.hpp"
+#include "judges/heat.hpp"
 #include "measure/benchmark.hpp"
 #include "measure/checksum.hpp"
-#include "measure/contest.hpp"
 
 #include "heat/run.hpp"
 
@@ -20,10 +20,6 @@ namespace measure::heat_runs {
 // In the order of the parameter `variant`. `mpi` and `forkjoin` are what tasks are compared with; the last one is a limit.
 constexpr std::array names{"mpi", "forkjoin", "omp-tasks", "tbb", "dataflow", "two threads by hand"};
 constexpr std::size_t mpi_only = 0, fork_join = 1, first_with_tasks = 2, by_hand = 5;
-
-struct shape {
-    int ranks, threads;
-};
 
 inline std::string text_of(shape of) {
     return std::to_string(of.ranks) + " x " + std::to_string(of.threads);
@@ -136,36 +132,27 @@ inline int rounds(const session &session) {
     return session.quick() ? 3 : 5;
 }
 
-// A baseline, and what the best variant with tasks must reach against it; with a bar of 0 the figure has none.
-struct opponent {
-    std::size_t variant;
-    shape of;
-    double bar = 0;
-};
-
 // The largest speed against `o` that this machine allows to the tasks of `variant`. Where work is imbalanced: two processors
 // share without any loss what one takes for the same tasks. On one rank: what two threads written by hand reach. Else: what
 // the same tasks reach without any message.
-inline std::string limit_of(session &session, std::size_t variant, shape of, long dearer, const opponent &o) {
+inline limit measured_limit(session &session, std::size_t variant, shape of, long dearer, const opponent &o) {
     const bool single = of.ranks == 1;
-    contender limit = dearer > 1 ? run_of(session, variant, {.ranks = 1, .threads = 1}, dearer)
-                      : single   ? run_of(session, by_hand, of, dearer)
-                                 : run_of(session, variant, of, dearer, false);
-    const contest runs({run_of(session, o.variant, o.of, dearer), limit}, rounds(session));
-    char text[200];
-    std::snprintf(text, sizeof text, "limit: %s is %.2f times as fast as %s",
-                  dearer > 1 ? "half of the time of the same tasks on one processor"
-                  : single   ? "a program written by hand for two threads, without tasks and MPI,"
-                             : "a run of the same tasks without any message",
-                  runs.speed(1, 0).value * (dearer > 1 ? 2 : 1), names[o.variant]);
-    return text;
+    contender possible = dearer > 1 ? run_of(session, variant, {.ranks = 1, .threads = 1}, dearer)
+                         : single   ? run_of(session, by_hand, of, dearer)
+                                    : run_of(session, variant, of, dearer, false);
+    const contest runs({run_of(session, o.variant, o.of, dearer), possible}, rounds(session));
+    return {.what = dearer > 1 ? "half of the time of the same tasks on one processor"
+                    : single   ? "a program written by hand for two threads, without tasks and MPI"
+                               : "the same tasks without any message",
+            .value = runs.speed(1, 0).value * (dearer > 1 ? 2 : 1)};
 }
 
-// Runs the variants with tasks in each of these shapes, which use the same processors. Adds a figure for the best of all
-// against each opponent, and one without a bar for the best of each other shape against the first opponent.
+// Runs the variants with tasks in each of these shapes, which use the same processors, and adds the figures. Bars are for the
+// first shape.
 inline void compare(session &session, const std::string &situation, const std::vector<shape> &shapes, long dearer,
                     const std::vector<opponent> &opponents) {
     std::vector<contender> all;
+    all.reserve(opponents.size() + shapes.size() * (by_hand - first_with_tasks));
     for (const opponent &o : opponents)
         all.push_back(run_of(session, o.variant, o.of, dearer));
     const std::size_t first = opponents.size(), variants = by_hand - first_with_tasks;
@@ -173,25 +160,12 @@ inline void compare(session &session, const std::string &situation, const std::v
         for (std::size_t v = first_with_tasks; v < by_hand; ++v)
             all.push_back(run_of(session, v, of, dearer));
     const contest runs(all, rounds(session));
-    const std::size_t best = runs.best(first, all.size()), best_shape = (best - first) / variants;
-    for (std::size_t o = 0; o < first; ++o) {
-        figure found = runs.compared(best, o);
-        found.name = situation + ": " + found.name + ", the best with tasks";
-        if (opponents[o].bar > 0) {
-            found.kind = bar_kind::at_least;
-            found.bar = opponents[o].bar;
-        }
-        if (!found.passed())
-            found.note = limit_of(session, first_with_tasks + (best - first) % variants, shapes[best_shape], dearer,
-                                  opponents[o]);
+    const auto limit_of_contender = [&](std::size_t c, const opponent &o) {
+        return measured_limit(session, first_with_tasks + (c - first) % variants, shapes[(c - first) / variants],
+                              dearer, o);
+    };
+    for (figure &found : figures_of(runs, situation, opponents, shapes, variants, limit_of_contender))
         session.add(std::move(found));
-    }
-    for (std::size_t s = 0; s < shapes.size(); ++s)
-        if (s != best_shape) {
-            figure found = runs.compared(runs.best(first + s * variants, first + (s + 1) * variants), 0);
-            found.name = situation + ": " + found.name + ", the best of this shape";
-            session.add(std::move(found));
-        }
 }
 
 } // namespace measure::heat_runs
