@@ -14,14 +14,14 @@ namespace apps {
 struct Imbalance {
     enum Part { rank, zones, lanes, area } part = rank;
     double factor = 1;
-    std::vector<int> members;              // the ranks, zones or lanes that are dearer
+    std::vector<int> members;              // the ranks, zones or lanes that are more expensive
     double x0 = 0, y0 = 0, x1 = 1, y1 = 1; // `area`: fractions of width and height
     std::string text;                      // as written
 
     bool has_member(int number) const;
     // Whether the point at these fractions of width and height is inside the area.
     bool covers(double x, double y) const { return x >= x0 && x < x1 && y >= y0 && y < y1; }
-    // How many times dearer a part of a field is: that of a rank that is a member, or one whose centre is in the area.
+    // How many times as expensive a part of a field is: that of a rank that is a member, or one whose centre is in the area.
     // `x` and `y`: fractions of width and height.
     double factor_of(int rank_of_part, double x, double y) const {
         return (part == area ? covers(x, y) : has_member(rank_of_part)) ? factor : 1;

@@ -18,7 +18,7 @@ bool silent() {
 }
 
 std::string imbalance_help(const std::vector<std::string> &parts) {
-    std::string text = "Make a part of the work dearer by a factor: FACTOR@PART, where PART is ";
+    std::string text = "Make a part of the work more expensive by a factor: FACTOR@PART, where PART is ";
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const std::string form =
             parts[i] == "area" ? "area:X0,Y0,X1,Y1 (fractions of the field)" : parts[i] + ":N[,N...]";

@@ -45,8 +45,9 @@ public:
     double *row(int i) { return cells.data() + offset(i); }
     const double *row(int i) const { return cells.data() + offset(i); }
 
-    // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes the mean of its four neighbours. The upper
-    // and left neighbours have their new values, the lower and right ones the old. Cells of a source do not change.
+    // One Gauss-Seidel sweep over a tile, in strips of columns from left to right, each row by row: each cell becomes the
+    // mean of its four neighbours. The upper and left neighbours have their new values, the lower and right ones the old.
+    // Cells of a source do not change.
     void sweep(const Tile &tile);
 
 private:

@@ -31,7 +31,7 @@ std::span<const Variant> variants();
 
 struct Latency {
     double microseconds;
-    std::optional<double> others; // the same for the lanes that are not dear; only if some lanes are
+    std::optional<double> others; // the same for the lanes that are not more expensive; only if some lanes are
     std::string wrong;            // the first wrong byte that this rank saw
 };
 // Half a round trip: from the first lane's begin to the last lane's end, divided by the rounds. First all bytes of a few

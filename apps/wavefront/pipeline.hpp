@@ -19,7 +19,7 @@ struct Settings {
     int per_message = 1;              // lines
     int iterations = 10;
     int grids = 1;           // odd ones run from the last rank to the first
-    double factor = 1;       // how many times dearer the work of this rank is
+    double factor = 1;       // how many times as expensive the work of this rank is
     double cell_cost = 0;    // simulated seconds for one cell
     double message_cost = 0; // simulated seconds for one message received through the variant
 };

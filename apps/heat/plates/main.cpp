@@ -17,8 +17,8 @@ namespace {
 
 // Not constexpr, since with some MPIs the thread levels are no constant expressions.
 const std::array table{
-    Variant{{"mpi", "tuned by hand: pieces of rows, nonblocking; the plates take turns in a fixed order",
-             MPI_THREAD_SINGLE, false, false},
+    Variant{{"mpi", "tuned by hand: pieces of rows, nonblocking; the order of the plates is fixed", MPI_THREAD_SINGLE,
+             false, false},
             solve_mpi},
     Variant{{"forkjoin", "whole rows are exchanged between two iterations, as fork-join does", MPI_THREAD_SINGLE, false,
              false},

@@ -63,7 +63,7 @@ private:
     Piece incoming(int t, Side from, int col0, int col1, int tag);
     Piece outgoing(int t, Side to, int col0, int col1, int tag);
     int neighbour(Side side) const;
-    // How many times dearer the cells of a tile are.
+    // How many times as expensive the cells of a tile are.
     double dearness(const heat::Tile &tile) const;
 
     const Settings &settings;

@@ -65,7 +65,7 @@ class Command(CommandTest):
 
     def test_imbalance_changes_the_cost_and_not_the_field(self):
         timeline = self.file("timeline.json")
-        # Which of two middle blocks is the dear one, by rank or by column. Some blocks are interrupted by other programs.
+        # Which of two middle blocks is the more expensive one, by rank or by column. Some blocks are interrupted by other programs.
         for where, is_dear in (("rank:1", lambda s: s[0] == 1), ("area:0,0,0.5,1", lambda s: s[7] < 2)):
             data = self.report(SOURCES, "--size", "96x160", "--block", "32", "--iterations", "12", "--progress", "never", "--variant", "mpi",
                                "--verify", "--imbalance", f"30@{where}", "--timeline", timeline, ranks=2)
