@@ -83,14 +83,14 @@ private:
 class helper_pauses {
 public:
     // After a poll that found nothing. Below 0: no pause. 0: yield. Else the length of a sleep.
-    // `nobody_polled`: becomes false when the application polls. Set again here.
-    nanoseconds next(std::atomic<bool> &nobody_polled) noexcept {
+    // `not_polled`: becomes false when the application polls. Set again here.
+    nanoseconds next(std::atomic<bool> &not_polled) noexcept {
         const nanoseconds sleep = next_pause(backoff_);
         if (sleep <= 0) {
             return sleep;
         }
         const nanoseconds now = read_clock(CLOCK_MONOTONIC);
-        application_.look(!nobody_polled.exchange(true, std::memory_order_relaxed), now);
+        application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
         if (!sleeps_) {
             sleeps_ = true;
             pace_.begin();
