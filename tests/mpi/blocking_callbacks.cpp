@@ -11,6 +11,7 @@ namespace {
 constexpr int first_tag = 1; // of the operation that has the continuation
 constexpr int inner_tag = 2; // what the callback does
 constexpr int outer_tag = 3; // what the outer call waits for
+constexpr int begun_tag = 4; // rank 0 has attached the continuation
 
 enum class outer { wait, recv, wait_cr, waitall, test_loop };
 
@@ -28,6 +29,7 @@ protected:
         job mine{comm};
         int first = 0, last = 0;
         if (rank == 1) {
+            MPI_Recv(nullptr, 0, MPI_INT, 0, begun_tag, comm, MPI_STATUS_IGNORE);
             sleep_ms(5); // until rank 0 blocks, most likely
             int value = 42;
             MPI_Send(&value, 1, MPI_INT, 0, first_tag, comm);
@@ -52,6 +54,7 @@ protected:
         MPI_Irecv(&first, 1, MPI_INT, 1, first_tag, comm, &request);
         ASSERT_EQ(MPI_SUCCESS, thence_attach(1, &request, &call::back, &callback, 0, MPI_STATUS_IGNORE, cr, &flag));
         ASSERT_EQ(0, flag);
+        MPI_Send(nullptr, 0, MPI_INT, 1, begun_tag, comm);
         MPI_Request waited = MPI_REQUEST_NULL;
         if (how != outer::recv) {
             MPI_Irecv(&last, 1, MPI_INT, 1, outer_tag, comm, &waited);
