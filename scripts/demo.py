@@ -210,7 +210,7 @@ def mpi_ranks(demo):
     return max(2, demo.cores - demo.cores % 2)
 
 
-def plate(demo):
+def plate_arguments(demo):
     """The arguments of heat for the plate of a situation. Each rank of MPI only has a row of blocks at least."""
     ranks = mpi_ranks(demo)
     return [os.path.join(CONFIGS, "sources.cfg")] + (["--size", f"{ranks * BLOCK}x512"] if ranks * BLOCK > 512 else [])
@@ -228,7 +228,7 @@ def ways(demo, extra, delay, count, field):
         block = ["--block", "512" if delay else "256"]
         return [(name, [*demo.mpi(ranks, delay), demo.plates, "--verify", "--iterations", count, *block, "--variant", name, *more])
                 for name, more in (("mpi", []), ("forkjoin", []), ("callbacks", ["--mirrored"]), ("coroutine", ["--mirrored"]))]
-    command = [demo.heat, *plate(demo), "--iterations", count, "--reference", field, *extra, "--variant"]
+    command = [demo.heat, *plate_arguments(demo), "--iterations", count, "--reference", field, *extra, "--variant"]
     forms = [(2, max(1, demo.cores // 2))] if not extra else [(2, demo.cores)] if delay else [(1, demo.cores), (2, demo.cores)]
     return [("mpi", [*demo.mpi(ranks, delay), *command, "mpi", "--threads", "1"])] + [
         (f"{name}-{r}x{threads}", [*demo.mpi(r, delay), *command, name, "--threads", str(threads)])
@@ -244,7 +244,7 @@ def measure(demo, situation, delay):
     field = os.path.join(demo.out, f"{label}.npy")
     if extra is not None:
         demo.progress.step(f"{title}: serial")
-        if not demo.run(f"{label}-serial", [demo.heat, *plate(demo), "--iterations", count, "--field", field]):
+        if not demo.run(f"{label}-serial", [demo.heat, *plate_arguments(demo), "--iterations", count, "--field", field]):
             return
     all_ways = dict(ways(demo, extra, delay, count, field))
     chosen = all_ways

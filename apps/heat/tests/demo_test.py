@@ -65,7 +65,7 @@ class Demo(unittest.TestCase):
         many = types.SimpleNamespace(cores=8, heat=self.heat, plates=self.plates, variants=["dataflow"],
                                      mpi=lambda ranks, delay: [self.launcher, "-n", str(ranks)])
         reference = os.path.join(self.folder, "field.npy")
-        subprocess.run([self.heat, *demo.plate(many), "--iterations", "1", "--field", reference], check=True, timeout=60,
+        subprocess.run([self.heat, *demo.plate_arguments(many), "--iterations", "1", "--field", reference], check=True, timeout=60,
                        stdout=subprocess.DEVNULL)
         name, command = demo.ways(many, [], None, "1", reference)[0]
         self.assertEqual(name, "mpi")
