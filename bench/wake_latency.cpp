@@ -151,7 +151,7 @@ void both(measure::work &work) {
 }
 
 // A note about the smallest possible ratio. For a thread that may use half of a processor, the median delay of a
-// message is at least the processor time that one sleep costs; see src/progress/helper.cpp.
+// message is at least the processor time that one sleep costs; see src/core/progress/helper.cpp.
 std::string smallest_ratio(double sleep, double wait) {
     char text[200];
     std::snprintf(

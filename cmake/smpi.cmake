@@ -18,7 +18,7 @@ set(THENCE_LIBRARY_TYPE STATIC)
 set(MPI_C_INCLUDE_DIRS ${THENCE_SMPI_HEADERS})
 set(MPIEXEC_NUMPROC_FLAG -np)
 set(simulated ${PROJECT_SOURCE_DIR}/tests/simulated)
-# smpi/test is explained in src/mpi/simulated.cpp.
+# smpi/test is explained in src/core/mpi/simulated.cpp.
 set(MPIEXEC_PREFLAGS -platform ${simulated}/cluster.xml -hostfile ${simulated}/hosts.txt --cfg=smpi/simulate-computation:no
     --cfg=smpi/test:0 --cfg=smpi/iprobe:1e-6 --cfg=smpi/grow-injected-times:no --log=root.thresh:error)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Draws how long the helper thread sleeps between polls, from the constants in src/progress/helper_pauses.hpp."""
+"""Draws how long the helper thread sleeps between polls, from the constants in src/core/progress/helper_pauses.hpp."""
 
 import math
 import re
@@ -14,7 +14,7 @@ SLEEPS = ((1e-6, "1 us"), (1e-5, "10 us"), (5e-5, "50 us"))
 
 
 def constants(root):
-    text = (Path(root) / "src/progress/helper_pauses.hpp").read_text()
+    text = (Path(root) / "src/core/progress/helper_pauses.hpp").read_text()
     names = ("shortest", "longest", "shortest_until", "adjusted_until", "target_percent")
     return {name: int(re.search(rf"nanoseconds {name} = (\d+);", text).group(1)) for name in names}
 

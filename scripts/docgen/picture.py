@@ -12,11 +12,13 @@ from docgen import pauses
 WIDTH, MARGIN, GAP, PADDING = 760, 12, 8, 10
 TITLES = 145  # width of the column of titles, where a layer has one room
 LINE, TITLE = 17, 20  # height of a line of text and of a title
+DOOR = 32  # height of the title of a door
 CHARACTER = 6.9  # about the width of a character of the text
 STYLE = """
 .thence-rooms { font-family: system-ui, "Segoe UI", Roboto, "DejaVu Sans", sans-serif; font-size: 13px; }
 .thence-rooms .ground { fill: #ffffff; } .thence-rooms .box { fill: #eef4fb; stroke: #9db7d3; }
 .thence-rooms .public { fill: #f3f8ec; stroke: #a9c48b; } .thence-rooms .program { fill: #f6f2fb; stroke: #bba9d6; }
+.thence-rooms .frame { fill: none; stroke: #5b6672; } .thence-rooms .door { font-size: 15px; font-weight: 700; }
 .thence-rooms text { fill: #1f2630; } .thence-rooms .quiet { fill: #5b6672; }
 .thence-rooms .room { font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace; font-weight: 600; }
 .thence-rooms .arrow { stroke: #5b6672; fill: none; }
@@ -48,7 +50,9 @@ def existing_rooms(root, layers):
     def in_headers(room):
         names = [name for name, of in layers.HEADER_ROOMS.items() if of == room]
         return (headers / room).is_dir() or any((headers / name).exists() for name in names)
-    src = [[room for room in layer if (Path(root) / "src" / room).is_dir()] for layer in reversed(layers.SRC_LAYERS)]
+    def in_src(room): # a door is a room too, if it has files of its own
+        return any(path.suffix in (".cpp", ".hpp") for path in (Path(root) / "src" / room).glob("*"))
+    src = [[room for room in layer if in_src(room)] for layer in reversed(layers.src_rooms())]
     return [row for row in src if row], [row for row in ([r for r in layer if in_headers(r)] for layer in
                                                          reversed(layers.HEADER_LAYERS)) if row]
 
@@ -74,21 +78,22 @@ def wrap(text, width):
 
 class Drawing:
     def __init__(self, label):
-        self.label, self.parts, self.y = label, [], MARGIN
+        self.label, self.parts, self.y, self.first = label, [], MARGIN, True
 
-    def row(self, boxes):
+    def row(self, boxes, left=MARGIN, right=WIDTH - MARGIN):
         """One layer: boxes beside each other. `boxes`: (title, text, note, class)."""
-        width = (WIDTH - 2 * MARGIN - (len(boxes) - 1) * GAP) / len(boxes)
-        one_line = len(boxes) == 1  # the title stands before the text
+        width = (right - left - (len(boxes) - 1) * GAP) / len(boxes)
+        one_line = len(boxes) == 1 and width > WIDTH / 2  # the title stands before the text
         lines = [wrap(text, width - 2 * PADDING - (TITLES + CHARACTER * (len(note) + 2) if one_line else 0))
                  for _, text, note, _ in boxes]
         notes = any(note for _, _, note, _ in boxes) and not one_line
         height = 2 * PADDING - 4 + (max(len(lines[0]) * LINE, TITLE) if one_line else
                                     TITLE + LINE * (max(map(len, lines)) + notes))
-        if self.parts:
-            self.arrow()
+        if not self.first:
+            self.arrow((left + right) / 2)
+        self.first = False
         for n, (title, _, note, kind) in enumerate(boxes):
-            x = MARGIN + n * (width + GAP)
+            x = left + n * (width + GAP)
             self.parts.append(f'<rect class="{kind}" x="{x:.1f}" y="{self.y}" width="{width:.1f}" height="{height}" rx="6"/>')
             x, y = x + PADDING, self.y + PADDING + 10
             self.text(x, y, title, "room")
@@ -97,13 +102,31 @@ class Drawing:
             for at in below:
                 self.text(*at)
             if note and one_line:
-                self.text(WIDTH - MARGIN - PADDING, y, note, "quiet", "end")
+                self.text(right - PADDING, y, note, "quiet", "end")
             elif note:
                 self.text(x, self.y + height - PADDING, note, "quiet")
         self.y += height
 
-    def arrow(self):
-        middle = WIDTH / 2
+    def doors(self, doors):
+        """Doors beside each other. `doors`: (name, rows of boxes); the rows are drawn inside a frame."""
+        if not self.first:
+            self.arrow(WIDTH / 2)
+        width = (WIDTH - 2 * MARGIN - (len(doors) - 1) * GAP) / len(doors)
+        top, bottom = self.y, self.y
+        frames = len(self.parts)
+        for n, (name, rows) in enumerate(doors):
+            left = MARGIN + n * (width + GAP)
+            self.y, self.first = top + DOOR, True
+            self.text(left + PADDING, top + 20, name, "door")
+            for boxes in rows:
+                self.row(boxes, left + PADDING, left + width - PADDING)
+            bottom = max(bottom, self.y + PADDING)
+        for n in range(len(doors)):
+            self.parts.insert(frames, f'<rect class="frame" x="{MARGIN + n * (width + GAP):.1f}" y="{top}" width="{width:.1f}" '
+                                      f'height="{bottom - top}" rx="10"/>')
+        self.y, self.first = bottom, False
+
+    def arrow(self, middle):
         self.parts.append(f'<path class="arrow" d="M{middle} {self.y + 2} v14 m-4 -5 l4 5 l4 -5"/>')
         self.y += 18
 
@@ -119,15 +142,20 @@ class Drawing:
             f'<rect class="ground" width="{WIDTH}" height="{height}"/>', *self.parts, "</svg>", ""])
 
 
+def inside_door(room):
+    """The name of a room in the frame of its door."""
+    return room.split("/")[-1] if "/" in room else "its own files"
+
+
 def pictures(root):
     """({path: SVG}, faults)"""
     root = Path(root)
     page = (root / "docs/architecture.md").read_text()
     src, headers = existing_rooms(root, layers_of(root))
-    rooms, header_rooms = table(page, "The rooms", "src/"), table(page, "The public headers", "")
+    rooms, header_rooms = table(page, "The doors and their rooms", "src/"), table(page, "The public headers", "")
     found = [*faults(src, rooms, "the table of rooms"), *faults(headers, header_rooms, "the table of headers")]
     drawn = {}
-    for name, label, rows, texts, prefix in (("rooms", "The rooms of src/, the highest first", src, rooms, "src/"),
+    for name, label, rows, texts, prefix in (("rooms", "The doors of src/ with their rooms, the highest first", src, rooms, "src/"),
                                              ("headers", "The rooms of include/thence/, the highest first", headers, header_rooms, "")):
         drawing = Drawing(label)
         if prefix:
@@ -135,12 +163,18 @@ def pictures(root):
             drawing.row([("include/thence", "the public surface; any room of src/ may include it too", "", "public")])
         order = {room: n for n, (room, _, _) in enumerate(texts)}
         of = {room: rest for room, *rest in texts}
-        for row in rows:
+        def boxes(row):
             beside = sorted(row, key=lambda room: order.get(room, 0))
-            if prefix:
-                drawing.row([(prefix + room, *of.get(room, ("", "")), "box") for room in beside])
-            else: # the names of the headers are too long for the boxes
-                drawing.row([(room, of.get(room, ("", ""))[0], "", "public") for room in beside])
+            # The names of the headers are too long for their boxes.
+            return [(inside_door(room), *of.get(room, ("", "")), "box") if prefix else (room, of.get(room, ("", ""))[0], "", "public")
+                    for room in beside]
+        if prefix:
+            for line in reversed(layers_of(root).DOORS):
+                drawing.doors([(f"src/{door}", [boxes(row) for row in rows if row[0].split("/")[0] == door])
+                               for door in reversed(line) if (root / "src" / door).is_dir()])
+        else:
+            for row in rows:
+                drawing.row(boxes(row))
         drawn[f"docs/images/{name}.svg"] = drawing.svg()
     drawn["docs/images/helper_pauses.svg"] = pauses.draw(root)
     return drawn, found

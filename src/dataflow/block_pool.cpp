@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/block_pool.hpp"
 
-#include "base/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 
 #include <cstdint>
 #include <cstring>

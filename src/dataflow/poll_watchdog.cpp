@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/poll_watchdog.hpp"
 
-#include "base/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 #include "dataflow/crew.hpp"
 #include "dataflow/timer.hpp"
 

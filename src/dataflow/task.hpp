@@ -7,7 +7,7 @@
 // ready, and it holds body_runs again before the body begins.
 #pragma once
 
-#include "base/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 #include "dataflow/access_chain.hpp"
 #include "dataflow/key_table.hpp"
 

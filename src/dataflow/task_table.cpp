@@ -18,8 +18,8 @@ int waiting(void (*tell)(const thence_waiting_task *, void *), void *data, std::
         *active = thence::libthence_tasks::report_waiting(
             [](const thence::detail::task_report &one, void *of) {
                 const auto &[tell_of, with] = *static_cast<const visitor *>(of);
-                const thence_waiting_task task{one.label, one.submitted_at, one.state};
-                tell_of(&task, with);
+                const thence_waiting_task waits{one.label, one.submitted_at, one.state};
+                tell_of(&waits, with);
             },
             &visit);
         return 0;

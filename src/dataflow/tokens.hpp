@@ -8,7 +8,7 @@
 // One lock for all tokens of a flow: a task may need tokens of several chains.
 #pragma once
 
-#include "base/spin_lock.hpp"
+#include "core/base/spin_lock.hpp"
 #include "dataflow/task.hpp"
 
 #include <mutex>

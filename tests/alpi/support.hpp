@@ -2,7 +2,7 @@
 // What the tests of ALPI share.
 #pragma once
 
-#include "alpi/alpi.hpp"
+#include "dataflow/alpi/alpi.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The environment variables: what is read, what is refused, and that the documentation lists them.
-#include "base/settings.hpp"
+#include "core/base/settings.hpp"
 
 #include <gtest/gtest.h>
 

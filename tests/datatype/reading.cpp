@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the library reads of datatypes: the arguments of each constructor in each form, how often MPI is asked, and that
 // every handle is freed.
-#include "datatype/layout.hpp"
 #include "library.hpp"
+#include "mpix/datatype/layout.hpp"
 #include "types.hpp"
 
 #include <thence/type_iov.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random trees, compared with the list of their segments that is made beside them.
-#include "datatype/copy.hpp"
+#include "mpix/datatype/copy.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // one that is not.
 #include "library.hpp"
 
-#include "continuation/thread_state.hpp"
-#include "diagnose/report.hpp"
+#include "core/continuation/thread_state.hpp"
+#include "core/diagnose/report.hpp"
 
 #include <cstdio>
 #include <cstdlib>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "diagnose/trace.hpp"
+#include "core/diagnose/trace.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_errors.py ROOT
 
-Every text that the sources can give to a user is in docs/guide/errors.md: the reasons of src/c_api/errors.cpp, what the
+Every text that the sources can give to a user is in docs/guide/errors.md: the reasons of src/core/api/errors.cpp, what the
 libraries and headers throw or print, and what the command prints when it fails.
 
 In include/ and src/ each string of three words or more counts, but for those of OTHER, and but for static_assert, whose text
@@ -23,9 +23,9 @@ ERROR_STATEMENT = re.compile(r"\b(?:throw|fail|std::cerr|fprintf\(stderr)\b[^;]*
 LIBRARIES = ("include", "src")
 PROGRAMS = ("tools/thence", "bench/command", "bench/measure")
 OTHER = {
-    "src/base/settings_table.cpp": "the table of settings: settings.md has it",
-    "src/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
-    "src/diagnose/waiting_tasks.cpp": "as those of report.cpp",
+    "src/core/base/settings_table.cpp": "the table of settings: settings.md has it",
+    "src/core/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
+    "src/core/diagnose/waiting_tasks.cpp": "as those of report.cpp",
     "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",
 }
 # Strings that are no errors.
@@ -94,7 +94,7 @@ def sources(root, folders):
 
 def check(root):
     page = searchable((root / "docs/guide/errors.md").read_text())
-    expected = [("src/c_api/errors.cpp", text) for text in reasons_of((root / "src/c_api/errors.cpp").read_text())]
+    expected = [("src/core/api/errors.cpp", text) for text in reasons_of((root / "src/core/api/errors.cpp").read_text())]
     count = len(expected)
     for folders, is_program in ((LIBRARIES, False), (PROGRAMS, True)):
         expected += [(name, text) for name, code in sources(root, folders) if name not in OTHER

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Communicators that one process cannot make: it takes part in what the others do, and none has the communicator. And
 // messages that come before a process has made its copy of a communicator.
-#include "stream/multiplex.hpp"
-#include "threadcomm/create.hpp"
+#include "mpix/streams/multiplex.hpp"
+#include "mpix/threadcomm/create.hpp"
 
+#include "core/mpi/stream_calls.hpp"
 #include "fake_mpi.hpp"
-#include "mpi/stream_calls.hpp"
 
 #include <gtest/gtest.h>
 

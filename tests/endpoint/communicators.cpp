@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of thread communicators, and how the threads of a process free a communicator together.
-#include "threadcomm/communicator.hpp"
-#include "threadcomm/create.hpp"
+#include "mpix/threadcomm/communicator.hpp"
+#include "mpix/threadcomm/create.hpp"
 
 #include "fake_mpi.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A user's operation is freed by MPI after the last reduction that uses it, if the user frees it before.
-#include "threadcomm/kept_operations.hpp"
+#include "mpix/threadcomm/kept_operations.hpp"
 
+#include "core/mpi/calls.hpp"
 #include "fake_mpi.hpp"
-#include "mpi/calls.hpp"
 #include "request.hpp"
 
 #include <gtest/gtest.h>

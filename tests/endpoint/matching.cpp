@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The rules of matching at one endpoint: order, wildcards, what a probe leaves, truncation, and all forms of data.
-#include "endpoint/endpoint.hpp"
+#include "mpix/messages/endpoint.hpp"
 
-#include "continuation/thread_state.hpp"
-#include "endpoint/carrier.hpp"
+#include "core/continuation/thread_state.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/progress/source.hpp"
 #include "fake_mpi.hpp"
-#include "mpi/calls.hpp"
-#include "progress/source.hpp"
+#include "mpix/messages/carrier.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Races of nonblocking collectives: the threads of a process have several open at once, and any of them advances those of
 // all.
-#include "threadcomm/collectives.hpp"
-#include "threadcomm/create.hpp"
+#include "mpix/threadcomm/collectives.hpp"
+#include "mpix/threadcomm/create.hpp"
 
 #include "fake_mpi.hpp"
 

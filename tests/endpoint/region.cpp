@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Start and finish of a thread communicator in one process: who gets which index.
-#include "threadcomm/region.hpp"
+#include "mpix/threadcomm/region.hpp"
 
 #include "../tasks/standard_error.hpp"
-#include "base/settings.hpp"
+#include "core/base/settings.hpp"
 #include "fake_mpi.hpp"
 
 #include <gtest/gtest.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Races: pushers and a popper of the queue, threads that send to each other while others drive their endpoints, regions
 // that follow each other closely, and rounds of collectives without messages.
-#include "endpoint/endpoint.hpp"
-#include "endpoint/ring.hpp"
-#include "endpoint/waiting.hpp"
 #include "fake_mpi.hpp"
-#include "threadcomm/meeting.hpp"
-#include "threadcomm/region.hpp"
+#include "mpix/messages/endpoint.hpp"
+#include "mpix/messages/ring.hpp"
+#include "mpix/messages/waiting.hpp"
+#include "mpix/threadcomm/meeting.hpp"
+#include "mpix/threadcomm/region.hpp"
 
 #include <gtest/gtest.h>
 

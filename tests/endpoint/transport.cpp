@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages between processes, where MPI refuses a call.
-#include "endpoint/transport.hpp"
+#include "mpix/messages/transport.hpp"
 
-#include "endpoint/endpoint.hpp"
+#include "core/mpi/calls.hpp"
 #include "fake_mpi.hpp"
-#include "mpi/calls.hpp"
+#include "mpix/messages/endpoint.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of persistent requests and its filter, against a list that is searched from end to end.
-#include "engine/persistent_requests.hpp"
+#include "core/engine/persistent_requests.hpp"
 
 #include "request.hpp"
 

@@ -2,9 +2,9 @@
 // Tests of the fake: it behaves as MPI where the rules of the library depend on that, and it detects misuse.
 #include "library.hpp"
 
-#include "progress/interposed.hpp"
+#include "core/progress/interposed.hpp"
 
-#include "mpi/calls.hpp"
+#include "core/mpi/calls.hpp"
 
 #include <gtest/gtest-spi.h>
 

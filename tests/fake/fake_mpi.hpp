@@ -8,7 +8,7 @@
 // end() are thread-safe.
 #pragma once
 
-#include "mpi/calls.hpp"
+#include "core/mpi/calls.hpp"
 #include "request.hpp"
 
 #include <atomic>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "library.hpp"
 
-#include "continuation/complete.hpp"
-#include "continuation/library.hpp"
-#include "continuation/request.hpp"
-#include "engine/engine.hpp"
-#include "progress/interposed.hpp"
+#include "core/continuation/complete.hpp"
+#include "core/continuation/library.hpp"
+#include "core/continuation/request.hpp"
+#include "core/engine/engine.hpp"
+#include "core/progress/interposed.hpp"
 
 #include <chrono>
 #include <cstdlib>

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_includes.py ROOT
 
-Checks that includes and calls go to lower layers, by the tables of layers.py. In src/ and in include/thence/ a room
-may include itself and lower rooms, but no higher room and no neighbour. Files and folders must not include each other
-in a cycle. A room of src/ must not use names that only a higher room defines: neither its namespace nor, below
-src/c_api, the C API. Only src/mpi calls MPI, and src/pmpi forwards calls to it. Code that uses the library (apps,
+Checks that includes and calls go to lower layers, by the tables of layers.py. src/ has doors, and a door has rooms. A door
+may include itself and lower doors, but no higher door and no neighbour; inside a door, and in include/thence/, the same
+holds for rooms. Files and folders must not include each other in a cycle. A room of src/ must not use names that only a
+higher room or a neighbour defines: neither its namespace nor, below src/core/api, the C API. Only src/core/mpi calls MPI,
+and src/interpose/calls forwards calls to it. Code that uses the library (apps,
 bench, examples, tools) may include only public headers.
 """
 
@@ -14,14 +15,14 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, RESERVED_NAMES,  # noqa: E402
-                    SRC_LAYERS, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights)
+from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_FILE, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, NAMESPACES,  # noqa: E402
+                    RESERVED_NAMES, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights, src_heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
 ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC = Path("include/thence")
-SRC_HEIGHT = heights(SRC_LAYERS)
+SRC_HEIGHT = src_heights()
 HEADER_HEIGHT = heights(HEADER_LAYERS)
 
 
@@ -30,7 +31,23 @@ def line_of(text, position):
 
 
 def room_of_source(path):
-    return path.parts[1]
+    """DOOR/ROOM, or DOOR for a file in the door's own folder."""
+    return "/".join(path.parts[1:-1])
+
+
+def door_of(room):
+    return room.split("/")[0]
+
+
+def namespace_of(room):
+    return NAMESPACES.get(room, room.split("/")[-1])
+
+
+def is_above(room, other):
+    """True if `room` of src/ must not know `other`: it is higher or a neighbour."""
+    if door_of(room) != door_of(other):
+        return SRC_HEIGHT[other][0] >= SRC_HEIGHT[room][0]
+    return other != room and SRC_HEIGHT[other][1] >= SRC_HEIGHT[room][1]
 
 
 def room_of_header(path):
@@ -41,11 +58,21 @@ def room_of_header(path):
 
 
 def upwards(prefix, room, other, height):
-    """Yields a message if `room` must not include `other`."""
+    """Yields a message if `room` must not include `other`. `height`: of the rooms, or of doors."""
     if height.get(other, len(height)) > height[room]:
         yield f"{prefix}{room} includes {prefix}{other}, which lies above it"
     elif other != room and height[other] == height[room]:
         yield f"{prefix}{room} includes its neighbour {prefix}{other}"
+
+
+def upwards_in_src(room, other):
+    """The same in src/: doors first, then the rooms inside a door."""
+    if other not in SRC_HEIGHT:
+        return
+    if door_of(room) != door_of(other):
+        yield from upwards("src/", door_of(room), door_of(other), {door_of(r): height for r, (height, _) in SRC_HEIGHT.items()})
+    else:
+        yield from upwards("src/", room, other, {r: inside for r, (_, inside) in SRC_HEIGHT.items() if door_of(r) == door_of(room)})
 
 
 def check_include_of_source(root, path, match, graph):
@@ -55,7 +82,7 @@ def check_include_of_source(root, path, match, graph):
     if not (root / target).exists():
         target = path.parent / name
     if not (root / target).exists() or ".." in Path(name).parts:
-        yield f'"{name}" is no file of src/; write it as "folder/file.h"'
+        yield f'"{name}" is no file of src/; write it as "door/room/file.h"'
         return
     graph.setdefault(path, []).append(target)
     other = room_of_source(target)
@@ -64,7 +91,7 @@ def check_include_of_source(root, path, match, graph):
     elif other != room and other not in SRC_ONLY.get(room, {other}):
         yield f"src/{room} includes src/{other}: it may include only {', '.join(sorted(SRC_ONLY[room]))}"
     else:
-        yield from upwards("src/", room, other, SRC_HEIGHT)
+        yield from upwards_in_src(room, other)
 
 
 def check_source(root, path, text, graph, c_api):
@@ -81,21 +108,27 @@ def check_source(root, path, text, graph, c_api):
 
 def check_names(path, text, room, c_api):
     """Yields a message for each use of a name that the room must not use."""
-    above = [other for other in SRC_HEIGHT if other != room and SRC_HEIGHT[other] >= SRC_HEIGHT[room]]
-    unknown = [other for other in SRC_HEIGHT if other != room and other not in SRC_ONLY.get(room, {other})]
+    def namespaces(unknown):
+        """Those of rooms that are unknown, but none that a known room has too."""
+        known = {namespace_of(other) for other in SRC_HEIGHT if other not in unknown}
+        own_classes = {name for name, doors in ALSO_CLASSES.items() if door_of(room) in doors}
+        return sorted({namespace_of(other) for other in unknown} - known - own_classes)
+
+    above = namespaces({other for other in SRC_HEIGHT if other != room and is_above(room, other)})
+    unknown = namespaces({other for other in SRC_HEIGHT if other != room and other not in SRC_ONLY.get(room, {other})})
     rules = [(pattern, why) for pattern, rooms, why in RESERVED_NAMES if room not in rooms]
     if above:
         # `continuation::`, `namespace thence::continuation {` or `using namespace thence::continuation;`, but not a
         # variable of that name.
-        rooms = "|".join(sorted(above))
+        rooms = "|".join(above)
         rules.append((re.compile(rf"(?<![\w.>])(?:{rooms})(?:::(?=\w)|(?=\s*\{{))|"
                                  rf"(?<=namespace thence::)(?:{rooms})(?=\s*;)"),
                       f"of a room that src/{room} must not know"))
     if unknown:
-        alone = "|".join(sorted(set(unknown) - ALSO_CLASSES))
-        rules.append((re.compile(rf"(?<=\bthence::)(?:{'|'.join(sorted(unknown))})\b|(?<![\w.>:])(?:{alone})(?=::\w)"),
+        alone = "|".join(name for name in unknown if name not in ALSO_CLASSES)
+        rules.append((re.compile(rf"(?<=\bthence::)(?:{'|'.join(unknown)})\b|(?<![\w.>:])(?:{alone})(?=::\w)"),
                       f"of a room that src/{room} must not know"))
-    if c_api and room not in C_API_CALLERS:
+    if c_api and room not in C_API_CALLERS and not C_API_FILE.search(path.stem):
         rules.append((re.compile(rf"\b(?:{'|'.join(sorted(c_api))})\b(?=\s*\()"),
                       f"is the C API, which src/{C_API_ROOM} defines, above src/{room}"))
     for pattern, why in rules:

@@ -3,35 +3,32 @@
 
 import re
 
-# Rooms of src/, lowest first. Rooms in one line are neighbours, which must not include each other.
-SRC_LAYERS = [
-    {"base"},
-    {"mpi"},
-    {"engine", "datatype"},
-    {"progress"},
-    {"continuation"},
-    {"endpoint"},
-    {"task", "rma", "grequest", "stream", "threadcomm"},
-    {"interpose"},
-    {"c_api", "diagnose"},
-    {"pmpi"},
-    {"senders", "tampi", "queues"},
-    {"pools"},
-    {"dataflow"},
-    {"alpi"},
+# Doors of src/, lowest first; a door is a folder of src/. Doors in one line are neighbours. For each door its rooms, lowest
+# first, neighbours in one line. A room is a folder of the door; the room of the door's own files, "", lies where it stands.
+# Neighbours must not include each other. A room of a higher door may include any room of a lower one.
+DOORS = [
+    {"core": [{"base"}, {"mpi"}, {"engine"}, {"progress"}, {"continuation"}, {"diagnose"}, {"api"}]},
+    {"dataflow": [{""}, {"alpi"}],
+     "tbb": [{"senders", "queues"}, {"pools"}]},
+    {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm"}, {"streams"}, {""}],
+     "tasks": [{""}, {"tampi"}]},
+    {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
-# Separate libraries above libthence-core. They may include their own files and public headers, but no other room.
-SRC_OVER_PUBLIC_HEADERS = {"senders", "pools", "tampi", "alpi", "queues"}
+# Separate libraries. They may include their own files and public headers, but no other room, and none includes them.
+SRC_OVER_PUBLIC_HEADERS = {"tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "dataflow/alpi"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
-    "dataflow": {"base"},
-    # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of `c_api`, on a
-    # thread communicator one of `threadcomm`, and `stream` knows what holds for the communicator of a stream.
-    "pmpi": {"interpose", "c_api", "threadcomm", "stream"},
+    "dataflow": {"core/base"},
+    # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
+    # thread communicator one of `threadcomm`, and `streams` knows what holds for the communicator of a stream.
+    "interpose/calls": {"interpose/requests", "interpose/waiting", "core/api", "mpix/threadcomm", "mpix/streams"},
 }
-# Rooms whose name is also that of a class: `task::` may name either.
-ALSO_CLASSES = {"task"}
+# The namespaces of rooms; that of any other room has the name of its folder.
+NAMESPACES = {"tasks": "task", "mpix/messages": "endpoint", "mpix/streams": "stream", "interpose/requests": "interpose",
+              "interpose/waiting": "interpose", "interpose/calls": "pmpi", "mpix": "api"}
+# Namespaces whose name is also that of a class: `task::` may name either. The doors that have such a class.
+ALSO_CLASSES = {"task": {"tbb", "dataflow"}}
 
 # Rooms of include/thence/, lowest first. A folder is the room of its name.
 HEADER_LAYERS = [
@@ -87,17 +84,34 @@ HEADER_ROOMS = {
 
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
 RESERVED_NAMES = [
-    # src/pmpi interposes MPI: it defines MPI_ names and calls PMPI_ names.
-    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"mpi", "pmpi", "senders", "pools", "tampi", "queues"},
-     "outside src/mpi: go through its call table"),
-    (re.compile(r"\bgetenv\b"), {"base", "mpi"}, "src/base/settings.cpp reads the environment variables of Thence"),
-    (re.compile(r"\b(?:OPEN_MPI|opal_\w+|ompi_\w+|MPIX_Async_\w+|MPIX_Stream_\w+)\b"), {"mpi", "engine"},
-     "what one MPI does is known to src/engine and src/mpi"),
+    # src/interpose/calls defines MPI_ names and calls PMPI_ names.
+    (re.compile(r"\bP?MPI_[A-Z][a-z]\w*\s*\("), {"core/mpi", "interpose/calls"} | SRC_OVER_PUBLIC_HEADERS,
+     "outside src/core/mpi: go through its call table"),
+    (re.compile(r"\bgetenv\b"), {"core/base", "core/mpi"}, "src/core/base/settings.cpp reads the environment variables of Thence"),
+    (re.compile(r"\b(?:OPEN_MPI|opal_\w+|ompi_\w+|MPIX_Async_\w+|MPIX_Stream_\w+)\b"), {"core/mpi", "core/engine"},
+     "what one MPI does is known to src/core/engine and src/core/mpi"),
 ]
-# The room that defines the C API (functions of include/thence/*.h), and the rooms that may call it.
-C_API_ROOM = "c_api"
-# src/dataflow defines the C names of thence/dataflow.h itself.
-C_API_CALLERS = {C_API_ROOM, "pmpi", "dataflow"} | SRC_OVER_PUBLIC_HEADERS
+# The files that define the C API (functions of include/thence/*.h), beside their features: core/api, and these elsewhere.
+C_API_ROOM = "core/api"
+C_API_FILE = re.compile(r"(^|_)api$")
+# The other rooms that may call it. src/dataflow and src/mpix define a part themselves.
+C_API_CALLERS = {C_API_ROOM, "mpix", "interpose/calls", "dataflow"} | SRC_OVER_PUBLIC_HEADERS
+
+
+def room(door, folder):
+    return f"{door}/{folder}" if folder else door
+
+
+def src_rooms():
+    """The rooms of src/, lowest first, as sets of neighbours: for each line of doors, those of its doors one after another."""
+    return [{room(door, folder) for folder in layer} for line in DOORS for door, layers in line.items() for layer in layers]
+
+
+def src_heights():
+    """For each room of src/ the height of its door and, inside the door, its own."""
+    return {room(door, folder): (height, inside) for height, line in enumerate(DOORS) for door, layers in line.items()
+            for inside, layer in enumerate(layers) for folder in layer}
+
 
 def heights(layers):
     return {room: height for height, layer in enumerate(layers) for room in layer}

@@ -24,17 +24,17 @@ GOOD = {
     "include/thence/senders/operation.hpp": "#include <thence/error.hpp>\n#include <thence/exec.hpp>\n",
     "include/thence/transform_mpi.hpp": "#include <thence/senders/operation.hpp>\n",
     "include/thence/mpi/buffer.hpp": "#include <thence/transform_mpi.hpp>\n",
-    "src/base/queue.h": "#include <atomic>\n",
-    "src/mpi/calls.h": '#include "base/queue.h"\n#include <thence/thence.h>\n',
-    "src/mpi/calls.cpp": '#include "mpi/calls.h"\nint f() { return PMPI_Test(0, 0, 0); }\n',
-    "src/engine/testsome.h": '#include "mpi/calls.h"\n',
-    "src/progress/helper.h": '#include "engine/testsome.h"\n',
-    "src/continuation/attach.h": '// not MPI_Test(a) but "MPI_Wait(b)"\n#include "progress/helper.h"\n',
-    "src/interpose/requests.h": '#include "continuation/attach.h"\n',
-    "src/pmpi/test.cpp": '#include "interpose/requests.h"\nint MPI_Test(int) { return 0; }\n',
-    "src/c_api/api.cpp": '#include "continuation/attach.h"\nint thence_test(int a, int) { return mpi::f(a); }\n',
-    "src/senders/timers.cpp": "#include <thence/senders/operation.hpp>\nint g() { return thence_test(1, 2); }\n",
-    "src/diagnose/counters.h": '#include "base/queue.h"\n',
+    "src/core/base/queue.h": "#include <atomic>\n",
+    "src/core/mpi/calls.h": '#include "core/base/queue.h"\n#include <thence/thence.h>\n',
+    "src/core/mpi/calls.cpp": '#include "core/mpi/calls.h"\nint f() { return PMPI_Test(0, 0, 0); }\n',
+    "src/core/engine/testsome.h": '#include "core/mpi/calls.h"\n',
+    "src/core/progress/helper.h": '#include "core/engine/testsome.h"\n',
+    "src/core/continuation/attach.h": '// not MPI_Test(a) but "MPI_Wait(b)"\n#include "core/progress/helper.h"\n',
+    "src/interpose/requests/requests.h": '#include "core/continuation/attach.h"\n',
+    "src/interpose/calls/test.cpp": '#include "interpose/requests/requests.h"\nint MPI_Test(int) { return 0; }\n',
+    "src/core/api/api.cpp": '#include "core/continuation/attach.h"\nint thence_test(int a, int) { return mpi::f(a); }\n',
+    "src/tbb/senders/timers.cpp": "#include <thence/senders/operation.hpp>\nint g() { return thence_test(1, 2); }\n",
+    "src/core/diagnose/counters.h": '#include "core/base/queue.h"\n',
     "apps/heat/heat.cpp": '#include "grid.h"\n#include <thence/thence.h>\n',
     "apps/heat/grid.h": "",
 }
@@ -58,74 +58,93 @@ class Includes(unittest.TestCase):
         self.assertEqual(self.faults({}), [])
 
     def test_an_upward_include_is_caught(self):
-        self.expect({"src/base/pool.h": '#include "mpi/calls.h"\n'}, "src/base includes src/mpi, which lies above it")
+        self.expect({"src/core/base/pool.h": '#include "core/mpi/calls.h"\n'}, "src/core/base includes src/core/mpi, which lies above it")
 
     def test_an_upward_include_of_a_source_of_the_engine_is_caught(self):
-        self.expect({"src/engine/openmpi.cpp": '#include "continuation/attach.h"\n'}, "lies above it")
+        self.expect({"src/core/engine/openmpi.cpp": '#include "core/continuation/attach.h"\n'}, "lies above it")
 
     def test_a_sideways_include_is_caught(self):
-        self.expect({"src/c_api/wait.cpp": '#include "diagnose/counters.h"\n'}, "its neighbour src/diagnose")
+        self.expect({"src/mpix/threadcomm/x.h": "", "src/mpix/grequest/x.cpp": '#include "mpix/threadcomm/x.h"\n'},
+                    "src/mpix/grequest includes its neighbour src/mpix/threadcomm")
+
+    def test_a_door_that_includes_a_higher_one_is_caught(self):
+        self.expect({"src/core/api/x.cpp": '#include "interpose/requests/requests.h"\n'},
+                    "src/core includes src/interpose, which lies above it")
+        self.assertEqual(self.faults({"src/interpose/waiting/x.cpp": '#include "core/api/x.h"\n', "src/core/api/x.h": ""}), [])
+
+    def test_a_door_that_includes_its_neighbour_is_caught(self):
+        for room in ("mpix/datatype", "mpix"):
+            self.expect({"src/tasks/x.h": "", f"src/{room}/x.cpp": '#include "tasks/x.h"\n'},
+                        "src/mpix includes its neighbour src/tasks")
+
+    def test_a_file_of_the_door_itself_lies_above_its_rooms(self):
+        self.assertEqual(self.faults({"src/mpix/x.cpp": '#include "mpix/datatype/x.h"\n', "src/mpix/datatype/x.h": ""}), [])
+        self.expect({"src/mpix/x.h": "", "src/mpix/datatype/x.cpp": '#include "mpix/x.h"\n'}, "src/mpix, which lies above it")
+
+    def test_an_entry_point_beside_its_feature_may_call_the_c_api(self):
+        self.assertEqual(self.faults({"src/tasks/api.cpp": "int g() { return thence_test(1, 2); }\n"}), [])
+        self.expect({"src/tasks/events.cpp": "int g() { return thence_test(1, 2); }\n"}, "thence_test is the C API")
 
     def test_a_cycle_is_caught(self):
-        self.expect({"src/base/a.h": '#include "base/b.h"\n', "src/base/b.h": '#include "base/a.h"\n'}, "cycle: ")
+        self.expect({"src/core/base/a.h": '#include "core/base/b.h"\n', "src/core/base/b.h": '#include "core/base/a.h"\n'}, "cycle: ")
 
     def test_a_relative_way_around_is_caught(self):
-        self.expect({"src/base/pool.h": '#include "../mpi/calls.h"\n'}, "is no file of src/")
+        self.expect({"src/core/base/pool.h": '#include "../mpi/calls.h"\n'}, "is no file of src/")
 
     def test_an_unknown_folder_is_caught(self):
         self.expect({"src/misc/x.h": ""}, "missing in the layers")
 
     def test_a_call_of_mpi_outside_its_folder_is_caught(self):
-        self.expect({"src/progress/x.cpp": "int g() { return MPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
-        self.expect({"src/c_api/x.cpp": "int g() { return PMPI_Test(0, 0, 0); }\n"}, "outside src/mpi")
+        self.expect({"src/core/progress/x.cpp": "int g() { return MPI_Test(0, 0, 0); }\n"}, "outside src/core/mpi")
+        self.expect({"src/core/api/x.cpp": "int g() { return PMPI_Test(0, 0, 0); }\n"}, "outside src/core/mpi")
 
     def test_a_call_of_the_c_api_from_below_it_is_caught(self):
-        self.expect({"src/continuation/wait.cpp": "int g() { return thence_test(1, 2); }\n"},
-                    "thence_test is the C API, which src/c_api defines")
-        self.assertEqual(self.faults({"src/continuation/wait.cpp": "int g(int thence_tested);\n"}), [])
+        self.expect({"src/core/continuation/wait.cpp": "int g() { return thence_test(1, 2); }\n"},
+                    "thence_test is the C API, which src/core/api defines")
+        self.assertEqual(self.faults({"src/core/continuation/wait.cpp": "int g(int thence_tested);\n"}), [])
 
     def test_a_name_of_a_higher_room_is_caught(self):
-        self.expect({"src/engine/x.cpp": "int g() { return continuation::attach(1); }\n"},
-                    "continuation:: of a room that src/engine must not know")
-        self.expect({"src/engine/x.cpp": "namespace thence::progress {\nvoid wake();\n}\n"},
-                    "progress of a room that src/engine must not know")
-        self.expect({"src/c_api/x.cpp": "int g() { return pmpi::check(1); }\n"},
-                    "of a room that src/c_api must not know")
-        self.expect({"src/engine/x.cpp": "using namespace thence::continuation;\n"},
-                    "continuation of a room that src/engine must not know")
-        self.assertEqual(self.faults({"src/engine/x.cpp": "int g(state s) { return s.progress + mpi::f(1); }\n"}), [])
+        self.expect({"src/core/engine/x.cpp": "int g() { return continuation::attach(1); }\n"},
+                    "continuation:: of a room that src/core/engine must not know")
+        self.expect({"src/core/engine/x.cpp": "namespace thence::progress {\nvoid wake();\n}\n"},
+                    "progress of a room that src/core/engine must not know")
+        self.expect({"src/core/api/x.cpp": "int g() { return pmpi::check(1); }\n"},
+                    "of a room that src/core/api must not know")
+        self.expect({"src/core/engine/x.cpp": "using namespace thence::continuation;\n"},
+                    "continuation of a room that src/core/engine must not know")
+        self.assertEqual(self.faults({"src/core/engine/x.cpp": "int g(state s) { return s.progress + mpi::f(1); }\n"}), [])
 
     def test_knowledge_of_one_mpi_above_the_engine_is_caught(self):
         for line in ("#if defined(OPEN_MPI)\n#endif\n", "opal_progress_register(&hook);\n", "MPIX_Async_start(f, p, s);\n"):
-            self.expect({"src/continuation/x.cpp": line}, "is known to src/engine and src/mpi")
+            self.expect({"src/core/continuation/x.cpp": line}, "is known to src/core/engine and src/core/mpi")
 
     def test_a_library_of_its_own_that_looks_into_the_core_is_caught(self):
-        self.expect({"src/senders/x.cpp": '#include "base/queue.h"\n'}, "public headers")
+        self.expect({"src/tbb/senders/x.cpp": '#include "core/base/queue.h"\n'}, "public headers")
 
     def test_a_room_that_may_know_few_others_is_held_to_them(self):
-        self.assertEqual(self.faults({"src/dataflow/x.cpp": '#include "base/queue.h"\nint g(task t);\n'}), [])
-        self.expect({"src/dataflow/x.cpp": '#include "engine/testsome.h"\n'}, "it may include only base")
+        self.assertEqual(self.faults({"src/dataflow/x.cpp": '#include "core/base/queue.h"\nint g(task t);\n'}), [])
+        self.expect({"src/dataflow/x.cpp": '#include "core/engine/testsome.h"\n'}, "it may include only core/base")
         self.expect({"src/dataflow/x.cpp": "int g() { return thence::engine::poll(); }\n"},
                     "engine of a room that src/dataflow must not know")
         self.assertEqual(self.faults({"src/dataflow/x.cpp": "int g() { return task::body_runs; }\n"}), [])
 
     def test_an_interposed_call_asks_interpose_and_the_c_api_alone(self):
-        self.assertEqual(self.faults({"src/c_api/checks.h": "",
-                                      "src/pmpi/x.cpp": '#include "interpose/requests.h"\n#include "c_api/checks.h"\n'
+        self.assertEqual(self.faults({"src/core/api/checks.h": "",
+                                      "src/interpose/calls/x.cpp": '#include "interpose/requests/requests.h"\n#include "core/api/checks.h"\n'
                                                         "int g() { return interpose::test(1) + thence_test(1); }\n"}), [])
-        self.expect({"src/pmpi/x.cpp": '#include "continuation/attach.h"\n'}, "it may include only c_api, interpose")
-        self.expect({"src/pmpi/x.cpp": "int g() { return thence::progress::interposed; }\n"},
-                    "progress of a room that src/pmpi must not know")
-        self.expect({"src/pmpi/x.cpp": "int g() { return progress::interposed; }\n"},
-                    "progress of a room that src/pmpi must not know")
+        self.expect({"src/interpose/calls/x.cpp": '#include "core/continuation/attach.h"\n'}, "it may include only core/api, interpose")
+        self.expect({"src/interpose/calls/x.cpp": "int g() { return thence::progress::interposed; }\n"},
+                    "progress of a room that src/interpose/calls must not know")
+        self.expect({"src/interpose/calls/x.cpp": "int g() { return progress::interposed; }\n"},
+                    "progress of a room that src/interpose/calls must not know")
 
     def test_an_application_that_looks_inside_is_caught(self):
-        self.expect({"apps/x/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
-        self.expect({"bench/x.cpp": '#include "../src/mpi/calls.h"\n'}, "from src/")
-        self.expect({"tools/thence/x.cpp": '#include "mpi/calls.h"\n'}, "from src/")
+        self.expect({"apps/x/x.cpp": '#include "core/mpi/calls.h"\n'}, "from src/")
+        self.expect({"bench/x.cpp": '#include "../src/core/mpi/calls.h"\n'}, "from src/")
+        self.expect({"tools/thence/x.cpp": '#include "core/mpi/calls.h"\n'}, "from src/")
 
     def test_a_public_header_that_looks_inside_is_caught(self):
-        self.expect({"include/thence/mpi/x.h": '#include "base/queue.h"\n'}, "from src/")
+        self.expect({"include/thence/mpi/x.h": '#include "core/base/queue.h"\n'}, "from src/")
 
     def test_an_upward_include_of_a_public_header_is_caught(self):
         self.expect({"include/thence/senders/x.hpp": "#include <thence/mpi/buffer.hpp>\n"},

@@ -3,7 +3,7 @@
  * While operations are outstanding, some thread polls. The counter of operations changes outside of the queue's lock;
  * even so, no worker leaves operations behind for which no other worker was called.
  *
- * As in src/pools/work_queue.cpp (begin_operation, run_as_worker): a thread that begins an operation counts it. If it
+ * As in src/tbb/pools/work_queue.cpp (begin_operation, run_as_worker): a thread that begins an operation counts it. If it
  * is the first one, the thread takes the lock and calls a worker unless one is active or called already. A worker
  * leaves only if it finds no operation while it holds the lock. An operation ends in a poll, or on another thread. A
  * waiting thread polls, too, whether operations are counted or not. It may leave between any two polls; then it calls a

@@ -2,7 +2,7 @@
 // A task of the queue of a pool that runs a function of the test, and a host that counts the calls of the queue.
 #pragma once
 
-#include "pools/work_queue.hpp"
+#include "tbb/pools/work_queue.hpp"
 
 #include <functional>
 #include <utility>

@@ -3,7 +3,7 @@
 // if no other thread does. On the fake MPI; the thread of the test is the only one of the pools.
 #include "library.hpp"
 
-#include "pools/watchdog.hpp"
+#include "tbb/pools/watchdog.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 // Under AddressSanitizer each of these tests also shows that no copy is used late, released twice, or lost.
 #include "library.hpp"
 
-#include "continuation/owned_data.hpp"
-#include "continuation/thread_state.hpp"
+#include "core/continuation/owned_data.hpp"
+#include "core/continuation/thread_state.hpp"
 
 #include <algorithm>
 #include <cstdint>

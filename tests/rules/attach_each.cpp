@@ -2,8 +2,8 @@
 // thence_attach_each(): each of the operations gets a continuation of its own, whose callback gets its index.
 #include "library.hpp"
 
-#include "continuation/continuation.hpp"
-#include "continuation/run.hpp"
+#include "core/continuation/continuation.hpp"
+#include "core/continuation/run.hpp"
 
 #include <algorithm>
 #include <numeric>

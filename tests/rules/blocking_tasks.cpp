@@ -3,7 +3,7 @@
 #include "library.hpp"
 #include "scripted_tasks.hpp"
 
-#include "interpose/library.hpp"
+#include "interpose/waiting/library.hpp"
 
 #include <array>
 #include <cstdio>

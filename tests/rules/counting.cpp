@@ -2,7 +2,7 @@
 // The values that thence_query(), thence_cr_query() and thence_stats_query() return.
 #include "library.hpp"
 
-#include "progress/interposed.hpp"
+#include "core/progress/interposed.hpp"
 
 #include <chrono>
 

@@ -2,8 +2,8 @@
 // Enqueued operations: their order, their errors, waits for several of them, and queues that refuse.
 #include "scripted_queue.hpp"
 
-#include "continuation/library.hpp"
-#include "stream/stream.hpp"
+#include "core/continuation/library.hpp"
+#include "mpix/streams/stream.hpp"
 
 #include <thread>
 #include <vector>

@@ -2,8 +2,8 @@
 // Exactly once, also if MPI_Finalize is called while callbacks attach and operations complete. Part of exactly_once.
 #include "race.hpp"
 
-#include "continuation/library.hpp"
-#include "continuation/request.hpp"
+#include "core/continuation/library.hpp"
+#include "core/continuation/request.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -3,10 +3,10 @@
 #include "polled_work.hpp"
 #include "sleeps.hpp"
 
-#include "continuation/library.hpp"
-#include "mpi/calls.hpp"
-#include "progress/progress.hpp"
-#include "progress/source.hpp"
+#include "core/continuation/library.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/progress/progress.hpp"
+#include "core/progress/source.hpp"
 
 #include <thence/progress.h>
 

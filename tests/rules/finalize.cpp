@@ -3,11 +3,11 @@
 // Each test runs in a process of its own, since the library cannot be used afterwards.
 #include "library.hpp"
 
-#include "base/settings.hpp"
-#include "continuation/library.hpp"
-#include "progress/interposed.hpp"
-#include "progress/progress.hpp"
-#include "progress/source.hpp"
+#include "core/base/settings.hpp"
+#include "core/continuation/library.hpp"
+#include "core/progress/interposed.hpp"
+#include "core/progress/progress.hpp"
+#include "core/progress/source.hpp"
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 // these have the same wait function and nothing else is left.
 #include "polled_work.hpp"
 
-#include "progress/interposed.hpp"
+#include "core/progress/interposed.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -2,12 +2,12 @@
 // Generalized requests with poll functions. Wait functions: grequest_waits.cpp.
 #include "polled_work.hpp"
 
-#include "continuation/library.hpp"
-#include "grequest/request.hpp"
-#include "grequest/source.hpp"
-#include "mpi/calls.hpp"
-#include "progress/interposed.hpp"
-#include "progress/source.hpp"
+#include "core/continuation/library.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/progress/interposed.hpp"
+#include "core/progress/source.hpp"
+#include "mpix/grequest/request.hpp"
+#include "mpix/grequest/source.hpp"
 
 #include <thence/progress.h>
 

@@ -2,9 +2,9 @@
 // The helper thread: which continuations it runs, and when it sleeps.
 #include "library.hpp"
 
-#include "continuation/request.hpp"
-#include "progress/helper_pauses.hpp"
-#include "progress/progress.hpp"
+#include "core/continuation/request.hpp"
+#include "core/progress/helper_pauses.hpp"
+#include "core/progress/progress.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -4,7 +4,7 @@
 
 #include "library.hpp"
 
-#include "engine/engine.hpp"
+#include "core/engine/engine.hpp"
 
 #include <cstring>
 #include <functional>

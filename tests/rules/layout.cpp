@@ -5,9 +5,9 @@
 
 #if defined(OPEN_MPI)
 
-#include "continuation/library.hpp"
-#include "engine/engine.hpp"
-#include "progress/interposed.hpp"
+#include "core/continuation/library.hpp"
+#include "core/engine/engine.hpp"
+#include "core/progress/interposed.hpp"
 
 #include <cstdlib>
 

@@ -2,9 +2,9 @@
 // The structs of the queries carry their size: programs and libraries of different versions fit.
 #include "library.hpp"
 
-#include "base/settings.hpp"
-#include "c_api/sized.hpp"
-#include "engine/engine.hpp"
+#include "core/api/sized.hpp"
+#include "core/base/settings.hpp"
+#include "core/engine/engine.hpp"
 
 #include <thence/extensions.h>
 
@@ -172,7 +172,7 @@ TEST(a_struct_that_has_grown, is_cut_to_the_size_that_an_older_program_passes) {
     };
     in_program<first_version> program;
     const later_version facts{0, -5, 42, 43, "text", 6};
-    thence::c_api::copy_sized(facts, program.info(), program.size);
+    thence::api::copy_sized(facts, program.info(), program.size);
     EXPECT_EQ(program.info()->size, sizeof(first_version));
     EXPECT_EQ(program.info()->number, -5);
     EXPECT_EQ(program.info()->answer, 42);

@@ -5,10 +5,10 @@
 
 #include "library.hpp"
 
-#include "mpi/calls.hpp"
-#include "mpi/stream_calls.hpp"
-#include "stream/communicator.hpp"
-#include "stream/queue.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/mpi/stream_calls.hpp"
+#include "mpix/streams/communicator.hpp"
+#include "mpix/streams/queue.hpp"
 
 #include <atomic>
 #include <cstdint>

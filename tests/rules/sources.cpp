@@ -3,8 +3,8 @@
 // and run all registered sources.
 #include "library.hpp"
 
-#include "progress/progress.hpp"
-#include "progress/source.hpp"
+#include "core/progress/progress.hpp"
+#include "core/progress/source.hpp"
 
 #include <algorithm>
 

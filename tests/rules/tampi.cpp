@@ -2,7 +2,7 @@
 // TAMPI's functions on the fake MPI: operations are bound to the calling task, and complete when the test says so.
 #include "library.hpp"
 #include "scripted_tasks.hpp"
-#include "tampi/library.hpp"
+#include "tasks/tampi/library.hpp"
 
 #include <TAMPI.h>
 

@@ -3,8 +3,8 @@
 // MPI.
 #include "library.hpp"
 
-#include "interpose/wait_strategy.hpp"
-#include "mpi/calls.hpp"
+#include "core/mpi/calls.hpp"
+#include "interpose/waiting/wait_strategy.hpp"
 
 namespace {
 

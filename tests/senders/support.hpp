@@ -4,7 +4,7 @@
 #pragma once
 
 #include "library.hpp"
-#include "senders/requests.hpp"
+#include "tbb/senders/requests.hpp"
 
 #include <thence/transform_mpi.hpp>
 

@@ -3,7 +3,7 @@
 // stopped it, as stopped if the receiver requested stop before the deadline.
 #include "support.hpp"
 
-#include "senders/timer_heap.hpp"
+#include "tbb/senders/timer_heap.hpp"
 
 #include <thence/timeout.hpp>
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/base/settings.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <forward_list>
+#include <mutex>
+#include <unistd.h>
+
+namespace thence::base {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr double longest_ms = 7 * 24 * 3600 * 1000.0;
+constexpr std::size_t default_trace_limit = 250000;
+
+bool switches_off(const std::string &text) {
+    return text.empty() || text == "off" || text == "0";
+}
+
+// Reads one variable. `parse(state)` is called if it is set and not empty, and sets `in_force` or `complaint`.
+template <class Parse> void read(settings &all, setting which, Parse &&parse) {
+    setting_state &state = all.states[static_cast<std::size_t>(which)];
+    const char *text = std::getenv(row(which).name);
+    if (text != nullptr) {
+        state.text = text;
+    }
+    if (state.text.value_or("").empty()) {
+        state.in_force = row(which).default_value;
+    } else {
+        parse(state);
+    }
+}
+
+std::string complaint(setting which, const setting_state &state, const std::string &reason) {
+    return std::string(row(which).name) + "=" + *state.text + ": " + reason;
+}
+
+// `consequence`: the sentence that tells the user what happens if the value cannot be parsed.
+milliseconds read_duration(settings &all, setting which, int shortest_ms, const std::string &example,
+                           const char *consequence) {
+    milliseconds result{0};
+    read(all, which, [&](setting_state &state) {
+        state.in_force = "off";
+        if (switches_off(*state.text)) {
+            return;
+        }
+        if (const auto duration = parse_duration(*state.text, shortest_ms)) {
+            result = *duration;
+            state.in_force = std::to_string(result.count()) + "ms";
+        } else {
+            state.complaint = complaint(which, state,
+                                        "not a duration between " + std::to_string(shortest_ms) +
+                                            "ms and one week. Write a number with ms, s or min, as in " +
+                                            row(which).name + "=" + example + ". " + consequence);
+        }
+    });
+    return result;
+}
+
+void read_progress(settings &all) {
+    read(all, setting::progress, [&](setting_state &state) {
+        all.helper_wanted = state.text == "thread";
+        state.in_force = all.helper_wanted ? "thread" : "off";
+        if (!all.helper_wanted && !switches_off(*state.text)) {
+            state.complaint =
+                complaint(setting::progress, state,
+                          "an unknown value. Write thread (the library's own thread makes progress too) or "
+                          "off (MPI calls alone do). The helper thread stays off.");
+        }
+    });
+}
+
+void read_check_streams(settings &all) {
+    read(all, setting::check_streams, [&](setting_state &state) {
+        all.check_streams = state.text == "on" || state.text == "1";
+        state.in_force = all.check_streams ? "on" : "off";
+        if (!all.check_streams && !switches_off(*state.text)) {
+            state.complaint = complaint(setting::check_streams, state,
+                                        "an unknown value. Write on or off. Streams will not be checked.");
+        }
+    });
+}
+
+void read_trace_limit(settings &all) {
+    all.trace_limit = default_trace_limit;
+    read(all, setting::trace_limit, [&](setting_state &state) {
+        std::size_t limit = 0;
+        const char *end = state.text->data() + state.text->size();
+        const auto [stop, fault] = std::from_chars(state.text->data(), end, limit);
+        if (fault != std::errc{} || stop != end || limit == 0) {
+            state.complaint = complaint(setting::trace_limit, state,
+                                        "not a positive number. The limit stays at " +
+                                            std::to_string(default_trace_limit) + " continuations.");
+        } else {
+            all.trace_limit = limit;
+        }
+        state.in_force = std::to_string(all.trace_limit);
+    });
+}
+
+// The text as it is. `value` stays empty if the text switches it off.
+void read_text(settings &all, setting which, std::string &value, bool can_be_off) {
+    read(all, which, [&](setting_state &state) {
+        const bool off = can_be_off && switches_off(*state.text);
+        value = off ? std::string() : *state.text;
+        state.in_force = off ? "off" : value;
+    });
+}
+
+bool is_setting(std::string_view name) {
+    for (std::size_t i = 0; i < setting_count; ++i) {
+        if (name == row(static_cast<setting>(i)).name) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::vector<std::string> unknown_names() {
+    std::vector<std::string> found;
+    for (char **entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+        const std::string_view text(*entry);
+        const std::string_view name = text.substr(0, text.find('='));
+        if (name.starts_with("THENCE_") && !is_setting(name)) {
+            found.emplace_back(name);
+        }
+    }
+    return found;
+}
+
+settings read_environment() {
+    settings all;
+    std::string mode; // the pools parse it
+    read_text(all, setting::engine, all.engine, false);
+    read_progress(all);
+    all.stall = read_duration(all, setting::stall, 10, "10s", "Stalls will not be reported.");
+    all.slow = read_duration(all, setting::slow_continuation, 1, "5ms", "Slow continuations will not be reported.");
+    read_text(all, setting::pools_mode, mode, false);
+    read_text(all, setting::trace, all.trace, true);
+    read_trace_limit(all);
+    read_check_streams(all);
+    all.unknown = unknown_names();
+    return all;
+}
+
+// What was read is kept: others have pointers to its texts. A process that reads the same environment again gets the
+// same object.
+struct readings {
+    std::mutex mutex;
+    std::forward_list<settings> all;
+    const settings *current = nullptr;
+};
+
+// Never destroyed: a thread may ask while the process exits.
+readings &stored() {
+    static auto *object = new readings;
+    return *object;
+}
+
+const settings &read_locked(readings &kept) {
+    settings now = read_environment();
+    for (const settings &earlier : kept.all) {
+        if (earlier == now) {
+            return *(kept.current = &earlier);
+        }
+    }
+    kept.all.push_front(std::move(now));
+    return *(kept.current = &kept.all.front());
+}
+
+} // namespace
+
+std::optional<milliseconds> parse_duration(std::string_view text, double shortest_ms) {
+    double number = 0;
+    const auto [stop, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (fault != std::errc{}) {
+        return std::nullopt;
+    }
+    const std::string_view unit = text.substr(static_cast<std::size_t>(stop - text.data()));
+    if (unit == "s" || unit.empty()) {
+        number *= 1000;
+    } else if (unit == "min") {
+        number *= 60000;
+    } else if (unit != "ms") {
+        return std::nullopt;
+    }
+    if (!(number >= shortest_ms && number <= longest_ms)) { // false for NaN, too
+        return std::nullopt;
+    }
+    return milliseconds{static_cast<milliseconds::rep>(number)};
+}
+
+const settings &read_settings() {
+    readings &kept = stored();
+    const std::scoped_lock guard(kept.mutex);
+    return read_locked(kept);
+}
+
+const settings &current_settings() {
+    readings &kept = stored();
+    const std::scoped_lock guard(kept.mutex);
+    return kept.current != nullptr ? *kept.current : read_locked(kept);
+}
+
+} // namespace thence::base

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/continuation/library.hpp"
+
+#include "core/base/settings.hpp"
+#include "core/continuation/complete.hpp"
+#include "core/continuation/observe.hpp"
+#include "core/continuation/run.hpp"
+#include "core/continuation/thread_state.hpp"
+#include "core/engine/engine.hpp"
+#include "core/engine/watched.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/mpi/error_code.hpp"
+#include "core/progress/interposed.hpp"
+#include "core/progress/progress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdio>
+#include <mutex>
+
+namespace thence::continuation {
+
+std::atomic<bool> others_may_attach{false};
+std::atomic<bool> is_set_up{false}; // changes under the mutex
+void (*report_outstanding)(const char *when) = nullptr;
+void (*observer_set_up)() = nullptr;
+void (*observer_tear_down)() = nullptr;
+const observer *observing = nullptr;
+
+namespace {
+
+std::mutex mutex;
+std::mutex clients_mutex;
+std::array<const client *, most_clients> clients{}; // from the front; null: none
+int keyval = MPI_KEYVAL_INVALID;
+
+void visit_operations(engine::operation_visitor visit, void *context) {
+    for_each_attached([&](continuation &c, control_word kind) {
+        for_each_operation(c, kind, [&](engine::operation &op) {
+            if (engine::is_watched(op)) {
+                visit(op, context);
+            }
+        });
+    });
+}
+
+void for_each_client(void (*client::*function)() noexcept) noexcept {
+    std::array<const client *, most_clients> now{};
+    {
+        const std::scoped_lock guard(clients_mutex);
+        now = clients;
+    }
+    for (const client *each : now) {
+        if (each != nullptr) {
+            (each->*function)();
+        }
+    }
+}
+
+// Runs the continuations whose operations are complete, before MPI ends. Their CR may be freed, so no test would run
+// them. One poll looks at some operations only, so several polls are needed to see that none is complete.
+void run_the_rest() noexcept {
+    long unsuccessful = 0; // polls in a row
+    while (is_set_up.load(std::memory_order_acquire) && continuation_request::any_registered() && free_to_run() &&
+           unsuccessful <= engine::engine::polls_to_see_all(continuation_request::registered_in_all())) {
+        unsuccessful = make_progress() != 0 ? 0 : unsuccessful + 1;
+    }
+}
+
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF and so calls this function, also without interposition.
+int at_finalize(MPI_Comm, int, void *, void *) {
+    if (this_thread.in_callback()) { // libthence refuses such a call before MPI_Finalize begins
+        std::fputs("thence: MPI_Finalize: called inside a callback, and without libthence it cannot be refused: the"
+                   " program will fail. Call it after the callback has returned\n",
+                   stderr);
+    }
+    finalizing();
+    return MPI_SUCCESS;
+}
+
+} // namespace
+
+setting_up set_up_first() noexcept {
+    std::scoped_lock guard(mutex);
+    if (is_set_up) {
+        return setting_up::done;
+    }
+    if (!mpi::usable()) {
+        return setting_up::mpi_is_inactive;
+    }
+    const busy_scope busy;
+    const base::settings &chosen = base::read_settings();
+    mpi::load_extensions();
+    mpi::empty_status();
+    engine::visit_watched = &visit_operations;
+    if (!progress::add_source(as_source)) {
+        return setting_up::no_source_left;
+    }
+    engine::choose({&operation_complete, &request_complete, progress::interposed});
+    progress::set_up(progress::interposed);
+    others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
+    callback_count = mpi::waiting_threads_share_progress() ? &progress::slow_path_reasons : &unread_count;
+    if (!progress::hook_runs()) {
+        progress::slow_path_reasons.fetch_or(progress::no_hook_runs, std::memory_order_relaxed);
+    }
+    mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
+    mpi::table.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+    is_set_up = true;
+    if (observer_set_up != nullptr) {
+        observer_set_up();
+    }
+    if (chosen.helper_wanted && !progress::require_helper()) {
+        std::fprintf(stderr, "thence: THENCE_PROGRESS=thread: no helper thread, %s\n", progress::helper_state());
+    }
+    return setting_up::done;
+}
+
+void tear_down() noexcept {
+    busy_scope tearing_down;
+    if (is_set_up.load(std::memory_order_acquire)) {
+        for_each_client(&client::tear_down);
+        {
+            const std::scoped_lock none(clients_mutex);
+            clients.fill(nullptr);
+        }
+        progress::remove_source(as_source);
+        progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
+    }
+    std::scoped_lock guard(mutex);
+    if (!is_set_up) {
+        return;
+    }
+    if (report_outstanding != nullptr) {
+        report_outstanding("MPI_Finalize");
+    }
+    if (observer_tear_down != nullptr) {
+        observer_tear_down();
+    }
+    engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
+    mpi::forget_error_codes();
+    is_set_up = false;
+}
+
+void add_client(const client &added) noexcept {
+    const std::scoped_lock guard(clients_mutex);
+    *std::ranges::find(clients, nullptr) = &added;
+}
+
+void finalizing() noexcept {
+    if (is_set_up.load(std::memory_order_acquire)) {
+        for_each_client(&client::finalizing);
+    }
+    run_the_rest();
+    tear_down();
+}
+
+} // namespace thence::continuation

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The library as a whole: set up with the first continuation request, taken down at MPI_Finalize.
+#pragma once
+
+#include "core/base/visibility.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+
+namespace thence::continuation {
+
+extern THENCE_HIDDEN std::atomic<bool> is_set_up;
+enum class setting_up { done, mpi_is_inactive, no_source_left };
+setting_up set_up_first() noexcept;
+
+// Sets the library up if it is not. Unless it returns `done`, nothing has changed.
+inline setting_up set_up() noexcept {
+    return is_set_up.load(std::memory_order_acquire) ? setting_up::done : set_up_first();
+}
+
+// Removes the library's hook, callbacks and helper thread from MPI, and resets the state. Reports outstanding
+// continuations. Called before MPI_Finalize does its work.
+void tear_down() noexcept;
+
+// MPI_Finalize is about to do its work: runs what is complete, then tears down.
+THENCE_INTERNAL void finalizing() noexcept;
+
+// A room above that holds requests or functions of the user. Its functions are called once at MPI_Finalize: the first
+// while everything still works, the second when the library is torn down. Then it is no client any more.
+struct client {
+    void (*finalizing)() noexcept;
+    void (*tear_down)() noexcept;
+};
+inline constexpr int most_clients = 8;
+// Adds a client, a static object that is none yet. The library is set up.
+void add_client(const client &added) noexcept;
+
+// True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().
+extern THENCE_HIDDEN std::atomic<bool> others_may_attach;
+
+// src/core/diagnose sets these. Called at MPI_Finalize: if anything is outstanding, it reports that.
+extern void (*report_outstanding)(const char *when);
+// Called at the end of set_up(), and in tear_down() before the operations are abandoned.
+extern void (*observer_set_up)();
+extern void (*observer_tear_down)();
+
+} // namespace thence::continuation

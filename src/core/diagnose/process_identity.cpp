@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/diagnose/process_identity.hpp"
+
+#include "core/mpi/calls.hpp"
+
+#include <cerrno>
+#include <time.h>
+#include <unistd.h>
+
+namespace thence::diagnose {
+
+namespace {
+
+// Never destroyed: a thread may report while the process exits.
+identity &stored() noexcept {
+    static auto *object = new identity;
+    return *object;
+}
+
+std::uint64_t read_clock(clockid_t clock) noexcept {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+} // namespace
+
+void read_process_identity() {
+    identity &result = stored();
+    mpi::table.Comm_rank(MPI_COMM_WORLD, &result.rank);
+    result.pid = static_cast<int>(getpid());
+    char name[256] = "";
+    result.host = gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+const identity &process_identity() noexcept {
+    return stored();
+}
+
+void print_to_stderr(std::string_view text) noexcept {
+    const std::string prefix = "thence[" + std::to_string(stored().rank) + "]: ";
+    std::string all;
+    while (!text.empty()) {
+        const std::size_t length = text.find('\n') == text.npos ? text.size() : text.find('\n');
+        all.append(prefix).append(text.substr(0, length)).append(1, '\n');
+        text.remove_prefix(length == text.size() ? length : length + 1);
+    }
+    for (std::size_t done = 0; done < all.size();) {
+        const ssize_t n = write(STDERR_FILENO, all.data() + done, all.size() - done);
+        if (n < 0 && errno != EINTR) {
+            return;
+        }
+        done += n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+}
+
+std::uint64_t now_ns() noexcept {
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+std::uint64_t coarse_now_ns() noexcept {
+    return read_clock(CLOCK_MONOTONIC_COARSE);
+}
+
+} // namespace thence::diagnose

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/diagnose/trace.hpp"
+
+#include "core/diagnose/observers.hpp"
+#include "core/diagnose/process_identity.hpp"
+#include "core/diagnose/symbolize.hpp"
+#include "core/diagnose/thread_log.hpp"
+#include "core/engine/engine.hpp"
+#include "core/progress/progress.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <new>
+#include <time.h>
+#include <utility>
+#include <vector>
+
+namespace thence::diagnose {
+
+namespace {
+
+std::mutex mutex; // guards the variables below: MPI_Finalize and exit() may write the file at the same time
+std::FILE *file = nullptr;
+std::string *file_name = nullptr;
+std::uint64_t opened_at = 0; // records of earlier continuations are not written to this file
+
+std::string quoted(const std::string &text) {
+    std::string result = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            result += '\\';
+        }
+        if (static_cast<unsigned char>(c) < 0x20) {
+            result += ' ';
+        } else {
+            result += c;
+        }
+    }
+    return result + "\"";
+}
+
+// Writes the array of events. Converts times to microseconds.
+class event_writer {
+public:
+    explicit event_writer(std::FILE *out) noexcept : out_(out), process_(process_identity().rank + 1) {}
+
+    // `rest`: further members of the JSON object, each with a leading comma.
+    void event(const char *phase, const std::string &name, int thread, std::uint64_t ns, const std::string &rest) {
+        std::fprintf(out_, "%s\n{\"ph\":\"%s\",\"name\":%s,\"pid\":%d,\"tid\":%d,\"ts\":%" PRIu64 ".%03u%s}",
+                     first_ ? "" : ",", phase, quoted(name).c_str(), process_, thread, ns / 1000,
+                     static_cast<unsigned>(ns % 1000), rest.c_str());
+        first_ = false;
+    }
+    void name(const char *what, int thread, const std::string &value) {
+        event("M", what, thread, 0, ",\"args\":{\"name\":" + quoted(value) + "}");
+    }
+
+private:
+    std::FILE *out_;
+    int process_; // not 0, which Perfetto takes for the idle task
+    bool first_ = true;
+};
+
+std::string microseconds(std::uint64_t ns) {
+    char text[40];
+    std::snprintf(text, sizeof text, "%" PRIu64 ".%03u", ns / 1000, static_cast<unsigned>(ns % 1000));
+    return text;
+}
+
+struct traced_continuation {
+    const record *r;
+    int thread; // the thread that attached it
+};
+
+std::vector<traced_continuation> collect_records(std::uint64_t &dropped) {
+    std::vector<traced_continuation> all;
+    for_each_thread_log([&](const thread_log &log) {
+        dropped += log.dropped.load(std::memory_order_relaxed);
+        for (const record_chunk *c = log.records.load(std::memory_order_acquire); c != nullptr; c = c->older) {
+            const std::uint32_t used = c->used.load(std::memory_order_acquire);
+            for (std::uint32_t i = 0; i < used; ++i) {
+                const record &r = c->records[i];
+                if (r.attached >= opened_at && !r.withdrawn.load(std::memory_order_relaxed)) {
+                    all.push_back({&r, log.thread});
+                }
+            }
+        }
+    });
+    std::sort(all.begin(), all.end(),
+              [](const traced_continuation &a, const traced_continuation &b) { return a.r->attached < b.r->attached; });
+    return all;
+}
+
+// The source locations of all attaching calls and callbacks. All of them are translated in one call.
+class location_names {
+public:
+    explicit location_names(const std::vector<traced_continuation> &all) {
+        for (const traced_continuation &t : all) {
+            texts_.try_emplace({t.r->where, true});
+            texts_.try_emplace({callback(*t.r), false});
+        }
+        std::vector<code_address> addresses;
+        addresses.reserve(texts_.size());
+        for (const auto &entry : texts_) {
+            addresses.push_back({entry.first.first, entry.first.second});
+        }
+        const std::vector<code_location> found = symbolize(addresses);
+        std::size_t i = 0;
+        for (auto &entry : texts_) {
+            entry.second = found[i++].text();
+        }
+    }
+    const std::string &where(const record &r) const { return texts_.at({r.where, true}); }
+    const std::string &called(const record &r) const { return texts_.at({callback(r), false}); }
+
+private:
+    static const void *callback(const record &r) noexcept { return reinterpret_cast<const void *>(r.callback); }
+    std::map<std::pair<const void *, bool>, std::string> texts_;
+};
+
+std::string member(const char *name, const std::string &value) {
+    return std::string(",\"") + name + "\":" + value;
+}
+
+void write_continuation(event_writer &out, const traced_continuation &t, std::uint64_t number,
+                        const location_names &locations, std::uint64_t now) {
+    const record &r = *t.r;
+    const std::uint64_t end = r.end.load(std::memory_order_acquire);
+    const std::uint64_t begin = end != 0 ? r.begin.load(std::memory_order_relaxed) : 0;
+    const std::uint64_t ready = r.ready.load(std::memory_order_relaxed);
+    const int run_by = end != 0 ? r.run_by.load(std::memory_order_relaxed) : t.thread;
+    const std::uint64_t started = begin != 0 ? begin : end != 0 ? end : now;
+
+    // The id is unique among all ranks, so that their files can be joined.
+    char id[32];
+    std::snprintf(id, sizeof id, "\"0x%" PRIx64 "\"",
+                  (static_cast<std::uint64_t>(process_identity().rank) << 40) | number);
+    const std::string span = std::string(",\"cat\":\"continuation\",\"id\":") + id;
+    const std::string queued = std::string(",\"cat\":\"ready\",\"id\":") + id;
+    const char *state = ready == 0 ? "incomplete" : end == 0 ? "not run" : "kept as failed";
+
+    out.event("b", locations.where(r), t.thread, r.attached,
+              span + ",\"args\":{\"CR\":" + std::to_string(r.cr) + member("operations", std::to_string(r.operations)) +
+                  (begin != 0 ? "" : member("state", quoted(state))) + "}");
+    out.event("e", locations.where(r), t.thread, ready != 0 ? ready : now, span);
+    if (ready != 0 && started > ready) {
+        out.event("b", "ready: " + locations.where(r), run_by, ready, queued);
+        out.event("e", "ready: " + locations.where(r), run_by, started, queued);
+    }
+    if (begin != 0) {
+        out.event("X", locations.called(r), run_by, begin,
+                  ",\"cat\":\"callback\"" + member("dur", microseconds(end - begin)) + ",\"args\":{\"id\":" + id +
+                      member("attached", quoted(locations.where(r))) +
+                      member("waited_us", microseconds(ready - r.attached)) +
+                      member("ready_us", microseconds(started - ready)) +
+                      member("result", std::to_string(r.result.load(std::memory_order_relaxed))) + "}");
+    }
+}
+
+// Writes the number of outstanding continuations over time as at most about `max_samples` exact samples.
+void write_counter(event_writer &out, const std::vector<traced_continuation> &all, int thread) {
+    constexpr std::size_t max_samples = 20000;
+    std::vector<std::pair<std::uint64_t, int>> changes;
+    for (const traced_continuation &t : all) {
+        changes.emplace_back(t.r->attached, 1);
+        if (const std::uint64_t end = t.r->end.load(std::memory_order_acquire)) {
+            changes.emplace_back(end, -1);
+        }
+    }
+    std::sort(changes.begin(), changes.end());
+    if (changes.empty()) {
+        return;
+    }
+    const std::uint64_t step = (changes.back().first - changes.front().first) / max_samples;
+    std::uint64_t due = 0;
+    long outstanding = 0;
+    for (std::size_t i = 0; i < changes.size(); ++i) {
+        outstanding += changes[i].second;
+        const bool last = i + 1 == changes.size() || changes[i + 1].first != changes[i].first;
+        if (last && (changes[i].first >= due || i + 1 == changes.size())) {
+            out.event("C", "outstanding", thread, changes[i].first,
+                      ",\"args\":{\"continuations\":" + std::to_string(outstanding) + "}");
+            due = changes[i].first + step;
+        }
+    }
+}
+
+std::string wall_clock_offset_us() {
+    timespec t{};
+    clock_gettime(CLOCK_REALTIME, &t);
+    const std::uint64_t wall =
+        static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
+    return microseconds(wall - now_ns());
+}
+
+void write_all(std::FILE *out) {
+    std::uint64_t dropped = 0;
+    const std::vector<traced_continuation> all = collect_records(dropped);
+    const location_names locations(all);
+    const std::uint64_t now = now_ns();
+
+    std::fputs("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[", out);
+    event_writer events(out);
+    events.name("process_name", process_identity().pid,
+                "rank " + std::to_string(process_identity().rank) + ", pid " + std::to_string(process_identity().pid) +
+                    " on " + process_identity().host);
+    for_each_thread_log([&](const thread_log &log) { events.name("thread_name", log.thread, log.name); });
+    std::uint64_t number = 0;
+    for (const traced_continuation &t : all) {
+        write_continuation(events, t, ++number, locations, now);
+    }
+    write_counter(events, all, process_identity().pid);
+    std::fprintf(out,
+                 "\n],\n\"otherData\":{\"rank\":%d,\"host\":%s,\"engine\":%s,\"hook\":%s,\"continuations\":%zu,"
+                 "\"dropped\":%" PRIu64 ",\"wall_clock_minus_ts_us\":%s}}\n",
+                 process_identity().rank, quoted(process_identity().host).c_str(),
+                 quoted(engine::current->name()).c_str(), quoted(progress::hook_name()).c_str(), all.size(), dropped,
+                 wall_clock_offset_us().c_str());
+    if (dropped != 0) {
+        print_to_stderr("THENCE_TRACE: the limit of THENCE_TRACE_LIMIT was reached, so " + std::to_string(dropped) +
+                        " later continuations are not in " + *file_name + "\n");
+    }
+}
+
+void report_file_error(const char *what) {
+    print_to_stderr(std::string("THENCE_TRACE: cannot ") + what + " " + *file_name + ": " + std::strerror(errno) +
+                    ". This rank has no timeline.\n");
+}
+
+} // namespace
+
+std::string trace_file_name(std::string_view pattern, int rank) {
+    const std::string number = std::to_string(rank);
+    std::string name(pattern);
+    bool replaced = false;
+    for (const std::string_view placeholder : {std::string_view("%r"), std::string_view("{rank}")}) {
+        for (std::size_t at = name.find(placeholder); at != std::string::npos;
+             at = name.find(placeholder, at + number.size())) {
+            name.replace(at, placeholder.size(), number);
+            replaced = true;
+        }
+    }
+    return replaced ? name : name + "." + number + ".json";
+}
+
+bool open_trace(const std::string &name, std::size_t limit) {
+    std::scoped_lock guard(mutex);
+    if (file_name == nullptr) {
+        file_name = new std::string; // never destroyed, since write_trace() may run during exit()
+    }
+    *file_name = name;
+    file = std::fopen(name.c_str(), "we");
+    if (file == nullptr) {
+        report_file_error("write");
+        return false;
+    }
+    opened_at = now_ns();
+    set_record_limit(limit);
+    return true;
+}
+
+void write_trace() noexcept {
+    std::scoped_lock guard(mutex);
+    std::FILE *out = std::exchange(file, nullptr);
+    if (out == nullptr) {
+        return;
+    }
+    bool complete = true;
+    try {
+        write_all(out);
+    } catch (const std::bad_alloc &) {
+        errno = ENOMEM;
+        complete = false;
+    }
+    complete = std::ferror(out) == 0 && complete;
+    if (std::fclose(out) != 0 || !complete) {
+        report_file_error("write all of");
+    }
+}
+
+} // namespace thence::diagnose

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI error codes with our own text, so that MPI's messages and MPI_Error_string describe the error. A code is created
+// when its error happens for the first time.
+#pragma once
+
+#include "core/mpi/calls.hpp" // the form of report() without a text
+
+#include <string>
+
+namespace thence::mpi {
+
+// Reports an error of this class with this text through the error handler of MPI_COMM_WORLD. Returns its code. The code
+// is the class itself if MPI is not active, or if MPI cannot give the code a text.
+int report(int error_class, const std::string &text) noexcept;
+
+// The same through the error handler of a communicator; MPI_COMM_NULL: that of MPI_COMM_WORLD. The text is `call`, a colon
+// and `why`.
+int report_on(MPI_Comm comm, int error_class, const char *call, const char *why) noexcept;
+
+// Called before MPI ends, since the codes end with it.
+void forget_error_codes() noexcept;
+
+} // namespace thence::mpi

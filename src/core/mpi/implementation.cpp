@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/mpi/implementation.hpp"
+
+#include "core/mpi/calls.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace thence::mpi {
+namespace {
+
+#if defined(MPI_H_ABI)
+// The correction gave MPI_APPNUM, MPI_LASTUSEDCODE and MPI_UNIVERSE_SIZE the keys of each other. So if the header and
+// this MPI differ, this MPI returns another attribute for the header's MPI_LASTUSEDCODE, or none. The value of
+// MPI_LASTUSEDCODE is at least MPI_ERR_LASTCODE, which is 16383. The values of the other two are less: an application
+// number, and a number of processes. (On more than 16383 processes, a header from before the correction is not found
+// to differ from an MPI from after it.)
+bool constants_agree() noexcept {
+    int *value = nullptr;
+    int flag = 0;
+    table.Comm_get_attr(MPI_COMM_WORLD, MPI_LASTUSEDCODE, static_cast<void *>(&value), &flag);
+    return flag != 0 && value != nullptr && *value >= MPI_ERR_LASTCODE;
+}
+
+bool agree() noexcept {
+    static const bool result = constants_agree();
+    return result;
+}
+#endif
+
+std::string first_line_of_version() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    table.Get_library_version(text.data(), &length);
+    std::string line(text.data());
+    line.resize(std::min(line.find('\n'), line.size())); // MPICH adds its whole build configuration
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    return line;
+}
+
+} // namespace
+
+const char *library() {
+    static const std::string line = first_line_of_version();
+    return line.c_str();
+}
+
+bool finalize_forbids_other_threads() noexcept {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    table.Get_library_version(text.data(), &length);
+    const std::string_view version(text.data());
+    constexpr std::array kin{"MPICH", "Intel(R) MPI", "MVAPICH", "ParaStation"};
+    return std::any_of(kin.begin(), kin.end(),
+                       [&](const char *name) { return version.find(name) != std::string_view::npos; });
+}
+
+#if defined(MPI_H_ABI)
+const char *abi() noexcept {
+    return agree()
+               ? "standard"
+               : "standard, but this MPI and the header that was built with take MPI_ERRORS_RETURN, MPI_ERRORS_ABORT, "
+                 "MPI_SEEK_* and attribute keys for each other (one is from before October 2025): build with the "
+                 "mpi_abi.h of this MPI, or use a newer MPI";
+}
+
+MPI_Errhandler errors_return() noexcept {
+    return agree() ? MPI_ERRORS_RETURN : MPI_ERRORS_ABORT;
+}
+#else
+const char *abi() noexcept {
+    return "native";
+}
+
+MPI_Errhandler errors_return() noexcept {
+    return MPI_ERRORS_RETURN;
+}
+#endif
+
+} // namespace thence::mpi

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/mpi/quietly.hpp"
+
+#include "core/mpi/implementation.hpp"
+
+#include <mutex>
+
+namespace thence::mpi {
+
+namespace {
+
+std::mutex mutex; // two threads at once would each restore the other's handler
+
+void replace(MPI_Comm comm, MPI_Errhandler &users) noexcept {
+    table.Comm_get_errhandler(comm, &users);
+    table.Comm_set_errhandler(comm, errors_return());
+}
+
+void restore(MPI_Comm comm, MPI_Errhandler &users) noexcept {
+    table.Comm_set_errhandler(comm, users);
+    table.Errhandler_free(&users);
+}
+
+} // namespace
+
+quietly::quietly() noexcept {
+    mutex.lock();
+    replace(MPI_COMM_WORLD, of_world_);
+    replace(MPI_COMM_SELF, of_self_);
+}
+
+quietly::~quietly() {
+    restore(MPI_COMM_SELF, of_self_);
+    restore(MPI_COMM_WORLD, of_world_);
+    mutex.unlock();
+}
+
+} // namespace thence::mpi

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// While an object of this class lives, errors that belong to no communicator of the user are only returned: for a call
+// that may fail without harm. The error handlers of MPI_COMM_WORLD and MPI_COMM_SELF change for all threads meanwhile.
+#pragma once
+
+#include "core/mpi/calls.hpp"
+
+namespace thence::mpi {
+
+class quietly {
+public:
+    quietly() noexcept;
+    ~quietly();
+    quietly(const quietly &) = delete;
+    quietly &operator=(const quietly &) = delete;
+
+private:
+    MPI_Errhandler of_world_ = MPI_ERRHANDLER_NULL;
+    MPI_Errhandler of_self_ = MPI_ERRHANDLER_NULL;
+};
+
+} // namespace thence::mpi

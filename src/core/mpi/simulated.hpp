@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// SimGrid's SMPI simulates all ranks in one process. See simulated.cpp.
+#pragma once
+
+#include "core/mpi/calls.hpp"
+
+namespace thence::mpi {
+
+#if defined(SMPI_H)
+void wait_in_simulated_time() noexcept;
+#endif
+
+} // namespace thence::mpi

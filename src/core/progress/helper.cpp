@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
+// futex, so it never wakes an idle process. While something is outstanding it polls, and pauses after polls that find
+// nothing (helper_pauses.hpp). After a poll that ran something it spins again. Idle workers of a task runtime poll in its
+// place, which needs no change of threads.
+#include "core/progress/progress.hpp"
+
+#include "core/mpi/calls.hpp"
+#include "core/mpi/implementation.hpp"
+#include "core/progress/catch_up.hpp"
+#include "core/progress/helper_pauses.hpp"
+#include "core/progress/source.hpp"
+
+#include <chrono>
+#include <climits>
+#include <condition_variable>
+#include <mutex>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <system_error>
+#include <thread>
+#include <time.h>
+
+namespace thence::progress {
+
+std::mutex helper_in_progress;
+thread_local constinit bool on_helper_thread = false;
+constinit std::atomic<bool> nobody_polled{true};
+
+namespace {
+
+std::mutex mutex_; // guards starting and stopping
+// Never destroyed: a process that exits without MPI_Finalize leaves it running.
+std::thread &thread_ = *new std::thread;
+std::atomic<bool> running_{false};
+std::atomic<bool> stop_{false};
+std::atomic<const char *> obstacle_{nullptr}; // the reason why there can be no helper
+std::atomic<bool> refused_{false};            // the last attempt to start the thread has failed
+std::atomic<unsigned> epoch_{0};              // the futex: changes with every wake
+std::atomic<unsigned long long> wakeups_{0};
+
+// Workers of task runtimes that do the helper's work now. Invariant: a worker counts itself, then reads `stop_`;
+// helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the other.
+std::atomic<int> workers_inside_{0};
+std::atomic<bool> workers_helped_{false}; // since the helper last asked
+
+// A sleep that a worker can end.
+std::mutex nap_mutex_;
+std::condition_variable nap_ends_;
+std::atomic<bool> naps_{false}; // becomes true under the mutex
+
+void nap(nanoseconds time) noexcept {
+    std::unique_lock guard(nap_mutex_);
+    naps_.store(true, std::memory_order_relaxed);
+    nap_ends_.wait_for(guard, std::chrono::nanoseconds(time), [] { return !naps_.load(std::memory_order_relaxed); });
+    naps_.store(false, std::memory_order_relaxed);
+}
+
+void end_nap() noexcept {
+    if (naps_.load(std::memory_order_relaxed)) {
+        const std::scoped_lock guard(nap_mutex_);
+        naps_.store(false, std::memory_order_relaxed);
+        nap_ends_.notify_one();
+    }
+}
+
+// After a poll that found nothing. @return whether it slept.
+bool pause_after_miss(helper_pauses &pauses) noexcept {
+    const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
+    // The workers find the next completion sooner, and want the processor.
+    const nanoseconds time = workers_helped ? pace::longest : pauses.next(nobody_polled);
+    if (time == 0) {
+        sched_yield();
+    } else if (time > pace::longest) {
+        nap(time);
+    } else if (time > 0) {
+        const timespec pause{0, time};
+        nanosleep(&pause, nullptr);
+    }
+    return time > 0;
+}
+
+void rest() noexcept {
+    const unsigned seen = epoch_.load(std::memory_order_seq_cst);
+    awake.store(false, std::memory_order_seq_cst);
+    if (stop_.load(std::memory_order_seq_cst)) {
+        return;
+    }
+    if (any_outstanding()) {
+        wake(); // the hook may have gone to rest while `awake` was false
+        return;
+    }
+    epoch_.wait(seen, std::memory_order_seq_cst);
+    wakeups_.fetch_add(1, std::memory_order_relaxed);
+}
+
+// Polls and runs what is ready. Returns true if anything ran.
+bool help(bool has_slept) noexcept {
+    {
+        const std::scoped_lock guard(helper_in_progress);
+        if (has_slept) {
+            catch_up_after_sleep();
+        }
+        poll_sources(from::outside);
+    }
+    return run_sources(LONG_MAX) != 0;
+}
+
+void run() noexcept {
+    on_helper_thread = true;
+    prctl(PR_SET_NAME, "thence-helper");
+    prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
+    helper_pauses pauses;
+    bool has_slept = false;
+    while (!stop_.load(std::memory_order_acquire)) {
+        if (!any_outstanding()) {
+            pauses.found(); // before it rests, which is no time that it waits for something
+            rest();
+            has_slept = true;
+        } else if (help(has_slept)) {
+            pauses.found();
+            has_slept = false;
+        } else {
+            has_slept = pause_after_miss(pauses);
+        }
+    }
+}
+
+} // namespace
+
+bool help_while_idle() noexcept {
+    if (!running_.load(std::memory_order_acquire) || !any_outstanding()) {
+        return false;
+    }
+    end_nap(); // the worker leaves before the nap would end
+    workers_inside_.fetch_add(1, std::memory_order_seq_cst);
+    const bool goes_on = !stop_.load(std::memory_order_seq_cst);
+    if (std::unique_lock guard(helper_in_progress, std::defer_lock); goes_on && guard.try_lock()) {
+        poll_sources(from::outside);
+        guard.unlock();
+        workers_helped_.store(true, std::memory_order_relaxed);
+        run_sources(LONG_MAX);
+    }
+    workers_inside_.fetch_sub(1, std::memory_order_release);
+    return goes_on;
+}
+
+void helper_set_up(bool interposed) {
+    std::scoped_lock guard(mutex_);
+    refused_ = false;
+    obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
+                : !interposed && mpi::finalize_forbids_other_threads()
+                    ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
+                      "linked with libthence (-lthence) tells it"
+                    : nullptr;
+}
+
+bool require_helper() {
+    std::scoped_lock guard(mutex_);
+    if (running_.load(std::memory_order_relaxed)) {
+        return true;
+    }
+    if (obstacle_.load() != nullptr) {
+        return false;
+    }
+    stop_.store(false);
+    // Before the thread can rest: a thread that attaches then must see that it has to wake the helper.
+    running_.store(true, std::memory_order_seq_cst);
+    try {
+        thread_ = std::thread(&run);
+        refused_ = false;
+    } catch (const std::system_error &) {
+        running_.store(false, std::memory_order_release);
+        refused_ = true; // at the next CR a thread may be available again
+        return false;
+    }
+    return true;
+}
+
+const char *helper_state() noexcept {
+    const char *obstacle = obstacle_.load();
+    return running_.load()       ? "running"
+           : obstacle != nullptr ? obstacle
+           : refused_.load()     ? "not started: the system has refused one more thread"
+                                 : "not started";
+}
+
+bool helper_possible() noexcept {
+    return running_.load() || obstacle_.load() == nullptr;
+}
+
+bool helper_running() noexcept {
+    return running_.load(std::memory_order_acquire);
+}
+
+unsigned long long helper_wakeups() noexcept {
+    return wakeups_.load(std::memory_order_relaxed);
+}
+
+void helper_wake() noexcept {
+    if (helper_running()) {
+        epoch_.fetch_add(1, std::memory_order_seq_cst);
+        epoch_.notify_one();
+    }
+}
+
+void helper_tear_down() noexcept {
+    std::scoped_lock guard(mutex_);
+    obstacle_ = "not possible: MPI_Finalize has been called";
+    if (!running_.load(std::memory_order_relaxed)) {
+        return;
+    }
+    stop_.store(true, std::memory_order_seq_cst);
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    epoch_.notify_one();
+    thread_.join();
+    while (workers_inside_.load(std::memory_order_seq_cst) != 0) {
+        sched_yield();
+    }
+    running_.store(false, std::memory_order_release);
+}
+
+} // namespace thence::progress

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How long the helper thread pauses after polls that find nothing.
+#pragma once
+
+#include "core/progress/backoff.hpp"
+#include "core/progress/clock.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <time.h>
+
+namespace thence::progress {
+
+// Adjusts the length of sleeps such that the helper uses a little less than half of a processor. The processor time of
+// one sleep differs between machines by more than a factor of ten, so it is measured.
+//
+// To spin between the sleeps would not help. Let P be a period in which the helper spins for the time S and sleeps
+// once, and C the processor time of that sleep and of the poll after it. Half of a processor means S + C = P / 2. A
+// message that arrives during the spin is found at once. One that arrives later waits for the end of the period. So
+// half of the messages wait for P / 2 - S = C at most: the median delay is C for every S. The mean delay is
+// (P - S)^2 / 2P. It is least for S = 0, where it is C too.
+//
+// So if C is more than the latency of a blocked MPI_Wait, a helper that uses half of a processor has more than twice
+// that latency.
+class pace {
+public:
+    // Called before the first sleep of a series.
+    void begin() noexcept { sleeps_ = 0; }
+    nanoseconds next() noexcept {
+        if (sleeps_ % window == 0) {
+            const nanoseconds used = read_clock(CLOCK_THREAD_CPUTIME_ID);
+            const nanoseconds now = read_clock(CLOCK_MONOTONIC);
+            if (sleeps_ != 0) {
+                const nanoseconds wanted = (used - used_) * 100 / target_percent;
+                sleep_ = std::clamp(sleep_ + (wanted - (now - begun_)) / window / 2, shortest, longest);
+            }
+            used_ = used;
+            begun_ = now;
+        }
+        ++sleeps_;
+        return sleep_;
+    }
+
+    static constexpr nanoseconds shortest = 1000;
+    static constexpr nanoseconds longest = 50000;
+
+private:
+    static constexpr nanoseconds window = 32;
+    static constexpr nanoseconds target_percent = 46; // of one processor
+
+    nanoseconds sleep_ = shortest;
+    nanoseconds sleeps_ = 0;
+    nanoseconds used_ = 0;
+    nanoseconds begun_ = 0;
+};
+
+// Whether the application itself polls, often and still now. Then it finds completions about as soon as the helper would.
+class application_polls {
+public:
+    // `polled`: since the last look.
+    void look(bool polled, nanoseconds now) noexcept {
+        if (polled) {
+            usual_ += (std::min(now - last_, rarely) - usual_) / 4;
+            last_ = now;
+        }
+    }
+    bool often(nanoseconds now) const noexcept { return usual_ <= often_enough && now - last_ <= 2 * usual_; }
+
+    static constexpr nanoseconds often_enough = 4000000; // 4 ms
+    static constexpr nanoseconds rarely = 16000000;
+
+private:
+    nanoseconds last_ = 0;
+    // The time between two looks at which it had polled: no less than that between its polls.
+    nanoseconds usual_ = rarely;
+};
+
+// The pauses of backoff.hpp with another bound for sleeps: for 25 ms it is the shortest sleep, then that of `pace`, and
+// after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them, and
+// the time until this thread runs again does not depend on its length: then it is the longest sleep at once, and while the
+// application polls often, longer ones, for a twentieth of a processor. Other threads come and go, so it yields again now and
+// then to see whether there are any.
+class helper_pauses {
+public:
+    // After a poll that found nothing. Below 0: no pause. 0: yield. Else the length of a sleep.
+    // `not_polled`: becomes false when the application polls. Set again here.
+    nanoseconds next(std::atomic<bool> &not_polled) noexcept {
+        const nanoseconds sleep = next_pause(backoff_);
+        if (sleep <= 0) {
+            return sleep;
+        }
+        const nanoseconds now = read_clock(CLOCK_MONOTONIC);
+        application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
+        if (!sleeps_) {
+            sleeps_ = true;
+            pace_.begin();
+        }
+        const bool shared = backoff_.shared != 0;
+        if (now - backoff_.yielded > (shared ? yields_every_shared : yields_every)) {
+            backoff_.misses = backoff_.spins + 1; // the next pause sees whether this yield was long
+            backoff_.yielded = now;
+            return 0;
+        }
+        if (shared && application_.often(now)) {
+            return with_application();
+        }
+        used_ = 0;
+        if (shared) {
+            return std::min(sleep, pace::longest);
+        }
+        const nanoseconds waited = now - backoff_.since;
+        const nanoseconds bound = waited < shortest_until   ? pace::shortest
+                                  : waited < adjusted_until ? pace_.next()
+                                                            : pace::longest;
+        return std::min(sleep, bound);
+    }
+    void found() noexcept {
+        progress::found(backoff_);
+        sleeps_ = false;
+        used_ = 0;
+    }
+
+    static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
+
+private:
+    nanoseconds with_application() noexcept {
+        const nanoseconds before = used_;
+        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        if (before != 0) {
+            cost_ += (used_ - before - cost_) / 4;
+        }
+        return std::clamp(19 * cost_, pace::longest, longest_with_application);
+    }
+
+    static constexpr nanoseconds yields_every =
+        100000; // 100 us; a yield takes no time if no other thread wants the processor
+    static constexpr nanoseconds yields_every_shared = 100000000; // 100 ms
+    static constexpr nanoseconds shortest_until = 25000000;       // 25 ms
+    static constexpr nanoseconds adjusted_until = 10000000000;    // 10 s
+
+    thence_backoff backoff_ = backoff_with(pace::longest, 200);
+    bool sleeps_ = false;
+    pace pace_;
+    application_polls application_;
+    nanoseconds used_ = 0; // processor time at the last sleep
+    nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
+};
+
+} // namespace thence::progress

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking calls that only MPI itself can do, since only a blocking call matches the other ranks' blocking calls, or
+// since there is no nonblocking form. Inside a callback another thread makes progress for as long as they last, where
+// MPI needs that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
+#pragma once
+
+#include "interpose/calls/on_stream.hpp"
+#include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/requests.hpp"
+#include "interpose/waiting/wait_strategy.hpp"
+
+#include <thence/thence.h>
+
+namespace thence::pmpi {
+
+// `name`: of the call, for errors.
+template <class Call> int block_in_mpi(const char *name, Call call) {
+    if (interpose::is_plain()) [[likely]] {
+        return call();
+    }
+    const interpose::progress_beside while_it_lasts(name);
+    const int code = call();
+    interpose::catch_up();
+    return code;
+}
+
+// The same for a call with a communicator.
+template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call call) {
+    if (interpose::is_plain()) [[likely]] {
+        return call();
+    }
+    const stream::serial_call on_stream(name, comm);
+    return block_in_mpi(name, call);
+}
+
+} // namespace thence::pmpi
+
+#define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
+    }
+// The same for a call with a communicator. `otherwise(communicator &)` does it on a thread communicator.
+#define THENCE_BLOCKING_OR(name, parameters, arguments, otherwise)                                                     \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                  \
+            return otherwise(*found);                                                                                  \
+        }                                                                                                              \
+        return thence::pmpi::block_in_mpi("MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); });   \
+    }
+// The same for a call that is not possible on thread communicators.
+#define THENCE_BLOCKING_ON_PROCESSES(name, parameters, arguments)                                                      \
+    THENCE_BLOCKING_OR(name, parameters, arguments,                                                                    \
+                       [](auto &threads) { return thence::pmpi::refuse_on(threads, "MPI_" #name); })

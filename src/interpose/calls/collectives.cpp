@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls. While
+// blocking calls in tasks block the task (tasks/blocking_calls.hpp), each is done by its nonblocking form.
+#include "interpose/calls/blocking_in_mpi.hpp"
+#include "interpose/calls/collective_table.hpp"
+#include "interpose/calls/on_threadcomm_collectives.hpp"
+#include "interpose/requests/requests.hpp"
+#include "interpose/waiting/blocking_tasks.hpp"
+#include "interpose/waiting/wait_strategy.hpp"
+
+using namespace thence::interpose;
+
+namespace {
+
+template <class Start> int by_nonblocking(const char *name, Start start, const void *where) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    const int code = start(&request);
+    if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) {
+        return code;
+    }
+    const wait_strategy *how = strategy(name);
+    return how != nullptr ? how->complete(&request, MPI_STATUS_IGNORE, where) : PMPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+template <class Blocking, class Start, class OnThreads>
+int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, OnThreads on_threads,
+               const void *where) {
+    if (is_plain()) [[likely]] {
+        return blocking();
+    }
+    const thence::stream::serial_call on_stream(name, comm);
+    if (auto *const threads = thence::threadcomm::find_if_any(comm)) {
+        return on_threads(*threads);
+    }
+    return collectives_by_nonblocking() ? by_nonblocking(name, start, where)
+                                        : thence::pmpi::block_in_mpi(name, blocking);
+}
+
+} // namespace
+
+// The nonblocking form of each.
+#define NONBLOCKING_Barrier PMPI_Ibarrier
+#define NONBLOCKING_Bcast PMPI_Ibcast
+#define NONBLOCKING_Gather PMPI_Igather
+#define NONBLOCKING_Gatherv PMPI_Igatherv
+#define NONBLOCKING_Scatter PMPI_Iscatter
+#define NONBLOCKING_Scatterv PMPI_Iscatterv
+#define NONBLOCKING_Allgather PMPI_Iallgather
+#define NONBLOCKING_Allgatherv PMPI_Iallgatherv
+#define NONBLOCKING_Alltoall PMPI_Ialltoall
+#define NONBLOCKING_Alltoallv PMPI_Ialltoallv
+#define NONBLOCKING_Alltoallw PMPI_Ialltoallw
+#define NONBLOCKING_Neighbor_allgather PMPI_Ineighbor_allgather
+#define NONBLOCKING_Neighbor_allgatherv PMPI_Ineighbor_allgatherv
+#define NONBLOCKING_Neighbor_alltoall PMPI_Ineighbor_alltoall
+#define NONBLOCKING_Neighbor_alltoallv PMPI_Ineighbor_alltoallv
+#define NONBLOCKING_Neighbor_alltoallw PMPI_Ineighbor_alltoallw
+#define NONBLOCKING_Reduce PMPI_Ireduce
+#define NONBLOCKING_Allreduce PMPI_Iallreduce
+#define NONBLOCKING_Scan PMPI_Iscan
+#define NONBLOCKING_Exscan PMPI_Iexscan
+#define NONBLOCKING_Reduce_scatter_block PMPI_Ireduce_scatter_block
+#define NONBLOCKING_Reduce_scatter PMPI_Ireduce_scatter
+
+#define PASTE_AGAIN(a, b) a##b
+#define PASTE(a, b) PASTE_AGAIN(a, b)
+#define COLLECTIVE(name, common_name, nonblocking, parameters, arguments)                                              \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        return collective(                                                                                             \
+            "MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                  \
+            [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
+            [&](auto &threads) {                                                                                       \
+                thence::threadcomm::collective_call call("MPI_" #name, threads, nullptr);                              \
+                return thence::pmpi::on_threads::common_name(call, THENCE_UNPACK arguments);                           \
+            },                                                                                                         \
+            __builtin_return_address(0));                                                                              \
+    }
+#define WITH_INT(name, parameters, arguments) COLLECTIVE(name, name, NONBLOCKING_##name, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments)                                                                       \
+    COLLECTIVE(name##_c, name, PASTE(NONBLOCKING_##name, _c), parameters, arguments)
+
+extern "C" {
+
+WITH_INT(Barrier, (MPI_Comm comm), (comm))
+THENCE_COLLECTIVES(WITH_INT, int, int)
+#if defined(THENCE_MPI_LARGE_COUNTS)
+THENCE_COLLECTIVES(WITH_COUNTS, MPI_Count, MPI_Aint)
+#endif
+
+} // extern "C"

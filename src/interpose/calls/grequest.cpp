@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Grequest_complete. Inside a poll or wait function MPI is told after the function has returned.
+#include "interpose/requests/grequests.hpp"
+
+#include <thence/thence.h>
+
+extern "C" {
+
+THENCE_EXPORT int MPI_Grequest_complete(MPI_Request request) {
+    return thence::interpose::any_grequests() ? thence::interpose::complete_grequest(request)
+                                              : PMPI_Grequest_complete(request);
+}
+
+} // extern "C"

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI's own function, for calls that are interposed only for the sake of their communicator or requests. If streams are
+// checked, the call is one of their stream (mpix/streams/serial_check.hpp).
+//
+// What is rare is not inlined, so that the fast path is a jump to MPI.
+#pragma once
+
+#include "mpix/streams/serial_check.hpp"
+
+#include <mpi.h>
+
+namespace thence::pmpi {
+
+template <auto function, class... Arguments>
+__attribute__((noinline)) int checked_call(const char *name, MPI_Comm comm, Arguments... arguments) {
+    const stream::serial_call on_stream(name, comm);
+    return function(arguments...);
+}
+
+// `name`: of the call.
+template <auto function, class... Arguments>
+inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
+    return stream::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
+}
+
+template <auto function, bool starts, class... Arguments>
+__attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI_Request *request,
+                                            Arguments... arguments) {
+    const stream::serial_call on_stream(name, comm);
+    if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
+        *request = MPI_REQUEST_NULL;
+    }
+    const int code = function(arguments..., request);
+    if (code == MPI_SUCCESS) {
+        stream::note_request(comm, request, starts);
+    }
+    return code;
+}
+
+// A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows it.
+template <auto function, bool starts = true, class... Arguments>
+inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
+    return stream::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
+                                         : function(arguments..., request);
+}
+
+// A call on requests.
+template <auto function, class... Arguments>
+__attribute__((noinline)) int checked_call_with(const char *name, int count, MPI_Request requests[],
+                                                Arguments... arguments) {
+    const stream::serial_call on_streams(name, count, requests);
+    return function(arguments...);
+}
+template <auto function, class... Arguments>
+inline int call_with(const char *name, int count, MPI_Request requests[], Arguments... arguments) {
+    return stream::streams_are_checked() ? checked_call_with<function>(name, count, requests, arguments...)
+                                         : function(arguments...);
+}
+
+} // namespace thence::pmpi

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What interposed calls do if their communicator is a thread communicator (src/mpix/threadcomm). A call with any other
+// communicator, and each call of a program without thread communicators, goes on as if there were none.
+#pragma once
+
+#include "mpix/threadcomm/communicator.hpp"
+#include "mpix/threadcomm/create.hpp"
+#include "mpix/threadcomm/messages.hpp"
+
+#include <mpi.h>
+
+namespace thence::pmpi {
+
+// A call that thread communicators do not have. `name`: of the call.
+inline int refuse_on(const threadcomm::communicator &threads, const char *name) {
+    return threadcomm::fail(threads.handle, name, MPI_ERR_COMM, "the call is not possible on a thread communicator");
+}
+
+inline int refuse_null_request(const threadcomm::communicator &threads, const char *name) {
+    return threadcomm::fail(threads.handle, name, MPI_ERR_ARG, "request is null");
+}
+
+} // namespace thence::pmpi
+
+#define THENCE_UNPACK(...) __VA_ARGS__
+// An interposed call that is refused on thread communicators, and is MPI's own on others.
+#define THENCE_NOT_ON_THREADCOMM(name, parameters, arguments)                                                          \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
+            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        }                                                                                                              \
+        return PMPI_##name(THENCE_UNPACK arguments);                                                                   \
+    }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator, or
+// that of a stream.
+// (Blocking ones are in blocking.cpp.)
+#include "interpose/calls/on_stream.hpp"
+#include "interpose/calls/on_threadcomm.hpp"
+#include "interpose/requests/communicators.hpp"
+
+#include <thence/thence.h>
+
+namespace threadcomm = thence::threadcomm;
+
+extern "C" {
+
+// Apart, so that a call with no reason to look at its communicator saves no registers: it is a test and a jump to MPI.
+#define THENCE_OTHERWISE static __attribute__((noinline, cold))
+
+#define NONBLOCKING_SEND(name, its_mode, c, count_t)                                                                   \
+    THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
+                                             MPI_Comm comm, MPI_Request *request) {                                    \
+        if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
+            return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
+                                     {buf, count, type, dest, tag}, request);                                          \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_##name##c>("MPI_" #name #c, comm, request, buf, count, type, dest, tag,    \
+                                                       comm);                                                          \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
+                                    MPI_Comm comm, MPI_Request *request) {                                             \
+        if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
+            return PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                         \
+        }                                                                                                              \
+        return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                        \
+    }
+#define NONBLOCKING(c, count_t)                                                                                        \
+    NONBLOCKING_SEND(Isend, standard, c, count_t)                                                                      \
+    NONBLOCKING_SEND(Issend, synchronous, c, count_t)                                                                  \
+    NONBLOCKING_SEND(Irsend, ready, c, count_t)                                                                        \
+    NONBLOCKING_SEND(Ibsend, buffered, c, count_t)                                                                     \
+    THENCE_EXPORT int MPI_Bsend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,               \
+                                   MPI_Comm comm) {                                                                    \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::send("MPI_Bsend" #c, *threads, threadcomm::mode::buffered,                              \
+                                    {buf, count, type, dest, tag});                                                    \
+        }                                                                                                              \
+        return thence::pmpi::call_on<&PMPI_Bsend##c>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm);         \
+    }                                                                                                                  \
+    THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
+                                              MPI_Comm comm, MPI_Request *request) {                                   \
+        if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
+            return threadcomm::ireceive("MPI_Irecv" #c, *threads, {buf, count, type, source, tag}, request);           \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_Irecv##c>("MPI_Irecv" #c, comm, request, buf, count, type, source, tag,    \
+                                                      comm);                                                           \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
+                                   MPI_Request *request) {                                                             \
+        if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
+            return PMPI_##Irecv##c(buf, count, type, source, tag, comm, request);                                      \
+        }                                                                                                              \
+        return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                     \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Imrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                 \
+                                    MPI_Request *request) {                                                            \
+        if (threadcomm::any_alive() && message != nullptr && threadcomm::is_own(*message)) [[unlikely]] {              \
+            return threadcomm::receive_matched("MPI_Imrecv" #c, {buf, count, type, 0, 0}, message, MPI_STATUS_IGNORE,  \
+                                               request);                                                               \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_Imrecv##c>("MPI_Imrecv" #c, MPI_COMM_NULL, request, buf, count, type,      \
+                                                       message);                                                       \
+    }
+#define BOTH_WAYS(c, count_t)                                                                                          \
+    THENCE_EXPORT int MPI_Isendrecv##c(const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in,     \
+                                       count_t m, MPI_Datatype its_type, int source, int its_tag, MPI_Comm comm,       \
+                                       MPI_Request *request) {                                                         \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::isend_receive("MPI_Isendrecv" #c, *threads, {out, n, type, dest, tag},                  \
+                                             {in, m, its_type, source, its_tag}, request);                             \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_Isendrecv##c>("MPI_Isendrecv" #c, comm, request, out, n, type, dest, tag,  \
+                                                          in, m, its_type, source, its_tag, comm);                     \
+    }                                                                                                                  \
+    THENCE_EXPORT int MPI_Isendrecv_replace##c(void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, \
+                                               int its_tag, MPI_Comm comm, MPI_Request *request) {                     \
+        if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
+            return threadcomm::isend_receive("MPI_Isendrecv_replace" #c, *threads, {buf, n, type, dest, tag},          \
+                                             {buf, n, type, source, its_tag}, request);                                \
+        }                                                                                                              \
+        return thence::pmpi::start_on<&PMPI_Isendrecv_replace##c>("MPI_Isendrecv_replace" #c, comm, request, buf, n,   \
+                                                                  type, dest, tag, source, its_tag, comm);             \
+    }
+NONBLOCKING(, int)
+#if defined(THENCE_MPI_ISENDRECV)
+BOTH_WAYS(, int)
+#endif
+#if defined(THENCE_MPI_ISENDRECV) && defined(THENCE_MPI_LARGE_COUNTS)
+BOTH_WAYS(_c, MPI_Count)
+#endif
+#if defined(THENCE_MPI_LARGE_COUNTS)
+NONBLOCKING(_c, MPI_Count)
+#endif
+
+THENCE_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI_Message *message, MPI_Status *status) {
+    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return threadcomm::matched_probe("MPI_Improbe", *threads, source, tag, flag, message, status);
+    }
+    return thence::pmpi::call_on<&PMPI_Improbe>("MPI_Improbe", comm, source, tag, comm, flag, message, status);
+}
+
+} // extern "C"

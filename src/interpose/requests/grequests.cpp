@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/requests/grequests.hpp"
+
+#include "core/progress/progress.hpp"
+#include "mpix/grequest/source.hpp"
+
+namespace thence::interpose {
+
+void poll_first() noexcept {
+    if ((progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::no_hook_runs) != 0 &&
+        grequest::any_polled()) {
+        progress::take_turn();
+    }
+}
+
+} // namespace thence::interpose

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/messages/endpoint.hpp"
+
+#include "core/continuation/thread_state.hpp"
+#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/transport.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace thence::endpoint {
+
+// The endpoints that requests have needed. An endpoint leaves when it is destroyed.
+class registry {
+public:
+    // What is called while this thread drives may append to the list that drive() goes through.
+    void add(endpoint &added) noexcept {
+        const bool mine = driving;
+        if (!mine) {
+            lock_.lock();
+        }
+        if (!added.registered_.exchange(true)) {
+            all_.push_back(&added);
+        }
+        if (!mine) {
+            lock_.unlock();
+        }
+    }
+    void remove(endpoint &removed) noexcept {
+        const std::scoped_lock guard(lock_);
+        all_.erase(std::remove(all_.begin(), all_.end(), &removed), all_.end());
+    }
+    // A thread that finds the lock taken does nothing: another thread drives them.
+    bool drive() noexcept {
+        if (!lock_.try_lock()) {
+            return false;
+        }
+        const continuation::busy_scope busy; // a callback could wait for a thread that waits for this lock
+        driving = true;
+        bool some = false;
+        for (std::size_t i = 0; i < all_.size(); ++i) {
+            some = (all_[i]->is_needed() && all_[i]->any_arrived() && all_[i]->drive()) || some;
+        }
+        driving = false;
+        lock_.unlock();
+        return some;
+    }
+
+    static thread_local constinit bool driving; // this thread has the lock, in drive()
+
+private:
+    base::spin_lock lock_;
+    std::vector<endpoint *> all_;
+};
+
+thread_local constinit bool registry::driving = false;
+
+namespace {
+
+registry &needed() noexcept {
+    static auto *const all = new registry; // threads may be here while the process ends
+    return *all;
+}
+
+outcome outcome_of(const envelope &message) noexcept {
+    outcome result;
+    result.source = message.source;
+    result.index = message.index;
+    result.tag = message.tag;
+    result.bytes = message.bytes;
+    return result;
+}
+
+void drop(envelope &message) noexcept {
+    if (message.data_is == form::in_block) {
+        give_block(message.copy);
+    }
+}
+
+} // namespace
+
+bool drive_needed() noexcept {
+    return needed().drive();
+}
+
+bool is_driving() noexcept {
+    return registry::driving;
+}
+
+endpoint::~endpoint() {
+    if (registered_.load()) {
+        needed().remove(*this);
+    }
+    while (envelope *message = queue_.front()) {
+        drop(*message);
+        queue_.pop();
+    }
+    for (unexpected *each = unexpected_; each != nullptr;) {
+        drop(each->message);
+        delete std::exchange(each, each->next);
+    }
+    for (unexpected *each = free_; each != nullptr;) {
+        delete std::exchange(each, each->next);
+    }
+}
+
+void endpoint::needed_by_request() noexcept {
+    needed_.fetch_add(1, std::memory_order_relaxed);
+    if (!registered_.load(std::memory_order_relaxed)) {
+        needed().add(*this);
+    }
+}
+
+void endpoint::round::finish() noexcept {
+    while (to_start != nullptr) {
+        operation &receive = *std::exchange(to_start, to_start->next);
+        receive.through->start_receive(receive);
+    }
+    completed.tell();
+}
+
+void endpoint::round::take(round &other) noexcept {
+    while (operation *const each = other.completed.first) {
+        other.completed.first = each->next;
+        completed.add(*each);
+    }
+    while (operation *const each = other.to_start) {
+        other.to_start = each->next;
+        each->next = std::exchange(to_start, each);
+    }
+}
+
+// Gives the message to the receive, which is in no list.
+void endpoint::deliver(envelope &message, operation &receive, round &now) noexcept {
+    receive.result = outcome_of(message);
+    const std::uint64_t fits = std::min(message.bytes, receive.data.bytes);
+    if (fits < message.bytes) {
+        receive.result.error = MPI_ERR_TRUNCATE;
+        receive.result.bytes = fits;
+    }
+    switch (message.data_is) {
+    case form::inside:
+        copy_in(message.inside, receive.data, fits);
+        break;
+    case form::in_block:
+        copy_in(message.copy->data(), receive.data, fits);
+        give_block(message.copy);
+        break;
+    case form::at_sender:
+        copy(message.sender->data, receive.data, fits);
+        now.completed.add(*message.sender);
+        break;
+    case form::by_mpi:
+        receive.through = message.mpi.through;
+        receive.process = message.mpi.process;
+        receive.serial = message.mpi.serial;
+        receive.result.bytes = message.bytes; // of the message, until its data have come
+        receive.next = now.to_start;
+        now.to_start = &receive;
+        return;
+    }
+    now.completed.add(receive);
+}
+
+operation *endpoint::find_posted(const envelope &message) noexcept {
+    operation *each = posted_;
+    while (each != nullptr && !matches(each->wanted, message)) {
+        each = each->next;
+    }
+    return each;
+}
+
+unexpected *endpoint::find_unexpected(const pattern &wanted) noexcept {
+    unexpected *each = unexpected_;
+    while (each != nullptr && !matches(wanted, each->message)) {
+        each = each->next;
+    }
+    return each;
+}
+
+void endpoint::unlink(operation &receive) noexcept {
+    (receive.previous != nullptr ? receive.previous->next : posted_) = receive.next;
+    (receive.next != nullptr ? receive.next->previous : last_posted_) = receive.previous;
+    receive.next = receive.previous = nullptr;
+    receive.listed = false;
+}
+
+void endpoint::unlink(unexpected &message) noexcept {
+    (message.previous != nullptr ? message.previous->next : unexpected_) = message.next;
+    (message.next != nullptr ? message.next->previous : last_unexpected_) = message.previous;
+}
+
+// A message cannot be dropped and its sender may be gone, so there is nothing to return an error to.
+void endpoint::keep(const envelope &message) noexcept {
+    unexpected *const kept = free_ != nullptr ? std::exchange(free_, free_->next) : new (std::nothrow) unexpected;
+    if (kept == nullptr) {
+        std::abort();
+    }
+    kept->message = message;
+    kept->next = nullptr;
+    kept->previous = last_unexpected_;
+    (last_unexpected_ != nullptr ? last_unexpected_->next : unexpected_) = kept;
+    last_unexpected_ = kept;
+}
+
+bool endpoint::drain(round &now) noexcept {
+    bool some = false;
+    while (envelope *message = queue_.front()) {
+        some = true;
+        if (operation *const receive = find_posted(*message)) {
+            unlink(*receive);
+            deliver(*message, *receive, now);
+        } else {
+            keep(*message);
+        }
+        queue_.pop();
+    }
+    return some;
+}
+
+void endpoint::push(const envelope &message) noexcept {
+    for (base::spin_wait wait; !queue_.push(message); wait()) {
+        drive();
+    }
+}
+
+void endpoint::post(operation &receive) noexcept {
+    round now;
+    receive.at = this;
+    if (receive.carried) {
+        needed_by_request();
+    }
+    {
+        const std::scoped_lock guard(lock_);
+        drain(now);
+        if (unexpected *const message = find_unexpected(receive.wanted)) {
+            unlink(*message);
+            deliver(message->message, receive, now);
+            message->next = std::exchange(free_, message);
+        } else {
+            receive.next = nullptr;
+            receive.previous = last_posted_;
+            (last_posted_ != nullptr ? last_posted_->next : posted_) = &receive;
+            last_posted_ = &receive;
+            receive.listed = true;
+        }
+    }
+    now.finish();
+}
+
+bool endpoint::drive() noexcept {
+    if (!lock_.try_lock()) {
+        return false;
+    }
+    round now;
+    const bool some = drain(now);
+    lock_.unlock();
+    now.finish();
+    return some;
+}
+
+bool endpoint::probe(const pattern &wanted, outcome &found) noexcept {
+    round now;
+    bool is_there = false;
+    {
+        const std::scoped_lock guard(lock_);
+        drain(now);
+        if (const unexpected *const message = find_unexpected(wanted)) {
+            found = outcome_of(message->message);
+            is_there = true;
+        }
+    }
+    now.finish();
+    return is_there;
+}
+
+unexpected *endpoint::take(const pattern &wanted, outcome &found) noexcept {
+    round now;
+    unexpected *taken = nullptr;
+    {
+        const std::scoped_lock guard(lock_);
+        drain(now);
+        taken = find_unexpected(wanted);
+        if (taken != nullptr) {
+            unlink(*taken);
+            found = outcome_of(taken->message);
+        }
+    }
+    now.finish();
+    return taken;
+}
+
+void endpoint::receive_taken(unexpected *taken, operation &receive) noexcept {
+    round now;
+    deliver(taken->message, receive, now);
+    delete taken;
+    now.finish();
+}
+
+bool endpoint::withdraw(operation &receive, round &left) noexcept {
+    const std::scoped_lock guard(lock_);
+    drain(left); // a message that has arrived before is received
+    if (!receive.listed) {
+        return false;
+    }
+    unlink(receive);
+    return true;
+}
+
+bool send_here(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
+    envelope message;
+    message.source = source;
+    message.index = index;
+    message.tag = tag;
+    message.bytes = send.data.bytes;
+    if (!synchronous && message.bytes <= envelope::most_inside) {
+        message.data_is = form::inside;
+        copy_out(send.data, message.inside, message.bytes);
+    } else if (block *copy = nullptr;
+               !synchronous && message.bytes <= block::capacity && (copy = take_block()) != nullptr) {
+        message.data_is = form::in_block;
+        message.copy = copy;
+        copy_out(send.data, copy->data(), message.bytes);
+    } else {
+        message.data_is = form::at_sender;
+        message.sender = &send;
+        send.at = &to;
+        if (send.carried) {
+            to.needed_by_request();
+        }
+        to.push(message);
+        return false;
+    }
+    to.push(message);
+    return true;
+}
+
+} // namespace thence::endpoint

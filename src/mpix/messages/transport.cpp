@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/messages/transport.hpp"
+
+#include "core/continuation/thread_state.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/mpi/implementation.hpp"
+#include "core/progress/progress.hpp"
+#include "mpix/messages/endpoint.hpp"
+#include "mpix/messages/waiting.hpp"
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+namespace thence::endpoint {
+
+namespace {
+
+using mpi::table;
+
+constexpr int header_tag = 0;
+
+int class_of(int code) noexcept {
+    int error_class = MPI_ERR_OTHER;
+    if (code != MPI_SUCCESS) {
+        table.Error_class(code, &error_class);
+    }
+    return code == MPI_SUCCESS ? int{MPI_SUCCESS} : error_class;
+}
+
+base::spin_lock registry_lock;
+std::atomic<int> transports{0};
+std::vector<transport *> &registry() noexcept {
+    static auto *const all = new std::vector<transport *>;
+    return *all;
+}
+
+} // namespace
+
+bool any_transport() noexcept {
+    return transports.load(std::memory_order_relaxed) != 0;
+}
+
+bool poll_transports(std::size_t most) noexcept {
+    if (!any_transport() || !registry_lock.try_lock()) {
+        return false;
+    }
+    bool some = false;
+    for (transport *each : registry()) {
+        some = each->poll(most) || some;
+    }
+    registry_lock.unlock();
+    return some;
+}
+
+transport::transport(MPI_Comm comm, router route, void *data) noexcept : comm_(comm), route_(route), data_(data) {
+    table.Comm_set_errhandler(comm_, mpi::errors_return());
+    int *largest = nullptr;
+    int flag = 0;
+    table.Comm_get_attr(comm_, MPI_TAG_UB, &largest, &flag);
+    if (flag != 0) {
+        most_serial_ = *largest;
+    }
+}
+
+int transport::begin() noexcept {
+    for (block *&each : headers_) {
+        each = take_block();
+        if (each == nullptr) {
+            return MPI_ERR_NO_MEM;
+        }
+    }
+    missing_ = window;
+    post_headers();
+    const std::scoped_lock guard(registry_lock);
+    registry().push_back(this);
+    transports.fetch_add(1);
+    return MPI_SUCCESS;
+}
+
+bool transport::try_end() noexcept {
+    if (!std::exchange(ending_, true)) {
+        table.Ibarrier(comm_, &all_here_);
+    }
+    int flag = 0;
+    return table.Test(&all_here_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+}
+
+bool transport::no_poll_is_under_way() noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    polling_.unlock();
+    return true;
+}
+
+void transport::stop() noexcept {
+    const std::scoped_lock guard(registry_lock);
+    auto &all = registry();
+    if (const auto at = std::find(all.begin(), all.end(), this); at != all.end()) {
+        all.erase(at);
+        transports.fetch_sub(1);
+    }
+}
+
+// A header may need the receives of the other process to leave, so all have left before that process learns that no more
+// come.
+transport::~transport() {
+    for (waiting wait; under_way_.load() != 0; wait()) {
+        poll();
+    }
+    for (waiting wait; !try_end(); wait()) {
+        poll();
+    }
+    stop();
+    for (block *each : headers_) {
+        if (each != nullptr && each->request != MPI_REQUEST_NULL) {
+            const std::scoped_lock guard(progress::helper_in_progress);
+            table.Cancel(&each->request);
+            table.Wait(&each->request, MPI_STATUS_IGNORE);
+        }
+        if (each != nullptr) {
+            give_block(each);
+        }
+    }
+    table.Comm_free(&comm_);
+}
+
+// In the order of the ring. What cannot be posted, for lack of memory, is left to the next poll.
+void transport::post_headers() noexcept {
+    for (; missing_ != 0; --missing_) {
+        block *&slot = headers_[(oldest_ + window - missing_) % window];
+        if (slot == nullptr && (slot = take_block()) == nullptr) {
+            return;
+        }
+        slot->request = MPI_REQUEST_NULL;
+        if (table.Irecv(slot->bytes, static_cast<int>(block::whole), MPI_BYTE, MPI_ANY_SOURCE, header_tag, comm_,
+                        &slot->request) != MPI_SUCCESS) {
+            slot->request = MPI_REQUEST_NULL;
+            return;
+        }
+    }
+}
+
+bool transport::send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept {
+    block *const message = take_block();
+    if (message == nullptr) {
+        error = MPI_ERR_NO_MEM;
+        return true;
+    }
+    wire_header complete_header = header;
+    complete_header.bytes = send.data.bytes;
+    complete_header.serial = 0;
+    const bool inside = !synchronous && send.data.bytes <= block::capacity;
+    error = MPI_SUCCESS;
+    if (inside) {
+        copy_out(send.data, message->data(), send.data.bytes);
+    } else if (send.data.count > INT_MAX) {
+        error = MPI_ERR_COUNT;
+    } else {
+        const std::uint32_t number = last_serial_.fetch_add(1, std::memory_order_relaxed);
+        complete_header.serial = static_cast<std::int32_t>(number % static_cast<std::uint32_t>(most_serial_)) + 1;
+    }
+    if (error != MPI_SUCCESS) {
+        give_block(message);
+        return true;
+    }
+    std::memcpy(message->bytes, &complete_header, sizeof complete_header);
+    const std::size_t length = sizeof complete_header + (inside ? static_cast<std::size_t>(send.data.bytes) : 0);
+    message->request = MPI_REQUEST_NULL;
+    error = class_of(
+        table.Isend(message->bytes, static_cast<int>(length), MPI_BYTE, process, header_tag, comm_, &message->request));
+    if (error != MPI_SUCCESS) {
+        give_block(message);
+        return true;
+    }
+    int flag = 0;
+    if (table.Test(&message->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0) {
+        give_block(message);
+    } else {
+        const std::scoped_lock guard(lock_);
+        sending_.push_back(message);
+        under_way_.fetch_add(1);
+    }
+    if (inside) {
+        return true;
+    }
+    send.through = this;
+    const auto start = synchronous ? table.Issend : table.Isend;
+    error = class_of(start(send.data.base, static_cast<int>(send.data.count), send.data.type, process,
+                           complete_header.serial, comm_, &send.own));
+    if (error != MPI_SUCCESS) {
+        return true;
+    }
+    const std::scoped_lock guard(lock_);
+    moving_.push_back(&send);
+    under_way_.fetch_add(1);
+    return false;
+}
+
+void transport::start_receive(operation &receive) noexcept {
+    const bool fits = receive.result.error == MPI_SUCCESS;
+    int code = MPI_SUCCESS;
+    if (fits && receive.data.contiguous() && receive.data.bytes <= INT_MAX) {
+        code = table.Irecv(receive.data.row, static_cast<int>(receive.data.bytes), MPI_BYTE, receive.process,
+                           receive.serial, comm_, &receive.own);
+    } else if (fits && !receive.carried && receive.data.count <= INT_MAX) {
+        code = table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
+                           receive.serial, comm_, &receive.own);
+    } else { // the message is longer than the buffer, or the user may have freed the datatype: `room` gets it first
+        receive.room = static_cast<unsigned char *>(std::malloc(receive.result.bytes + 1));
+        if (receive.room == nullptr) {
+            std::abort();
+        }
+        code = table.Irecv(receive.room, static_cast<int>(std::min<std::uint64_t>(receive.result.bytes, INT_MAX)),
+                           MPI_BYTE, receive.process, receive.serial, comm_, &receive.own);
+    }
+    if (code != MPI_SUCCESS) { // no data come
+        std::free(std::exchange(receive.room, nullptr));
+        receive.result.error = class_of(code);
+        receive.result.bytes = 0;
+        complete(receive);
+        return;
+    }
+    const std::scoped_lock guard(lock_);
+    moving_.push_back(&receive);
+    under_way_.fetch_add(1);
+}
+
+void transport::arrived(block *message, int process) noexcept {
+    wire_header header;
+    std::memcpy(&header, message->bytes, sizeof header);
+    endpoint *const to = route_(data_, header);
+    if (to == nullptr) {
+        give_block(message);
+        return;
+    }
+    envelope here;
+    here.source = header.source;
+    here.index = header.index;
+    here.tag = header.tag;
+    here.bytes = header.bytes;
+    if (header.serial != 0) {
+        here.data_is = form::by_mpi;
+        here.mpi = {this, process, header.serial};
+    } else if (header.bytes <= envelope::most_inside) {
+        here.data_is = form::inside;
+        std::memcpy(here.inside, message->data(), header.bytes);
+    } else {
+        here.data_is = form::in_block;
+        here.copy = message;
+    }
+    const bool keeps = here.data_is == form::in_block;
+    to->push(here);
+    if (!keeps) {
+        give_block(message);
+    }
+}
+
+bool transport::poll(std::size_t most) noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    const continuation::busy_scope busy; // a callback that waits for a message would wait for this poll
+    bool some = false;
+    post_headers();
+    for (std::size_t taken = 0; taken < most && missing_ < window; ++taken) {
+        block *&slot = headers_[oldest_];
+        int flag = 0;
+        MPI_Status status;
+        const int code = table.Test(&slot->request, &flag, &status);
+        if (flag == 0 && slot->request != MPI_REQUEST_NULL) {
+            break;
+        }
+        some = true;
+        oldest_ = (oldest_ + 1) % window;
+        ++missing_;
+        if (code == MPI_SUCCESS) {
+            arrived(std::exchange(slot, nullptr), status.MPI_SOURCE);
+        }
+    }
+    if (under_way_.load(std::memory_order_relaxed) != 0) {
+        some = poll_operations() || some;
+    }
+    polling_.unlock();
+    return some;
+}
+
+// `code`: what the test returned.
+void transport::ended(operation &op, int code) noexcept {
+    if (op.result.error == MPI_SUCCESS) {
+        op.result.error = class_of(code);
+    }
+    if (op.room != nullptr) {
+        const std::uint64_t fits = std::min(op.result.bytes, op.data.bytes);
+        copy_in(op.room, op.data, fits);
+        op.result.bytes = fits;
+        std::free(op.room);
+        op.room = nullptr;
+    }
+}
+
+bool transport::poll_operations() noexcept {
+    {
+        const std::scoped_lock guard(lock_);
+        polled_blocks_.insert(polled_blocks_.end(), sending_.begin(), sending_.end());
+        polled_.insert(polled_.end(), moving_.begin(), moving_.end());
+        sending_.clear();
+        moving_.clear();
+    }
+    for (std::size_t i = 0; i < polled_blocks_.size();) {
+        int flag = 0;
+        if (table.Test(&polled_blocks_[i]->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) {
+            ++i;
+            continue;
+        }
+        give_block(polled_blocks_[i]);
+        polled_blocks_[i] = polled_blocks_.back();
+        polled_blocks_.pop_back();
+        under_way_.fetch_sub(1);
+    }
+    completed_list completed;
+    for (std::size_t i = 0; i < polled_.size();) {
+        int flag = 0;
+        const int code = table.Test(&polled_[i]->own, &flag, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && flag == 0) {
+            ++i;
+            continue;
+        }
+        ended(*polled_[i], code);
+        completed.add(*polled_[i]);
+        polled_[i] = polled_.back();
+        polled_.pop_back();
+        under_way_.fetch_sub(1);
+    }
+    const bool some = completed.first != nullptr;
+    completed.tell();
+    return some;
+}
+
+} // namespace thence::endpoint

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/messages/waiting.hpp"
+
+#include "core/progress/catch_up.hpp"
+#include "core/progress/source.hpp"
+#include "mpix/messages/endpoint.hpp"
+#include "mpix/messages/transport.hpp"
+
+namespace thence::endpoint {
+
+namespace {
+
+constexpr unsigned poll_others_every = 32;
+constexpr long most_run = 64;
+
+} // namespace
+
+void waiting::operator()() noexcept {
+    ++turns_;
+    const bool some = any_transport() && poll_transports(1);
+    if (turns_ % poll_others_every == 0) {
+        if (progress::any_outstanding()) {
+            progress::poll_sources(progress::from::outside);
+            progress::run_sources(most_run);
+        }
+    }
+    if (!some) { // else perhaps what the caller waits for has come
+        if (progress::pause(backoff_)) {
+            progress::catch_up_after_sleep();
+        }
+    }
+}
+
+} // namespace thence::endpoint

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Streams and their communicators: thence/stream.h.
+#include <thence/enqueue.h>
+#include <thence/stream.h>
+
+#include "core/api/checks.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/mpi/stream_calls.hpp"
+#include "mpix/streams/communicator.hpp"
+#include "mpix/streams/cuda.hpp"
+#include "mpix/streams/info.hpp"
+#include "mpix/streams/multiplex.hpp"
+#include "mpix/streams/queue.hpp"
+#include "mpix/streams/stream.hpp"
+
+#include <cstring>
+#include <memory>
+#include <new>
+
+using namespace thence;
+using api::fail;
+using api::fail_with_detail;
+using api::public_call;
+using api::reason;
+
+namespace {
+
+bool is_complete_table(const thence_queue &queue) noexcept {
+    const thence_queue_table *table = queue.table;
+    return table != nullptr && table->size >= sizeof(thence_queue_table) && table->launch != nullptr &&
+           table->wait != nullptr && (table->needs_copy == nullptr || table->copy != nullptr) &&
+           (table->allocate == nullptr || table->release != nullptr);
+}
+
+// Reads what the info says of a queue. Returns MPI_SUCCESS, or the error that it has reported. Sets `there`.
+int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool &there) {
+    const std::optional<std::string> type = stream::value_of(info, "type");
+    there = type && (*type == "thence_queue" || *type == "cudaStream_t" || *type == "hipStream_t");
+    if (!there) {
+        return MPI_SUCCESS;
+    }
+    if (*type == "hipStream_t") {
+        return fail_with_detail(call, reason::unusable_queue,
+                                "for HIP, pass a thence_queue with a table of the program");
+    }
+    const std::optional<std::string> value = stream::value_of(info, "value");
+    if (*type == "cudaStream_t") {
+        void *handle = nullptr;
+        if (!value || !stream::from_hex(*value, &handle, sizeof handle)) {
+            return fail(call, reason::bad_hex);
+        }
+        const char *why = nullptr;
+        queue = stream::open_cuda_stream(handle, why);
+        return queue.table != nullptr ? MPI_SUCCESS : fail_with_detail(call, reason::unusable_queue, why);
+    }
+    if (!value || !stream::from_hex(*value, &queue, sizeof queue)) {
+        return fail(call, reason::bad_hex);
+    }
+    return is_complete_table(queue) ? MPI_SUCCESS : fail(call, reason::bad_queue_table);
+}
+
+int create(const public_call &call, MPI_Info info, thence_stream *stream) {
+    const std::optional<std::string> native = stream::value_of(info, "native");
+    if (native && *native != "true" && *native != "false") {
+        return fail(call, reason::bad_native);
+    }
+    thence_queue queue{};
+    bool has_queue = false;
+    if (const int code = read_queue(call, info, queue, has_queue); code != MPI_SUCCESS) {
+        return code;
+    }
+    auto its = std::make_unique<stream::context>();
+    if (const int code = stream::copy_assertions(info, its->assertions); code != MPI_SUCCESS) {
+        return code;
+    }
+    if (has_queue) {
+        its->order.reset(stream::queue::create(queue));
+        if (its->order == nullptr) {
+            mpi::stream_table.Info_free(&its->assertions);
+            return fail(call, reason::queue_refused);
+        }
+    } else if (!native || *native == "true") {
+        its->native = stream::take_native();
+    }
+    const stream::context &made = *its;
+    if (!stream::add(its)) {
+        return fail(call, reason::too_many_streams);
+    }
+    *stream = made.handle;
+    return MPI_SUCCESS;
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_stream_create(MPI_Info info, thence_stream *stream) {
+    static constexpr public_call call{"thence_stream_create"};
+    if (stream == nullptr) {
+        return fail(call, reason::null_stream);
+    }
+    if (const int code = api::set_up(call); code != MPI_SUCCESS) {
+        return code;
+    }
+    try {
+        return create(call, info, stream);
+    } catch (const std::bad_alloc &) {
+        return fail(call, reason::no_memory);
+    }
+}
+
+int thence_stream_free(thence_stream *stream) {
+    static constexpr public_call call{"thence_stream_free"};
+    stream::context *its = stream != nullptr ? stream::find(*stream) : nullptr;
+    if (its == nullptr) {
+        return fail(call, stream == nullptr ? reason::null_stream : reason::no_stream);
+    }
+    int code = MPI_SUCCESS;
+    switch (stream::destroy(*its, code)) {
+    case stream::freeing::done:
+        *stream = THENCE_STREAM_NULL;
+        return MPI_SUCCESS;
+    case stream::freeing::has_communicators:
+        return fail(call, reason::stream_has_communicators);
+    case stream::freeing::has_work:
+        return fail(call, reason::stream_has_work);
+    default:
+        return fail(call, reason::stream_refused_by_mpi);
+    }
+}
+
+int thence_stream_comm_create(MPI_Comm comm, thence_stream stream, MPI_Comm *newcomm) {
+    static constexpr public_call call{"thence_stream_comm_create"};
+    if (newcomm == nullptr) {
+        return fail(call, reason::null_newcomm);
+    }
+    if (comm == MPI_COMM_NULL) {
+        return fail(call, reason::null_comm);
+    }
+    if (const int code = api::set_up(call); code != MPI_SUCCESS) {
+        return code;
+    }
+    stream::context *its = stream::find(stream);
+    if (its == nullptr && stream != THENCE_STREAM_NULL) {
+        return fail(call, reason::no_stream);
+    }
+    const int code = stream::create_communicator(comm, its, *newcomm);
+    return code == MPI_ERR_NO_MEM ? fail(call, reason::no_memory) : code;
+}
+
+int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream) {
+    static constexpr public_call call{"thence_comm_get_stream"};
+    if (comm == MPI_COMM_NULL) {
+        return fail(call, reason::null_comm);
+    }
+    if (stream == nullptr) {
+        return fail(call, reason::null_stream);
+    }
+    if (const int code = api::set_up(call); code != MPI_SUCCESS) {
+        return code;
+    }
+    const stream::context *found = nullptr;
+    if (const stream::attachment *its = stream::attachment_of(comm)) {
+        found = idx == 0 ? its->its : nullptr;
+    } else if (const stream::multiplex *state = stream::multiplex_of(comm)) {
+        const auto &streams = state->its.streams;
+        const bool is_there = idx >= 0 && static_cast<std::size_t>(idx) < streams.size();
+        found = is_there ? streams[static_cast<std::size_t>(idx)] : nullptr;
+    }
+    *stream = found != nullptr ? found->handle : THENCE_STREAM_NULL;
+    return MPI_SUCCESS;
+}
+
+int thence_info_set_hex(MPI_Info info, const char *key, const void *value, int value_size) {
+    static constexpr public_call call{"thence_info_set_hex"};
+    if (info == MPI_INFO_NULL) {
+        return fail(call, reason::null_mpi_info);
+    }
+    if (key == nullptr || value == nullptr || value_size < 0) {
+        return fail(call, key == nullptr ? reason::null_key : reason::null_value);
+    }
+    if (const int code = api::set_up(call); code != MPI_SUCCESS) {
+        return code;
+    }
+    try {
+        const std::string text = stream::to_hex(value, static_cast<std::size_t>(value_size));
+        return text.size() <= MPI_MAX_INFO_VAL - 1 ? mpi::stream_table.Info_set(info, key, text.c_str())
+                                                   : fail(call, reason::hex_too_long);
+    } catch (const std::bad_alloc &) {
+        return fail(call, reason::no_memory);
+    }
+}
+
+} // extern "C"

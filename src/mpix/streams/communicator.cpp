@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/streams/communicator.hpp"
+
+#include "core/mpi/error_code.hpp"
+#include "core/mpi/implementation.hpp"
+#include "core/mpi/stream_calls.hpp"
+#include "mpix/streams/attribute.hpp"
+#include "mpix/streams/multiplex.hpp"
+#include "mpix/streams/queue.hpp"
+
+#include <memory>
+#include <new>
+
+namespace thence::stream {
+
+namespace {
+
+int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag);
+int remove(MPI_Comm, int, void *value, void *);
+constinit communicator_attribute<attachment> attribute{&copy, &remove};
+
+int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
+    const auto *from = static_cast<const attachment *>(value);
+    auto *to = new (std::nothrow) attachment{from->its};
+    if (to == nullptr) {
+        return MPI_ERR_NO_MEM;
+    }
+    to->its->communicators.fetch_add(1);
+    attribute.changed();
+    *static_cast<void **>(copied) = to;
+    *flag = 1;
+    return MPI_SUCCESS;
+}
+
+// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
+// With libthence must_stay() comes first.
+int remove(MPI_Comm, int, void *value, void *) {
+    std::unique_ptr<attachment> its(static_cast<attachment *>(value));
+    if (its->not_begun.load() != 0) {
+        its.release(); // it stays
+        return MPI_ERR_PENDING;
+    }
+    attribute.changed();
+    its->its->communicators.fetch_sub(1);
+    return MPI_SUCCESS;
+}
+
+// True if the streams of all processes are MPI's own or null, and at least one is not null. Collective over `comm`.
+bool all_native(MPI_Comm comm, const context *its) noexcept {
+    if (mpi::table.stream_comm_create == nullptr) {
+        return false;
+    }
+    int is_inter = 0;
+    mpi::stream_table.Comm_test_inter(comm, &is_inter);
+    if (is_inter != 0) {
+        return false;
+    }
+    const bool native = its != nullptr && its->native != mpi::stream_null;
+    const int mine[2] = {its == nullptr || native ? 0 : 1, native ? 1 : 0};
+    int sum[2] = {};
+    return mpi::stream_table.Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum[0] == 0 &&
+           sum[1] != 0;
+}
+
+int create_plain_or_native(MPI_Comm comm, const context *its, MPI_Comm &created) noexcept {
+    const MPI_Info assertions = its != nullptr ? its->assertions : MPI_INFO_NULL;
+    if (!all_native(comm, its)) {
+        return mpi::stream_table.Comm_dup_with_info(comm, assertions, &created);
+    }
+    const int code = mpi::table.stream_comm_create(comm, its != nullptr ? its->native : mpi::stream_null, &created);
+    if (code == MPI_SUCCESS && assertions != MPI_INFO_NULL) {
+        mpi::stream_table.Comm_set_info(created, assertions);
+    }
+    return code;
+}
+
+} // namespace
+
+int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept {
+    std::unique_ptr<attachment> mine;
+    if (its != nullptr) {
+        mine.reset(new (std::nothrow) attachment{its});
+    }
+    MPI_Comm fresh = MPI_COMM_NULL;
+    int code = create_plain_or_native(comm, its, fresh);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    remove_multiplex(fresh); // that of `comm` was copied
+    if (its == nullptr) {
+        remove_stream(fresh);
+        created = fresh;
+        return MPI_SUCCESS;
+    }
+    code = mine == nullptr ? int{MPI_ERR_NO_MEM} : attribute.set(fresh, mine.get());
+    if (code == MPI_SUCCESS && its->order != nullptr) {
+        code = mpi::stream_table.Comm_set_errhandler(fresh, mpi::errors_return());
+    }
+    if (code != MPI_SUCCESS) {
+        mpi::stream_table.Comm_free(&fresh);
+        return code;
+    }
+    its->communicators.fetch_add(1);
+    mine.release(); // the attribute owns it
+    created = fresh;
+    return MPI_SUCCESS;
+}
+
+attachment *attachment_of(MPI_Comm comm) noexcept {
+    return attribute.of(comm);
+}
+
+void remove_stream(MPI_Comm comm) noexcept {
+    attribute.remove_from(comm);
+}
+
+bool has_queue(MPI_Comm comm) noexcept {
+    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
+    return its != nullptr && its->its->order != nullptr;
+}
+
+bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
+    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
+    if (its == nullptr || its->not_begun.load() == 0) {
+        return false;
+    }
+    code =
+        mpi::report_on(comm, MPI_ERR_PENDING, call, "operations that are enqueued on the communicator have not begun");
+    return true;
+}
+
+} // namespace thence::stream

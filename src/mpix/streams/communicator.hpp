@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stream communicators: an attribute of the communicator names its stream. MPI copies and deletes it with the
+// communicator, so MPI_Comm_dup, MPI_Comm_idup and MPI_Comm_free are right without being interposed.
+//
+// Invariant: each communicator with the attribute has an object of its own, which counts in its context.
+#pragma once
+
+#include "core/base/visibility.hpp"
+#include "core/progress/interposed.hpp"
+#include "mpix/streams/stream.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+
+namespace thence::stream {
+
+// What one communicator has.
+struct attachment {
+    context *its;
+    // Enqueued operations of this communicator that have not begun. MPI_Comm_free fails while there are any.
+    std::atomic<long> not_begun{0};
+};
+
+// Creates the communicator. Collective. Returns MPI_SUCCESS, the error of MPI, or MPI_ERR_NO_MEM.
+int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept;
+
+// What a communicator has, or null.
+attachment *attachment_of(MPI_Comm comm) noexcept;
+// A communicator that was copied from one with a stream gets rid of it.
+void remove_stream(MPI_Comm comm) noexcept;
+
+// For interposed calls: true if the communicator has a stream with a queue.
+THENCE_INTERNAL bool has_queue(MPI_Comm comm) noexcept;
+inline bool has_queue_if_any(MPI_Comm comm) noexcept {
+    return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0 &&
+           has_queue(comm);
+}
+
+// For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code` is
+// the error, which is reported, and MPI must not be called.
+THENCE_INTERNAL bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept;
+
+} // namespace thence::stream

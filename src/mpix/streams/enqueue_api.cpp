@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Enqueued messages, waits, and operations of any kind: thence/enqueue.h.
+#include <thence/enqueue.h>
+
+#include "core/mpi/stream_calls.hpp"
+#include "mpix/streams/carriers.hpp"
+#include "mpix/streams/enqueuing.hpp"
+
+#include <algorithm>
+
+using namespace thence;
+using api::buffer_use;
+using api::fail;
+using api::public_call;
+using api::reason;
+
+namespace {
+
+struct message {
+    const void *buffer;
+    MPI_Count count;
+    MPI_Datatype type;
+    int peer;
+    int tag;
+};
+
+int start_send(MPI_Comm comm, void *data, MPI_Request *request) {
+    const auto &m = *static_cast<const message *>(data);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    if (m.count > std::numeric_limits<int>::max()) {
+        return mpi::stream_table.Isend_c(m.buffer, m.count, m.type, m.peer, m.tag, comm, request);
+    }
+#endif
+    return mpi::stream_table.Isend(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
+}
+
+int start_receive(MPI_Comm comm, void *data, MPI_Request *request) {
+    const auto &m = *static_cast<const message *>(data);
+    void *buffer = const_cast<void *>(m.buffer);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    if (m.count > std::numeric_limits<int>::max()) {
+        return mpi::stream_table.Irecv_c(buffer, m.count, m.type, m.peer, m.tag, comm, request);
+    }
+#endif
+    return mpi::stream_table.Irecv(buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
+}
+
+int enqueue(const public_call &call, message m, bool receives, MPI_Comm comm, MPI_Status *status, MPI_Request *request,
+            const void *where) {
+    if (m.count < 0) {
+        return fail(call, reason::negative_count);
+    }
+#if !defined(THENCE_MPI_LARGE_COUNTS)
+    if (m.count > std::numeric_limits<int>::max()) {
+        return fail(call, reason::count_too_large);
+    }
+#endif
+    return api::enqueue(
+        call, {receives ? &start_receive : &start_send, &m, sizeof m, comm, nullptr, where},
+        [&] {
+            return std::array{buffer_use{&m.buffer, m.count, m.type, !receives, receives}};
+        },
+        status, request);
+}
+
+int check_request(const public_call &call, const MPI_Request *request) {
+    return request == nullptr ? fail(call, reason::null_request) : MPI_SUCCESS;
+}
+
+// `requests` are not null.
+int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status *statuses) {
+    stream::queue *its = nullptr;
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] == MPI_REQUEST_NULL) {
+            continue;
+        }
+        const stream::item *operation = stream::item_of(requests[i]);
+        if (operation == nullptr) {
+            return fail(call, reason::no_enqueued_request);
+        }
+        if ((its != nullptr && operation->owner != its) ||
+            std::find(requests, requests + i, requests[i]) != requests + i) {
+            return fail(call, reason::mixed_requests);
+        }
+        its = operation->owner;
+    }
+    if (its == nullptr) {
+        for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE && statuses != nullptr; ++i) {
+            statuses[i] = mpi::empty_status();
+        }
+        return MPI_SUCCESS;
+    }
+    const int code = its->enqueue_wait(count, requests, statuses);
+    return code == MPI_ERR_NO_MEM  ? fail(call, reason::no_memory)
+           : code == MPI_ERR_OTHER ? fail(call, reason::queue_refused)
+                                   : code;
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_stream_get_error(thence_stream stream, int *error) {
+    static constexpr public_call call{"thence_stream_get_error"};
+    const stream::context *its = stream::find(stream);
+    if (its == nullptr || error == nullptr) {
+        return fail(call, its == nullptr ? reason::no_stream : reason::null_error);
+    }
+    if (its->order == nullptr) {
+        return fail(call, reason::stream_without_queue);
+    }
+    *error = its->order->take_error();
+    return MPI_SUCCESS;
+}
+
+int thence_start_enqueue(thence_start_function *start, const void *data, size_t size, MPI_Comm comm,
+                         MPI_Status *status) {
+    static constexpr public_call call{"thence_start_enqueue"};
+    if (start == nullptr || (data == nullptr && size != 0)) {
+        return fail(call, start == nullptr ? reason::null_start : reason::null_data_to_copy);
+    }
+    return api::enqueue(
+        call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
+        [] { return std::array<buffer_use, 0>{}; }, status);
+}
+
+int thence_istart_enqueue(thence_start_function *start, const void *data, size_t size, MPI_Comm comm,
+                          MPI_Request *request) {
+    static constexpr public_call call{"thence_istart_enqueue"};
+    if (start == nullptr || (data == nullptr && size != 0)) {
+        return fail(call, start == nullptr ? reason::null_start : reason::null_data_to_copy);
+    }
+    if (const int code = check_request(call, request); code != MPI_SUCCESS) {
+        return code;
+    }
+    return api::enqueue(
+        call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
+        [] { return std::array<buffer_use, 0>{}; }, nullptr, request);
+}
+
+#define MESSAGES(c, count_t)                                                                                           \
+    int thence_send_enqueue##c(const void *buf, count_t count, MPI_Datatype datatype, int dest, int tag,               \
+                               MPI_Comm comm) {                                                                        \
+        return enqueue("thence_send_enqueue" #c, {buf, count, datatype, dest, tag}, false, comm, MPI_STATUS_IGNORE,    \
+                       nullptr, __builtin_return_address(0));                                                          \
+    }                                                                                                                  \
+    int thence_recv_enqueue##c(void *buf, count_t count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,    \
+                               MPI_Status *status) {                                                                   \
+        return enqueue("thence_recv_enqueue" #c, {buf, count, datatype, source, tag}, true, comm, status, nullptr,     \
+                       __builtin_return_address(0));                                                                   \
+    }                                                                                                                  \
+    int thence_isend_enqueue##c(const void *buf, count_t count, MPI_Datatype datatype, int dest, int tag,              \
+                                MPI_Comm comm, MPI_Request *request) {                                                 \
+        const int code = check_request("thence_isend_enqueue" #c, request);                                            \
+        return code != MPI_SUCCESS ? code                                                                              \
+                                   : enqueue("thence_isend_enqueue" #c, {buf, count, datatype, dest, tag}, false,      \
+                                             comm, nullptr, request, __builtin_return_address(0));                     \
+    }                                                                                                                  \
+    int thence_irecv_enqueue##c(void *buf, count_t count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,   \
+                                MPI_Request *request) {                                                                \
+        const int code = check_request("thence_irecv_enqueue" #c, request);                                            \
+        return code != MPI_SUCCESS ? code                                                                              \
+                                   : enqueue("thence_irecv_enqueue" #c, {buf, count, datatype, source, tag}, true,     \
+                                             comm, nullptr, request, __builtin_return_address(0));                     \
+    }
+MESSAGES(, int)
+MESSAGES(_c, MPI_Count)
+
+int thence_wait_enqueue(MPI_Request *request, MPI_Status *status) {
+    static constexpr public_call call{"thence_wait_enqueue"};
+    const int code = check_request(call, request);
+    return code != MPI_SUCCESS ? code : wait(call, 1, request, status);
+}
+
+int thence_waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses) {
+    static constexpr public_call call{"thence_waitall_enqueue"};
+    if (count < 0) {
+        return fail(call, reason::negative_count);
+    }
+    if (array_of_requests == nullptr && count != 0) {
+        return fail(call, reason::null_requests);
+    }
+    return wait(call, count, array_of_requests, array_of_statuses);
+}
+
+} // extern "C"

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/streams/serial_check.hpp"
+
+#include "core/base/settings.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/mpi/handles.hpp"
+#include "mpix/streams/communicator.hpp"
+
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <new>
+#include <unordered_map>
+
+namespace thence::stream {
+
+namespace {
+
+struct thread_identity {
+    thread_identity() noexcept : number(static_cast<int>(syscall(SYS_gettid))) {
+        pthread_getname_np(pthread_self(), name, sizeof name);
+    }
+    int number;
+    char name[16] = "";
+};
+
+const thread_identity &this_thread() noexcept {
+    static thread_local const thread_identity mine;
+    return mine;
+}
+
+std::mutex mutex; // guards the table
+std::unordered_map<std::uintptr_t, context *> &of_request = *new std::unordered_map<std::uintptr_t, context *>;
+
+void set(MPI_Request request, context *its) noexcept {
+    const std::scoped_lock guard(mutex);
+    try {
+        its != nullptr ? void(of_request.insert_or_assign(mpi::bits(request), its))
+                       : void(of_request.erase(mpi::bits(request)));
+    } catch (const std::bad_alloc &) { // calls with this request are not checked
+    }
+}
+
+context *stream_of_request(MPI_Request request) noexcept {
+    const std::scoped_lock guard(mutex);
+    const auto at = of_request.find(mpi::bits(request));
+    return at != of_request.end() ? at->second : nullptr;
+}
+
+// Its queue orders the calls of a stream that has one.
+context *serial_stream_of(MPI_Comm comm) noexcept {
+    const attachment *its = comm != MPI_COMM_NULL ? attachment_of(comm) : nullptr;
+    return its != nullptr && its->its->order == nullptr ? its->its : nullptr;
+}
+
+} // namespace
+
+bool serial_use::enter(const char *call, int handle) noexcept {
+    const thread_identity &mine = this_thread();
+    const std::scoped_lock guard(lock_);
+    if (depth_ == 0) {
+        call_ = call;
+        thread_ = mine.number;
+        std::memcpy(name_, mine.name, sizeof name_);
+    } else if (thread_ != mine.number) {
+        if (!reported_) {
+            reported_ = true;
+            std::fprintf(stderr,
+                         "thence: two threads are in calls of the serial stream 0x%x at the same time: %s on thread %d"
+                         " (%s), and %s on thread %d (%s)\n",
+                         static_cast<unsigned>(handle), call_, thread_, name_, call, mine.number, mine.name);
+        }
+        return false;
+    }
+    ++depth_;
+    return true;
+}
+
+void serial_use::leave() noexcept {
+    const std::scoped_lock guard(lock_);
+    --depth_;
+}
+
+void serial_call::enter(const char *call, context *its) noexcept {
+    if (its != nullptr && entered_ < most && std::find(streams_, streams_ + entered_, its) == streams_ + entered_ &&
+        its->use.enter(call, its->handle)) {
+        streams_[entered_++] = its;
+    }
+}
+
+void serial_call::enter(const char *call, MPI_Comm comm) noexcept {
+    enter(call, serial_stream_of(comm));
+}
+
+void serial_call::enter(const char *call, int count, const MPI_Request requests[]) noexcept {
+    for (int i = 0; requests != nullptr && i < count && known_ < most; ++i) {
+        if (context *its = requests[i] != MPI_REQUEST_NULL ? stream_of_request(requests[i]) : nullptr; its != nullptr) {
+            requests_[known_++] = {requests + i, requests[i]};
+            enter(call, its);
+        }
+    }
+}
+
+void serial_call::leave() noexcept {
+    for (int i = 0; i < known_; ++i) {
+        if (*requests_[i].where == MPI_REQUEST_NULL) {
+            set(requests_[i].request, nullptr);
+        }
+    }
+    for (int i = 0; i < entered_; ++i) {
+        streams_[i]->use.leave();
+    }
+}
+
+void note_request(context *its, const MPI_Request *request) noexcept {
+    if (request != nullptr && *request != MPI_REQUEST_NULL) {
+        set(*request, its);
+    }
+}
+
+void note_request(MPI_Comm comm, const MPI_Request *request, bool started) noexcept {
+    context *its = serial_stream_of(comm);
+    int complete = 0;
+    if (its != nullptr && started && request != nullptr && *request != MPI_REQUEST_NULL) {
+        mpi::table.Request_get_status(*request, &complete, MPI_STATUS_IGNORE);
+    }
+    note_request(complete != 0 ? nullptr : its, request);
+}
+
+void forget_requests_of(const context &its) noexcept {
+    const std::scoped_lock guard(mutex);
+    std::erase_if(of_request, [&](const auto &entry) { return entry.second == &its; });
+}
+
+void check_streams_if_asked() noexcept {
+    if (!base::current_settings().check_streams || streams_are_checked()) {
+        return;
+    }
+    progress::add_own_communicators(); // to the end of the process
+    progress::slow_path_reasons.fetch_or(progress::streams_checked);
+    if (!progress::interposed) {
+        std::fputs("thence: THENCE_CHECK_STREAMS: the program is not linked with libthence, so calls of MPI are not"
+                   " checked\n",
+                   stderr);
+    }
+}
+
+} // namespace thence::stream

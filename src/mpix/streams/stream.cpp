@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/streams/stream.hpp"
+
+#include "core/mpi/quietly.hpp"
+#include "core/mpi/stream_calls.hpp"
+#include "core/progress/interposed.hpp"
+#include "mpix/streams/queue.hpp"
+
+#include <mutex>
+#include <new>
+#include <vector>
+
+namespace thence::stream {
+
+namespace {
+
+std::mutex mutex; // guards the table and the use of MPI's own streams
+std::vector<std::unique_ptr<context>> table;
+std::vector<int> unused;     // indices of the table
+bool native_refused = false; // MPI gave no stream although none was in use
+long natives = 0;
+
+} // namespace
+
+context::context() = default;
+context::~context() = default;
+
+bool add(std::unique_ptr<context> &added) noexcept {
+    const std::scoped_lock guard(mutex);
+    try {
+        if (unused.empty()) {
+            if (table.size() == static_cast<std::size_t>(most_streams)) {
+                return false;
+            }
+            unused.reserve(table.size() + 1); // so that destroy() needs no memory
+            table.emplace_back();
+            unused.push_back(static_cast<int>(table.size()) - 1);
+        }
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+    const int index = unused.back();
+    unused.pop_back();
+    if (added->order != nullptr) {
+        progress::add_own_communicators();
+    }
+    added->handle = handle_prefix | index;
+    table[static_cast<std::size_t>(index)] = std::move(added);
+    check_streams_if_asked();
+    return true;
+}
+
+context *find(int handle) noexcept {
+    const std::scoped_lock guard(mutex);
+    const auto index = static_cast<unsigned>(handle) - static_cast<unsigned>(handle_prefix);
+    return index < table.size() ? table[index].get() : nullptr;
+}
+
+freeing destroy(context &its, int &code) noexcept {
+    std::unique_ptr<context> freed;
+    {
+        const std::scoped_lock guard(mutex);
+        if (its.communicators.load() != 0) {
+            return freeing::has_communicators;
+        }
+        if (its.order != nullptr && !its.order->is_idle()) {
+            return freeing::has_work;
+        }
+        if (its.native != mpi::stream_null) {
+            const mpi::quietly without_abort;
+            if (code = mpi::table.stream_free(&its.native); code != MPI_SUCCESS) {
+                return freeing::refused_by_mpi;
+            }
+            --natives;
+        }
+        const int index = its.handle - handle_prefix;
+        freed = std::move(table[static_cast<std::size_t>(index)]);
+        unused.push_back(index);
+    }
+    if (streams_are_checked()) {
+        forget_requests_of(*freed);
+    }
+    if (freed->order != nullptr) {
+        progress::remove_own_communicators();
+    }
+    if (freed->assertions != MPI_INFO_NULL) {
+        mpi::stream_table.Info_free(&freed->assertions);
+    }
+    return freeing::done;
+}
+
+int take_native() noexcept {
+    const std::scoped_lock guard(mutex);
+    int native = mpi::stream_null;
+    if (mpi::table.stream_create == nullptr || native_refused) {
+        return native;
+    }
+    const mpi::quietly without_abort;
+    if (mpi::table.stream_create(MPI_INFO_NULL, &native) != MPI_SUCCESS) {
+        native_refused = natives == 0;
+        return mpi::stream_null;
+    }
+    ++natives;
+    return native;
+}
+
+mpi::extension_facts streams() noexcept {
+    using mpi::extension_state;
+    if (mpi::table.stream_create == nullptr) {
+        return {extension_state::ours, "this MPI has no streams"};
+    }
+    const int native = take_native();
+    const std::scoped_lock guard(mutex);
+    if (native != mpi::stream_null) {
+        int given = native;
+        mpi::table.stream_free(&given);
+        --natives;
+    }
+    return native != mpi::stream_null || natives != 0
+               ? mpi::extension_facts{extension_state::native,
+                                      "a stream uses an endpoint of this MPI while one is left"}
+               : mpi::extension_facts{extension_state::ours,
+                                      "this MPI has streams but gives none: MPIR_CVAR_CH4_RESERVE_VCIS is not set"};
+}
+
+} // namespace thence::stream

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/threadcomm/attributes.hpp"
+
+#include "core/mpi/calls.hpp"
+
+#include <initializer_list>
+
+namespace thence::threadcomm {
+
+namespace {
+
+using mpi::table;
+
+bool is_predefined(int keyval) noexcept {
+    for (const int each : {int{MPI_TAG_UB}, int{MPI_HOST}, int{MPI_IO}, int{MPI_WTIME_IS_GLOBAL},
+                           int{MPI_UNIVERSE_SIZE}, int{MPI_LASTUSEDCODE}, int{MPI_APPNUM}}) {
+        if (keyval == each) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int outside(const communicator &comm, const char *call) noexcept {
+    return fail(comm.handle, call, MPI_ERR_COMM,
+                "this thread is not between MPIX_Threadcomm_start and MPIX_Threadcomm_finish of the communicator");
+}
+
+} // namespace
+
+int set_attribute(communicator &comm, int keyval, void *value) noexcept {
+    member *const me = self(comm);
+    if (me == nullptr) {
+        return outside(comm, "MPI_Comm_set_attr");
+    }
+    if (me->attributes == MPI_COMM_NULL) {
+        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+    return table.Comm_set_attr(me->attributes, keyval, value);
+}
+
+int get_attribute(communicator &comm, int keyval, void *value, int *flag) noexcept {
+    member *const me = self(comm);
+    if (is_predefined(keyval)) {
+        return table.Comm_get_attr(comm.handle, keyval, value, flag);
+    }
+    if (me == nullptr) {
+        return outside(comm, "MPI_Comm_get_attr");
+    }
+    if (me->attributes == MPI_COMM_NULL) {
+        if (flag == nullptr) {
+            return fail(comm.handle, "MPI_Comm_get_attr", MPI_ERR_ARG, "flag is null");
+        }
+        *flag = 0;
+        return MPI_SUCCESS;
+    }
+    return table.Comm_get_attr(me->attributes, keyval, value, flag);
+}
+
+int delete_attribute(communicator &comm, int keyval) noexcept {
+    member *const me = self(comm);
+    if (me == nullptr) {
+        return outside(comm, "MPI_Comm_delete_attr");
+    }
+    if (me->attributes == MPI_COMM_NULL) {
+        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
+            return code;
+        }
+    }
+    return table.Comm_delete_attr(me->attributes, keyval);
+}
+
+void delete_attributes(member &me) noexcept {
+    if (me.attributes != MPI_COMM_NULL) {
+        table.Comm_free(&me.attributes);
+        me.attributes = MPI_COMM_NULL;
+    }
+}
+
+int copy_attributes(const member &from, MPI_Comm &copied) noexcept {
+    copied = MPI_COMM_NULL;
+    return from.attributes == MPI_COMM_NULL ? int{MPI_SUCCESS} : table.Comm_dup(from.attributes, &copied);
+}
+
+} // namespace thence::threadcomm

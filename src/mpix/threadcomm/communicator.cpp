@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/threadcomm/communicator.hpp"
+
+#include "core/mpi/calls.hpp"
+#include "core/mpi/error_code.hpp"
+#include "core/mpi/handles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <limits>
+#include <utility>
+
+namespace thence::threadcomm {
+
+namespace {
+
+// Communicators by handle: open addressing, at most `most_probes` slots away from the place of the handle. Slots change
+// under the mutex; readers take no lock. A communicator that a call uses is not freed meanwhile, or the program is wrong.
+// Any other may be, so readers compare the keys and do not touch the communicators of other handles.
+constexpr std::size_t slots = 4096;
+constexpr std::size_t most_probes = 64;
+std::array<std::atomic<std::uint64_t>, slots> keys{}; // the bits of the handle; zero: the slot is free
+std::array<std::atomic<communicator *>, slots> table{};
+std::atomic<std::size_t> alive{0};
+std::mutex table_mutex;
+
+int largest_tag_of(MPI_Comm comm) noexcept {
+    const int *largest = nullptr;
+    int flag = 0;
+    mpi::table.Comm_get_attr(comm, MPI_TAG_UB, &largest, &flag);
+    return flag != 0 ? *largest : std::numeric_limits<int>::max();
+}
+
+std::uint64_t key_of(MPI_Comm comm) noexcept {
+    return static_cast<std::uint64_t>(mpi::bits(comm));
+}
+std::size_t place_of(std::uint64_t key) noexcept {
+    return (key * 0x9e3779b97f4a7c15U) >> 52;
+}
+static_assert(slots == std::size_t{1} << 12);
+
+struct membership {
+    root_state *root;
+    int index;
+};
+struct memberships {
+    MPI_Comm last_handle; // valid if `last` is not null
+    member *last;
+    std::uint64_t number;
+    int count;
+    membership of[most_memberships];
+};
+thread_local memberships mine{};
+
+// Says it when a thread ends inside a region.
+struct end_of_thread {
+    bool used = false;
+    ~end_of_thread() {
+        if (mine.count != 0) {
+            std::fputs("thence: a thread has ended between MPIX_Threadcomm_start and MPIX_Threadcomm_finish. The other "
+                       "threads wait for it in MPIX_Threadcomm_finish for ever\n",
+                       stderr);
+        }
+    }
+};
+thread_local end_of_thread watcher;
+
+} // namespace
+
+communicator *find(MPI_Comm comm) noexcept {
+    if (mine.last != nullptr && mine.last_handle == comm) {
+        return mine.last->comm;
+    }
+    const std::uint64_t key = key_of(comm);
+    const std::size_t home = place_of(key);
+    for (std::size_t i = 0; i < most_probes && alive.load(std::memory_order_relaxed) != 0; ++i) {
+        const std::size_t at = (home + i) % slots;
+        if (keys[at].load(std::memory_order_acquire) == key) {
+            return key != 0 ? table[at].load(std::memory_order_relaxed) : nullptr;
+        }
+    }
+    return nullptr;
+}
+
+member *self(const communicator &comm) noexcept {
+    if (mine.last != nullptr && mine.last->comm == &comm) {
+        return mine.last;
+    }
+    const int index = index_in(comm.root);
+    if (index < 0) {
+        return nullptr;
+    }
+    member *const found = comm.of_thread[static_cast<std::size_t>(index)];
+    if (found != nullptr) {
+        mine.last_handle = comm.handle;
+        mine.last = found;
+    }
+    return found;
+}
+
+bool enter(communicator &comm) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    const std::uint64_t key = key_of(comm.handle);
+    const std::size_t home = place_of(key);
+    for (std::size_t i = 0; i < most_probes; ++i) {
+        const std::size_t at = (home + i) % slots;
+        if (keys[at].load(std::memory_order_relaxed) == 0) {
+            table[at].store(&comm, std::memory_order_relaxed);
+            keys[at].store(key, std::memory_order_release);
+            if (alive.fetch_add(1) == 0) {
+                progress::add_own_communicators();
+            }
+            const std::scoped_lock contexts(comm.root.lock);
+            comm.root.by_context[comm.context] = &comm;
+            return true;
+        }
+    }
+    return false;
+}
+
+void hide(communicator &comm) noexcept {
+    const std::scoped_lock guard(table_mutex);
+    for (std::size_t at = 0; at < slots; ++at) {
+        if (table[at].load(std::memory_order_relaxed) == &comm) {
+            keys[at].store(0, std::memory_order_release);
+            table[at].store(nullptr, std::memory_order_relaxed);
+            if (alive.fetch_sub(1) == 1) {
+                progress::remove_own_communicators();
+            }
+            break;
+        }
+    }
+}
+
+void hide_all() noexcept {
+    const std::scoped_lock guard(table_mutex);
+    for (std::size_t at = 0; at < slots; ++at) {
+        keys[at].store(0, std::memory_order_release);
+        table[at].store(nullptr, std::memory_order_relaxed);
+    }
+    if (alive.exchange(0) != 0) {
+        progress::remove_own_communicators();
+    }
+}
+
+void leave(communicator &comm) noexcept {
+    hide(comm);
+    const std::scoped_lock contexts(comm.root.lock);
+    comm.root.by_context.erase(comm.context);
+}
+
+std::uint64_t this_thread_number() noexcept {
+    static std::atomic<std::uint64_t> numbers{0};
+    if (mine.number == 0) {
+        mine.number = numbers.fetch_add(1) + 1;
+    }
+    return mine.number;
+}
+
+bool may_join() noexcept {
+    return mine.count < most_memberships;
+}
+
+void join(root_state &root, int index) noexcept {
+    watcher.used = true;
+    mine.of[mine.count++] = {&root, index};
+}
+
+void part(root_state &root) noexcept {
+    mine.last = nullptr;
+    for (int i = 0; i < mine.count; ++i) {
+        if (mine.of[i].root == &root) {
+            mine.of[i] = mine.of[--mine.count];
+            return;
+        }
+    }
+}
+
+void forget(const communicator &comm) noexcept {
+    if (mine.last != nullptr && mine.last->comm == &comm) {
+        mine.last = nullptr;
+    }
+}
+
+int index_in(const root_state &root) noexcept {
+    for (int i = 0; i < mine.count; ++i) {
+        if (mine.of[i].root == &root) {
+            return mine.of[i].index;
+        }
+    }
+    return -1;
+}
+
+// The threads of a process must not call this at the same time. A split copies no attributes of MPI_COMM_SELF, which belong
+// to the user.
+int make_self(MPI_Comm like, MPI_Comm &created) noexcept {
+    static std::mutex mutex;
+    const std::scoped_lock guard(mutex);
+    const int code = mpi::table.Comm_split(MPI_COMM_SELF, 0, 0, &created);
+    if (code == MPI_SUCCESS) {
+        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+        mpi::table.Comm_get_errhandler(like, &handler);
+        mpi::table.Comm_set_errhandler(created, handler);
+        mpi::table.Errhandler_free(&handler);
+    }
+    return code;
+}
+
+int fail(MPI_Comm handle, const char *call, int error_class, const char *why) noexcept {
+    return mpi::report_on(handle, error_class, call, why);
+}
+
+root_state::~root_state() {
+    between.reset(); // it may reach the communicators that were kept
+    while (kept != nullptr) {
+        delete std::exchange(kept, kept->next_kept);
+    }
+}
+
+communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint64_t its_context, bool root_itself,
+                           std::vector<int> processes, const std::vector<int> &threads)
+    : handle(its_handle), root(its_root), context(its_context), is_root(root_itself),
+      largest_tag(largest_tag_of(its_handle)), process_of(std::move(processes)), thread_of(threads),
+      here(process_of.size(), nullptr), of_thread(static_cast<std::size_t>(its_root.threads.threads()), nullptr) {
+    for (std::size_t rank = 0; rank < process_of.size(); ++rank) {
+        if (process_of[rank] != root.process) {
+            continue;
+        }
+        auto *const each = new member;
+        each->comm = this;
+        each->rank = static_cast<int>(rank);
+        each->thread = thread_of[rank];
+        here[rank] = each;
+        of_thread[static_cast<std::size_t>(each->thread)] = each;
+        ++members;
+    }
+    if (members == size() && members > 1) {
+        together = std::make_unique<meeting>(members);
+    }
+}
+
+bool communicator::has_open_requests() const noexcept {
+    return std::ranges::any_of(here, [](const member *each) {
+        return each != nullptr && (each->user.is_needed() || each->internal.is_needed());
+    });
+}
+
+communicator::~communicator() {
+    for (member *each : here) {
+        delete each;
+    }
+}
+
+} // namespace thence::threadcomm

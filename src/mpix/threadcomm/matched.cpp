@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an entry
+// of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the handles
+// of continuation requests, see core/continuation/handle.hpp).
+#include "mpix/threadcomm/messages.hpp"
+
+#include "core/mpi/handles.hpp"
+#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/waiting.hpp"
+#include "mpix/threadcomm/internal.hpp"
+#include "mpix/threadcomm/peers.hpp"
+
+#include <memory>
+#include <new>
+#include <utility>
+
+namespace thence::threadcomm {
+
+namespace {
+
+struct entry {
+    endpoint::unexpected *what = nullptr; // null: the entry is free
+    member *of = nullptr;
+    entry *next = nullptr; // free too
+};
+
+constexpr std::size_t most = 4096;
+constexpr std::uint32_t prefix = 0x2d000000;
+entry entries[most];
+base::spin_lock lock; // guards these
+entry *free_entries = nullptr;
+std::size_t used = 0;
+
+entry *take_entry() noexcept {
+    const std::scoped_lock guard(lock);
+    if (free_entries != nullptr) {
+        return std::exchange(free_entries, free_entries->next);
+    }
+    return used < most ? &entries[used++] : nullptr;
+}
+
+void give_entry(entry &given) noexcept {
+    const std::scoped_lock guard(lock);
+    given.what = nullptr;
+    given.next = std::exchange(free_entries, &given);
+}
+
+template <class Handle> Handle handle_of(const entry &e) noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        return static_cast<Handle>(prefix | static_cast<std::uint32_t>(&e - entries));
+    } else {
+        return reinterpret_cast<Handle>(reinterpret_cast<std::uintptr_t>(&e));
+    }
+}
+
+// Null for any other handle.
+template <class Handle> entry *entry_of(Handle message) noexcept {
+    if constexpr (std::is_integral_v<Handle>) {
+        const std::uint32_t index = static_cast<std::uint32_t>(message) - prefix;
+        return index < most ? &entries[index] : nullptr;
+    } else {
+        const auto offset = reinterpret_cast<std::uintptr_t>(message) - reinterpret_cast<std::uintptr_t>(entries);
+        return offset < sizeof entries && offset % sizeof(entry) == 0 ? entries + offset / sizeof(entry) : nullptr;
+    }
+}
+
+} // namespace
+
+bool is_own(MPI_Message message) noexcept {
+    return entry_of(message) != nullptr;
+}
+
+int matched_probe(const char *call, communicator &comm, int source, int tag, int *flag, MPI_Message *message,
+                  MPI_Status *status) noexcept {
+    int code = MPI_SUCCESS;
+    member *const me = check_source(call, comm, source, tag, code);
+    if (me == nullptr) {
+        return code;
+    }
+    if (message == nullptr) {
+        return fail(comm.handle, call, MPI_ERR_ARG, "message is null");
+    }
+    if (source == MPI_PROC_NULL) {
+        *message = MPI_MESSAGE_NO_PROC;
+        endpoint::set_status(status, no_message());
+        if (flag != nullptr) {
+            *flag = 1;
+        }
+        return MPI_SUCCESS;
+    }
+    entry *const place = take_entry();
+    if (place == nullptr) {
+        return fail(comm.handle, call, MPI_ERR_NO_MEM, "4096 messages are matched and not received");
+    }
+    endpoint::outcome found;
+    endpoint::unexpected *taken = nullptr;
+    bool last_try = false;
+    for (endpoint::waiting wait;;) {
+        taken = me->user.take({source, 0, tag}, found);
+        if (taken != nullptr || last_try) {
+            break;
+        }
+        if (flag != nullptr) {
+            endpoint::poll_transports();
+            last_try = true;
+        } else {
+            wait();
+        }
+    }
+    if (flag != nullptr) {
+        *flag = taken != nullptr ? 1 : 0;
+    }
+    if (taken == nullptr) {
+        give_entry(*place);
+        return MPI_SUCCESS;
+    }
+    place->what = taken;
+    place->of = me;
+    *message = handle_of<MPI_Message>(*place);
+    endpoint::set_status(status, found);
+    return MPI_SUCCESS;
+}
+
+int receive_matched(const char *call, const message_arguments &into, MPI_Message *message, MPI_Status *status,
+                    MPI_Request *request) noexcept {
+    entry *const from = entry_of(*message);
+    if (from == nullptr || from->what == nullptr) {
+        return fail(MPI_COMM_WORLD, call, MPI_ERR_REQUEST, "the message was received already");
+    }
+    member &owner = *from->of;
+    communicator &comm = *owner.comm;
+    std::unique_ptr<endpoint::operation> op(new (std::nothrow) endpoint::operation);
+    if (op == nullptr) {
+        return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
+    }
+    if (const int error = endpoint::describe(into.buffer, into.count, into.type, op->data); error != MPI_SUCCESS) {
+        return fail(comm.handle, call, error, "count or datatype cannot be used");
+    }
+    if (request != nullptr) {
+        if (const int error = endpoint::carry(*op); error != MPI_SUCCESS) {
+            return fail(comm.handle, call, error, "MPI makes no request");
+        }
+        *request = op->carrier;
+    }
+    endpoint::unexpected *const taken = from->what;
+    give_entry(*from);
+    *message = MPI_MESSAGE_NULL;
+    endpoint::operation &receive = request != nullptr ? *op.release() : *op;
+    endpoint::endpoint::receive_taken(taken, receive);
+    if (request != nullptr) {
+        return MPI_SUCCESS;
+    }
+    wait_for_receive(owner, channel::user, receive);
+    endpoint::set_status(status, receive.result);
+    return receive.result.error == MPI_SUCCESS
+               ? int{MPI_SUCCESS}
+               : fail(comm.handle, call, receive.result.error, "the message is longer than the buffer");
+}
+
+} // namespace thence::threadcomm

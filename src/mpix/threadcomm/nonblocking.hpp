@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How an algorithm (steps.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at once, and
+// the rest by whoever makes progress.
+//
+// A nonblocking operation has a request (endpoint/carrier.hpp). Until its end it keeps the internal endpoint of its rank
+// driven, so the rank need not call anything for its messages to be received, nor may its communicator be deleted.
+#pragma once
+
+#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/scheduled.hpp"
+#include "mpix/threadcomm/peers.hpp"
+#include "mpix/threadcomm/steps.hpp"
+
+#include <exception>
+#include <memory>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace thence::threadcomm {
+
+class nonblocking final : public endpoint::scheduled {
+public:
+    // `begin`: as in run(). Sets the request of the call. Returns an error class.
+    template <class Begin> static int start(collective_call &call, member &me, Begin begin) {
+        auto op = std::make_unique<endpoint::operation>();
+        std::unique_ptr<nonblocking> made(new nonblocking(me, call));
+        if (const int error = endpoint::carry(*op); error != MPI_SUCCESS) {
+            return error;
+        }
+        nonblocking &its = *made.release(); // end() deletes it, and its request the operation
+        its.op_ = op.release();
+        *call.request = its.op_->carrier;
+        me.internal.needed_by_request();
+        its.begin(begin);
+        if (its.advance()) {
+            its.end();
+        } else {
+            endpoint::add_scheduled(its);
+        }
+        return MPI_SUCCESS;
+    }
+
+    ~nonblocking() = default;
+
+    bool advance() noexcept override {
+        while (all_ && !all_->done() && moves_.are_complete()) {
+            moves_.suspended().resume();
+        }
+        return (!all_ || all_->done()) && moves_.are_complete();
+    }
+    void end() noexcept override;
+
+private:
+    nonblocking(member &me, collective_call &call)
+        : me_(me), kept_(call.name, call.comm, nullptr), moves_(me, transfers::kind::nonblocking) {
+        kept_.types_.swap(call.types_);
+        for (int i : {0, 1}) {
+            kept_.lists_[i].swap(call.lists_[i]);
+        }
+        kept_.operation_ = std::move(call.operation_);
+    }
+    template <class Begin> void begin(Begin &begin) noexcept {
+        try {
+            all_.emplace(begin(moves_));
+        } catch (const std::exception &) {
+            moves_.note(MPI_ERR_NO_MEM);
+        }
+    }
+
+    member &me_;
+    endpoint::operation *op_ = nullptr;
+    collective_call kept_; // its datatypes and its operation
+    transfers moves_;
+    std::optional<steps> all_;
+};
+
+// Reports an error of an operation that was begun.
+int fail_at_end(const collective_call &call, int error_class) noexcept;
+
+// Runs the algorithm that `begin(transfers &)` starts. `root`: `all_ranks` if the call has none.
+template <class Begin> int run(collective_call &call, int root, Begin begin) noexcept {
+    int code = MPI_SUCCESS;
+    member *const me = check_self(call.name, call.comm, code);
+    if (me == nullptr) {
+        return code;
+    }
+    if (root != all_ranks && (root < 0 || root >= call.comm.size())) {
+        return fail(call.comm.handle, call.name, MPI_ERR_ROOT, "root is no rank of the thread communicator");
+    }
+    int error = MPI_SUCCESS;
+    try {
+        if (call.lacks_memory()) {
+            error = MPI_ERR_NO_MEM;
+        } else if (!call.is_blocking()) {
+            error = nonblocking::start(call, *me, std::move(begin));
+        } else {
+            transfers moves(*me, transfers::kind::blocking);
+            const steps all = begin(moves);
+            moves.finish();
+            error = moves.error();
+        }
+    } catch (const std::exception &) {
+        error = MPI_ERR_NO_MEM;
+    }
+    return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail_at_end(call, error);
+}
+
+// To be awaited by another algorithm.
+steps broadcast_from(transfers &moves, data_argument data, int root);
+
+} // namespace thence::threadcomm

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/threadcomm/transfers.hpp"
+
+#include "core/mpi/calls.hpp"
+
+#include <algorithm>
+
+namespace thence::threadcomm {
+
+void transfers::receive(int source, const endpoint::buffer &data) {
+    started &s = open_.emplace_back();
+    s.op.data = data;
+    start_receive(me_, channel::internal, source, tag_, s.op);
+}
+
+void transfers::send(int dest, const endpoint::buffer &data) {
+    started &s = open_.emplace_back();
+    s.op.data = data;
+    int error = MPI_SUCCESS;
+    if (start_send(me_, channel::internal, dest, tag_, s.op, false, error)) {
+        open_.pop_back();
+    } else {
+        s.dest = dest;
+    }
+    note(error);
+}
+
+void transfers::finish() noexcept {
+    for (started &each : open_) {
+        if (each.dest < 0) {
+            wait_for_receive(me_, channel::internal, each.op);
+        } else {
+            wait_for_send(me_, channel::internal, each.dest, each.op);
+        }
+        note(each.op.result.error);
+    }
+    open_.clear();
+}
+
+bool transfers::are_complete() noexcept {
+    while (!open_.empty() && open_.front().op.done.load(std::memory_order_acquire)) {
+        note(open_.front().op.result.error);
+        open_.pop_front();
+    }
+    return open_.empty();
+}
+
+endpoint::buffer transfers::data(const void *base, MPI_Count count, MPI_Datatype type) {
+    endpoint::buffer result;
+    note(endpoint::describe(base, count, type, result));
+    return result;
+}
+
+endpoint::buffer transfers::block(const blocks &of, int rank) {
+    const MPI_Datatype type = of.type_of(rank);
+    MPI_Aint unit = 1;
+    if (of.types == nullptr && type != MPI_DATATYPE_NULL) {
+        MPI_Aint lower = 0;
+        mpi::table.Type_get_extent(type, &lower, &unit);
+    }
+    return data(static_cast<unsigned char *>(of.base) + of.displacement(rank) * unit, of.count(rank), type);
+}
+
+unsigned char *transfers::room(std::size_t bytes) {
+    return rooms_.emplace_back(new unsigned char[bytes + 1]).get();
+}
+
+// An operation of the user may copy whole elements, with the padding that belongs to their extent.
+void *transfers::room(MPI_Count count, MPI_Datatype type) {
+    MPI_Aint lower = 0;
+    MPI_Aint extent = 0;
+    MPI_Aint true_lower = 0;
+    MPI_Aint true_extent = 0;
+    mpi::table.Type_get_extent(type, &lower, &extent);
+    mpi::table.Type_get_true_extent(type, &true_lower, &true_extent);
+    const MPI_Count span = count > 0 ? (count - 1) * extent : 0; // from the first element to the last
+    const MPI_Count before = span < 0 ? -span : 0;
+    const MPI_Aint begin = std::min({lower, lower + extent, true_lower}); // of one element
+    const MPI_Aint end = std::max({lower, lower + extent, true_lower + true_extent});
+    return room(static_cast<std::size_t>((span < 0 ? -span : span) + end - begin)) + before - begin;
+}
+
+} // namespace thence::threadcomm

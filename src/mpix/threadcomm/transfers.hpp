@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What collectives are made of: several messages of one operation at a time, and temporary buffers.
+#pragma once
+
+#include "mpix/threadcomm/collectives.hpp"
+#include "mpix/threadcomm/internal.hpp"
+
+#include <coroutine>
+#include <deque>
+#include <memory>
+
+namespace thence::threadcomm {
+
+// The messages and buffers of one collective operation. Errors are kept: error() is the class of the first. May throw
+// std::bad_alloc.
+class transfers {
+public:
+    enum class kind { blocking, nonblocking };
+
+    transfers(member &me, kind how) : me_(me), tag_(begin_operation(me)), how_(how) {}
+    ~transfers() { finish(); }
+    transfers(const transfers &) = delete;
+    transfers &operator=(const transfers &) = delete;
+
+    int rank() const noexcept { return me_.rank; }
+    int size() const noexcept { return me_.comm->size(); }
+
+    void receive(int source, const endpoint::buffer &data);
+    void send(int dest, const endpoint::buffer &data);
+    // Waits for all that were started.
+    void finish() noexcept;
+    // True if all that were started are complete.
+    bool are_complete() noexcept;
+
+    // To be awaited by the algorithm (steps.hpp): goes on once all that were started are complete.
+    struct awaiter {
+        transfers &moves;
+        bool await_ready() const noexcept {
+            if (moves.how_ == kind::blocking) {
+                moves.finish();
+                return true;
+            }
+            return moves.are_complete();
+        }
+        void await_suspend(std::coroutine_handle<> suspended) const noexcept { moves.suspended_ = suspended; }
+        void await_resume() const noexcept {}
+    };
+    awaiter finished() noexcept { return {*this}; }
+    // The part of the algorithm that awaits finished().
+    std::coroutine_handle<> suspended() const noexcept { return suspended_; }
+
+    // Describes data; an error is kept, and the data are empty then.
+    endpoint::buffer data(const void *base, MPI_Count count, MPI_Datatype type);
+    endpoint::buffer block(const blocks &of, int rank);
+    void note(int error) noexcept { error_ = error_ == MPI_SUCCESS ? error : error_; }
+    int error() const noexcept { return error_; }
+
+    // Buffers that stay until this object is destroyed. The second is for elements of a datatype, which may have gaps and
+    // a lower bound.
+    unsigned char *room(std::size_t bytes);
+    void *room(MPI_Count count, MPI_Datatype type);
+
+private:
+    struct started {
+        endpoint::operation op;
+        int dest = -1; // of a send
+    };
+    member &me_;
+    const int tag_;
+    const kind how_;
+    int error_ = MPI_SUCCESS;
+    std::coroutine_handle<> suspended_;
+    std::deque<std::unique_ptr<unsigned char[]>> rooms_;
+    std::deque<started> open_; // operations do not move
+};
+
+} // namespace thence::threadcomm

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Events and tasks in the C API: thence/events.h and thence/task_runtime.h. Each call that takes operations attaches to
+// them as thence_attach() does, with a callback of its own.
+#include <thence/events.h>
+#include <thence/task_runtime.h>
+
+#include "core/api/checks.hpp"
+#include "core/continuation/thread_state.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/progress/interposed.hpp"
+#include "core/progress/progress.hpp"
+#include "tasks/blocked_task.hpp"
+#include "tasks/blocking_calls.hpp"
+#include "tasks/events.hpp"
+#include "tasks/runtime.hpp"
+
+#include <optional>
+
+using namespace thence;
+using api::fail;
+using api::public_call;
+using api::reason;
+
+namespace {
+
+// Attaches a callback that also runs if an operation fails. `call`: the public function, for errors.
+[[gnu::always_inline]] inline int attach(const public_call &call, int count, MPI_Request requests[], unsigned flags,
+                                         MPI_Status *statuses, continuation::user_callback callback, MPI_Request cr,
+                                         const void *where, int &complete) noexcept {
+    if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
+        return fail(call, reason::only_persistent);
+    }
+    const continuation::attach_options how{flags | THENCE_INVOKE_FAILED, continuation::signature::own, where};
+    if (count == 1 && flags == 0 && continuation::can_attach_single(requests, callback, cr, &complete)) [[likely]] {
+        return continuation::attach_single(*requests, callback, how, statuses, cr, &complete);
+    }
+    return api::attach(call, count, requests, callback, how, statuses, cr, &complete);
+}
+
+continuation::user_callback own(thence_callback *callback, void *data) noexcept {
+    return {reinterpret_cast<continuation::any_function>(callback), data};
+}
+
+int raise(thence_events &events, uint64_t n, const public_call &call) noexcept {
+    switch (task::raise(events, n)) {
+    case task::raising::done:
+        return MPI_SUCCESS;
+    case task::raising::overflow:
+        return fail(call, reason::too_many_events);
+    default:
+        return fail(call, reason::no_events);
+    }
+}
+
+int lower_counter(int error, MPI_Status *, void *events) noexcept {
+    task::lower(*static_cast<thence_events *>(events), 1, error);
+    return MPI_SUCCESS;
+}
+
+std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
+    if (runtime == nullptr) {
+        return reason::null_runtime;
+    }
+    if (runtime->size < sizeof(thence_task_runtime)) {
+        return reason::size_too_small;
+    }
+    if (runtime->name == nullptr || runtime->current == nullptr) {
+        return reason::runtime_without_current;
+    }
+    if ((runtime->block == nullptr) != (runtime->unblock == nullptr) ||
+        (runtime->raise_events == nullptr) != (runtime->lower_events == nullptr)) {
+        return reason::runtime_with_half;
+    }
+    return std::nullopt;
+}
+
+// Binds operations that may be pending to a task.
+[[gnu::always_inline]] inline int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                       const thence_task *task, MPI_Request cr, const void *where) noexcept {
+    static constexpr public_call call{"thence_task_attach"};
+    const int slot = task::slot_of(*task);
+    if (slot < 0) {
+        return fail(call, reason::runtime_not_added);
+    }
+    const thence_task owner = *task; // an error handler may call thence_task_with_events(), which overwrites its result
+    if (owner.runtime->raise_events == nullptr) {
+        return fail(call, owner.runtime->name, reason::runtime_without_events);
+    }
+    if (owner.runtime->raise_events(owner.handle, 1) != 0) {
+        return fail(call, owner.runtime->name, reason::events_refused);
+    }
+    int complete = 0;
+    const int code = attach(call, count, requests, flags, statuses,
+                            own(task::lowering[static_cast<std::size_t>(slot)], owner.handle), cr, where, complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        owner.runtime->lower_events(owner.handle, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    }
+    return code;
+}
+
+// The three forms of thence_task_attach(), which ends in a call of one of them. So their return address is the user's. All
+// have its parameters in its order, and noclone keeps them so: it jumps to a form without moving an argument.
+[[gnu::noinline, gnu::noclone]] int bind_any(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
+                                             const thence_task *task, MPI_Request cr) noexcept {
+    return bind(count, requests, flags, statuses, task, cr, __builtin_return_address(0));
+}
+// One operation without flags.
+[[gnu::noinline, gnu::noclone]] int bind_one(int, MPI_Request *request, unsigned, MPI_Status *status,
+                                             const thence_task *task, MPI_Request cr) noexcept {
+    return bind(1, request, 0, status, task, cr, __builtin_return_address(0));
+}
+// The same, and it is complete: it needs no event.
+[[gnu::noinline, gnu::noclone]] int bind_complete(int, MPI_Request *request, unsigned, MPI_Status *status,
+                                                  const thence_task *task, MPI_Request cr) noexcept {
+    if (continuation::take_complete(*request, status, cr)) {
+        return MPI_SUCCESS;
+    }
+    return bind_one(1, request, 0, status, task, cr);
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_events_init(thence_events *events, thence_events_function *completed, void *owner) {
+    if (events == nullptr || completed == nullptr) {
+        return fail("thence_events_init", events == nullptr ? reason::null_events : reason::null_completed);
+    }
+    *events = {1, completed, owner, MPI_SUCCESS};
+    return MPI_SUCCESS;
+}
+
+int thence_events_raise(thence_events *events, uint64_t n) {
+    if (events == nullptr) {
+        return fail("thence_events_raise", reason::null_events);
+    }
+    return raise(*events, n, "thence_events_raise");
+}
+
+int thence_events_lower(thence_events *events, uint64_t n, int error) {
+    if (events == nullptr) {
+        return fail("thence_events_lower", reason::null_events);
+    }
+    return task::lower(*events, n, error) ? MPI_SUCCESS : fail("thence_events_lower", reason::too_few_events);
+}
+
+int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, thence_events *events,
+                        MPI_Request cr) {
+    static constexpr public_call call{"thence_attach_event"};
+    if (events == nullptr) {
+        return fail(call, reason::null_events);
+    }
+    int code = raise(*events, 1, call);
+    if (code != MPI_SUCCESS) {
+        return code;
+    }
+    int complete = 0;
+    code = attach(call, count, requests, flags, statuses, own(&lower_counter, events), cr, __builtin_return_address(0),
+                  complete);
+    if (complete != 0 || code != MPI_SUCCESS) {
+        task::lower(*events, 1, complete != 0 ? code : int{MPI_SUCCESS});
+    }
+    return code;
+}
+
+int thence_task_runtime_add(const thence_task_runtime *runtime) {
+    static constexpr public_call call{"thence_task_runtime_add"};
+    if (const std::optional<reason> why = wrong(runtime)) {
+        return fail(call, *why);
+    }
+    switch (task::add(*runtime)) {
+    case task::add_result::added:
+        if (runtime->on_idle != nullptr) {
+            runtime->on_idle([] { return progress::help_while_idle() ? 1 : 0; });
+        }
+        return MPI_SUCCESS;
+    case task::add_result::full:
+        return fail(call, reason::too_many_runtimes);
+    default:
+        return fail(call, reason::runtime_added_already);
+    }
+}
+
+int thence_task_runtime_remove(const thence_task_runtime *runtime) {
+    if (runtime == nullptr || !task::remove(*runtime)) {
+        return fail("thence_task_runtime_remove", reason::runtime_not_added);
+    }
+    if (runtime->on_idle != nullptr) {
+        runtime->on_idle(nullptr);
+    }
+    return MPI_SUCCESS;
+}
+
+int thence_task_runtime_get(int index, const thence_task_runtime **runtime) {
+    if (index < 0 || runtime == nullptr) {
+        return fail("thence_task_runtime_get", index < 0 ? reason::negative_index : reason::null_runtime);
+    }
+    *runtime = task::asked(index);
+    return MPI_SUCCESS;
+}
+
+const thence_task_runtime *thence_task_runtime_threads(void) {
+    return &task::threads;
+}
+
+const thence_task_runtime *thence_task_runtime_detached(void) {
+    return &task::detached_tasks;
+}
+
+int thence_detached_begin(void (*complete)(void *event), void *event) {
+    if (complete == nullptr) {
+        return fail("thence_detached_begin", reason::null_completed);
+    }
+    return task::detached_begin(complete, event) ? MPI_SUCCESS : fail("thence_detached_begin", reason::no_memory);
+}
+
+int thence_detached_end(void) {
+    return task::detached_end() ? MPI_SUCCESS : fail("thence_detached_end", reason::no_body);
+}
+
+int thence_detached_pause(void **paused) {
+    if (paused == nullptr) {
+        return fail("thence_detached_pause", reason::null_paused);
+    }
+    *paused = task::detached_pause();
+    return MPI_SUCCESS;
+}
+
+int thence_detached_resume(void *paused) {
+    return task::detached_resume(paused) ? MPI_SUCCESS : fail("thence_detached_resume", reason::body_not_ended);
+}
+
+int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {
+    if (runtime == nullptr) {
+        return fail("thence_task_runtime_alpi", reason::null_runtime);
+    }
+    const char *text = nullptr;
+    *runtime = task::alpi(text);
+    if (why != nullptr) {
+        *why = text;
+    }
+    return MPI_SUCCESS;
+}
+
+int thence_task_current(thence_task *task) {
+    if (task == nullptr) {
+        return fail("thence_task_current", reason::null_task);
+    }
+    *task = task::current();
+    return MPI_SUCCESS;
+}
+
+const thence_task *thence_task_with_events(void) {
+    return task::with_events();
+}
+
+int thence_task_attach(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, const thence_task *task,
+                       MPI_Request cr) {
+    if (task == nullptr || task->runtime == nullptr || task->handle == nullptr) {
+        return fail("thence_task_attach", reason::null_task);
+    }
+    if (count != 1 || flags != 0) {
+        return bind_any(count, requests, flags, statuses, task, cr);
+    }
+    return continuation::is_complete(requests) ? bind_complete(count, requests, flags, statuses, task, cr)
+                                               : bind_one(count, requests, flags, statuses, task, cr);
+}
+
+int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, MPI_Request cr) {
+    static constexpr public_call call{"thence_task_wait"};
+    const thence_task self = task::current();
+    const thence_task_runtime *runtime = self.runtime;
+    if (runtime == nullptr) {
+        return fail(call, reason::no_task);
+    }
+    if (runtime->block == nullptr) {
+        return fail(call, runtime->name, reason::runtime_without_blocking);
+    }
+    if (continuation::this_thread.in_callback()) {
+        return fail(call, reason::blocks_in_callback);
+    }
+    if (const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+        object != nullptr && object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
+        return fail(call, reason::cr_not_run);
+    }
+    task::blocked_task blocked(self);
+    int complete = 0;
+    const int code =
+        attach(call, count, requests, flags, statuses, blocked.callback(), cr, __builtin_return_address(0), complete);
+    return complete != 0 || code != MPI_SUCCESS ? code : blocked.block();
+}
+
+int thence_task_blocking_calls(MPI_Request cr) {
+    static constexpr public_call call{"thence_task_blocking_calls"};
+    if (cr == MPI_REQUEST_NULL) {
+        task::let_calls_block_threads();
+        return MPI_SUCCESS;
+    }
+    const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    if (object == nullptr) {
+        return fail(call, api::why_not_live(cr));
+    }
+    if (object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
+        return fail(call, reason::cr_not_run);
+    }
+    if (!progress::interposed) {
+        return fail(call, reason::not_interposed);
+    }
+    task::let_calls_block_tasks(cr);
+    return MPI_SUCCESS;
+}
+
+int thence_task_thread_aware(int aware, int *before) {
+    if (before != nullptr) {
+        *before = task::thread_is_aware ? 1 : 0;
+    }
+    if (aware == 0 || aware == 1) {
+        task::thread_is_aware = aware == 1;
+    }
+    return MPI_SUCCESS;
+}
+
+} // extern "C"

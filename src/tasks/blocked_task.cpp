@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tasks/blocked_task.hpp"
+
+#include "core/continuation/run.hpp"
+#include "core/progress/backoff.hpp"
+#include "core/progress/catch_up.hpp"
+#include "tasks/polling_call.hpp"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+namespace thence::task {
+
+// The task may go on, and `self` be gone, as soon as the runtime's unblock() has begun, or, if the task polls, as soon as
+// `state_` is `done`.
+int blocked_task::unblock(int error, MPI_Status *, void *data) noexcept {
+    auto *self = static_cast<blocked_task *>(data);
+    const thence_task task = self->task_;
+    self->error_ = error;
+    if (self->state_.exchange(state::done, std::memory_order_acq_rel) != state::polls) {
+        task.runtime->unblock(task.handle);
+    }
+    return MPI_SUCCESS;
+}
+
+const char *blocked_task::runtime_of(const continuation::continuation &c, continuation::control_word kind) noexcept {
+    return kind.form() == continuation::signature::own &&
+                   c.callback == reinterpret_cast<continuation::any_function>(&unblock)
+               ? static_cast<const blocked_task *>(c.data)->task_.runtime->name
+               : nullptr;
+}
+
+// The task calls block() also if it is done already: it must not end before the runtime's unblock(), which may be under
+// way on another thread, has done with its handle. An unblock() by others may let the task go on too early.
+int blocked_task::block() noexcept {
+    do {
+        if (task_.runtime->block(task_.handle) != 0) {
+            poll();
+        }
+    } while (state_.load(std::memory_order_acquire) != state::done);
+    return error_;
+}
+
+// The runtime refuses to block the task, so the worker makes progress instead, until MPI_Finalize begins.
+void blocked_task::poll() noexcept {
+    state expected = state::waits;
+    state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    bool has_slept = false;
+    while (state_.load(std::memory_order_acquire) != state::done) {
+        if (try_to_come_in()) {
+            if (std::exchange(has_slept, false)) {
+                progress::catch_up_after_sleep();
+            }
+            const bool ran = continuation::make_progress() != 0;
+            polling_call::go_out();
+            if (ran) {
+                progress::found(backoff);
+            } else {
+                has_slept = progress::pause(backoff);
+            }
+        } else {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+}
+
+} // namespace thence::task

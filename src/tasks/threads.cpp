@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Plain threads as a task runtime: a thread is a task that can be blocked.
+#include "tasks/runtime.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace thence::task {
+
+namespace {
+
+// The state of one thread. It is destroyed when the thread ends, so unblock() notifies under the lock: the thread cannot
+// go on before unblock() has done with it.
+struct blocked_thread {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool unblocked = false;
+};
+thread_local blocked_thread this_one;
+
+void *current_thread() {
+    return &this_one;
+}
+
+int block(void *task) {
+    auto &self = *static_cast<blocked_thread *>(task);
+    std::unique_lock lock(self.mutex);
+    self.changed.wait(lock, [&] { return self.unblocked; });
+    self.unblocked = false;
+    return 0;
+}
+
+int unblock(void *task) {
+    auto &blocked = *static_cast<blocked_thread *>(task);
+    const std::scoped_lock lock(blocked.mutex);
+    blocked.unblocked = true;
+    blocked.changed.notify_one();
+    return 0;
+}
+
+int sleep_for(std::uint64_t nanoseconds, std::uint64_t *slept) {
+    using clock = std::chrono::steady_clock;
+    const auto begun = clock::now();
+    std::this_thread::sleep_for(std::chrono::nanoseconds(nanoseconds));
+    if (slept != nullptr) {
+        *slept = static_cast<std::uint64_t>(
+            std::chrono::duration_cast<std::chrono::nanoseconds>(clock::now() - begun).count());
+    }
+    return 0;
+}
+
+} // namespace
+
+const thence_task_runtime threads{sizeof(thence_task_runtime),
+                                  "plain threads",
+                                  &current_thread,
+                                  &block,
+                                  &unblock,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr,
+                                  &sleep_for,
+                                  nullptr,
+                                  nullptr,
+                                  nullptr};
+
+} // namespace thence::task
