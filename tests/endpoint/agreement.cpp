@@ -4,14 +4,13 @@
 #include "mpix/streams/multiplex.hpp"
 #include "mpix/threadcomm/create.hpp"
 
-#include "core/mpi/stream_calls.hpp"
+#include "core/mpi/calls.hpp"
 #include "fake_mpi.hpp"
 
 #include <gtest/gtest.h>
 
 namespace {
 
-using thence::mpi::stream_table;
 using thence::mpi::table;
 
 int dups = 0;
@@ -66,7 +65,7 @@ int no_intercommunicator(MPI_Comm, int *flag) {
 
 class agreement : public ::testing::Test {
 protected:
-    agreement() : streams_before_(stream_table) {
+    agreement() {
         thence::fake::world.begin({});
         thence::fake::world.handler = MPI_ERRORS_RETURN;
         table.Comm_dup = &dup;
@@ -75,21 +74,15 @@ protected:
         table.Comm_size = &one_process;
         table.Comm_test_inter = &no_intercommunicator;
         table.Allgather = &gather;
-        table.Allreduce = stream_table.Allreduce = &agree;
-        stream_table.Comm_create_keyval = table.Comm_create_keyval;
-        stream_table.Comm_set_attr = table.Comm_set_attr;
-        stream_table.Comm_get_attr = &no_attribute;
+        table.Allreduce = &agree;
+        table.Comm_get_attr = &no_attribute;
         dups = splits = frees = agreements = mine = 0;
         dup_fails = other_fails = false;
     }
     ~agreement() override {
         thence::fake::world.take_reported();
         thence::fake::world.end();
-        stream_table = streams_before_;
     }
-
-private:
-    const thence::mpi::stream_calls streams_before_;
 };
 
 } // namespace

@@ -6,7 +6,6 @@
 #include "library.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queue.hpp"
 
@@ -17,13 +16,6 @@
 #include <memory>
 
 namespace thence::fake {
-
-// Streams call the fake where these tests need it: for the requests of enqueued operations.
-inline void install_stream_calls() {
-    thence::mpi::stream_table.Grequest_start = thence::mpi::table.Grequest_start;
-    thence::mpi::stream_table.Grequest_complete = thence::mpi::table.Grequest_complete;
-    thence::mpi::stream_table.Request_free = thence::mpi::table.Request_free;
-}
 
 // One that the test completes. Threads may begin it.
 struct scripted_operation {
@@ -55,7 +47,6 @@ enum class reaching { stores, launches }; // how the queue says that it has reac
 class scripted_queue {
 public:
     explicit scripted_queue(reaching how = reaching::stores) : table_(make_table(how)) {
-        install_stream_calls();
         its_.reset(stream::queue::create({&table_, this}));
         EXPECT_NE(its_, nullptr);
     }

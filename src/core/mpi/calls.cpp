@@ -9,7 +9,7 @@ namespace thence::mpi {
 
 calls table = {
 #define X(name) &PMPI_##name,
-    THENCE_MPI_CALLS(X) THENCE_MPI_TYPE_CALLS(X) THENCE_MPI_MESSAGE_CALLS(X)
+    THENCE_MPI_TABLE(X)
 #undef X
 };
 

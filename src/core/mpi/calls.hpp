@@ -24,11 +24,33 @@ namespace thence::mpi {
 #define THENCE_MPI_TYPE_CALLS(X)                                                                                      \
     X(Type_get_envelope) X(Type_get_contents) X(Type_get_extent) X(Type_size) X(Type_free) X(Type_create_keyval)      \
     X(Type_get_attr) X(Type_set_attr)
-// Those of messages between endpoints (src/mpix/messages, src/mpix/threadcomm).
+// Those of messages between threads (src/mpix/messages, src/mpix/threadcomm).
 #define THENCE_MPI_MESSAGE_CALLS(X)                                                                                   \
     X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
     X(Allreduce) X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)            \
     X(Reduce_local) X(Op_free)
+// Those of streams, and MPI_Type_dup, which nonblocking collectives of thread communicators call. The fake MPI has none.
+#define THENCE_MPI_STREAM_CALLS(X)                                                                                    \
+    X(Comm_dup_with_info) X(Comm_set_info) X(Info_create) X(Info_set) X(Info_free) X(Info_get_nkeys)                  \
+    X(Info_get_nthkey) X(Type_dup) X(Type_contiguous) X(Type_free_keyval)
+// Those that are enqueued, besides Isend, Irecv and Ibarrier. The fake MPI has none.
+#define THENCE_MPI_COLLECTIVES(X)                                                                                     \
+    X(Ibcast) X(Igather) X(Igatherv) X(Iscatter) X(Iscatterv) X(Iallgather) X(Iallgatherv)                            \
+    X(Ialltoall) X(Ialltoallv) X(Ialltoallw) X(Ineighbor_allgather) X(Ineighbor_allgatherv)                           \
+    X(Ineighbor_alltoall) X(Ineighbor_alltoallv) X(Ineighbor_alltoallw) X(Ireduce) X(Iallreduce) X(Iscan)             \
+    X(Iexscan) X(Ireduce_scatter_block) X(Ireduce_scatter)
+#if defined(THENCE_MPI_LARGE_COUNTS)
+#define THENCE_MPI_LARGE(X)                                                                                           \
+    X(Isend_c) X(Irecv_c) X(Ibcast_c) X(Igather_c) X(Igatherv_c) X(Iscatter_c) X(Iscatterv_c) X(Iallgather_c)         \
+    X(Iallgatherv_c) X(Ialltoall_c) X(Ialltoallv_c) X(Ialltoallw_c) X(Ineighbor_allgather_c)                          \
+    X(Ineighbor_allgatherv_c) X(Ineighbor_alltoall_c) X(Ineighbor_alltoallv_c) X(Ineighbor_alltoallw_c)               \
+    X(Ireduce_c) X(Iallreduce_c) X(Iscan_c) X(Iexscan_c) X(Ireduce_scatter_block_c) X(Ireduce_scatter_c)
+#else
+#define THENCE_MPI_LARGE(X)
+#endif
+#define THENCE_MPI_TABLE(X)                                                                                           \
+    THENCE_MPI_CALLS(X) THENCE_MPI_TYPE_CALLS(X) THENCE_MPI_MESSAGE_CALLS(X) THENCE_MPI_STREAM_CALLS(X)               \
+    THENCE_MPI_COLLECTIVES(X) THENCE_MPI_LARGE(X)
 // clang-format on
 
 // What progress hooks are called, after the function of MPI that registers them.
@@ -38,9 +60,7 @@ inline constexpr int stream_null = 0x3c000000;                           // MPIX
 
 struct calls {
 #define X(name) decltype(&PMPI_##name) name;
-    THENCE_MPI_CALLS(X)
-    THENCE_MPI_TYPE_CALLS(X)
-    THENCE_MPI_MESSAGE_CALLS(X)
+    THENCE_MPI_TABLE(X)
 #undef X
 
     // Open MPI.

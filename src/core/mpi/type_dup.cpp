@@ -5,8 +5,6 @@
 
 namespace thence::mpi {
 
-decltype(&PMPI_Type_dup) type_dup = &PMPI_Type_dup;
-
 namespace {
 
 bool is_gone = false; // the datatype of ask()
@@ -22,13 +20,14 @@ bool ask() noexcept {
     MPI_Datatype original = MPI_DATATYPE_NULL;
     MPI_Datatype copy = MPI_DATATYPE_NULL;
     if (table.Type_create_keyval(MPI_TYPE_NULL_COPY_FN, &note, &key, nullptr) != MPI_SUCCESS ||
-        PMPI_Type_contiguous(2, MPI_INT, &original) != MPI_SUCCESS) {
+        table.Type_contiguous(2, MPI_INT, &original) != MPI_SUCCESS) {
         return false;
     }
     bool is_kept = table.Type_set_attr(original, key, nullptr) == MPI_SUCCESS &&
-                   type_dup(original, &copy) == MPI_SUCCESS && table.Type_free(&original) == MPI_SUCCESS && !is_gone;
+                   table.Type_dup(original, &copy) == MPI_SUCCESS && table.Type_free(&original) == MPI_SUCCESS &&
+                   !is_gone;
     is_kept = is_kept && table.Type_free(&copy) == MPI_SUCCESS && is_gone;
-    PMPI_Type_free_keyval(&key);
+    table.Type_free_keyval(&key);
     return is_kept;
 }
 

@@ -5,7 +5,6 @@
 
 #include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/cuda.hpp"
 #include "mpix/streams/info.hpp"
@@ -76,7 +75,7 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     if (has_queue) {
         its->order.reset(stream::queue::create(queue));
         if (its->order == nullptr) {
-            mpi::stream_table.Info_free(&its->assertions);
+            mpi::table.Info_free(&its->assertions);
             return fail(call, reason::queue_refused);
         }
     } else if (!native || *native == "true") {
@@ -184,7 +183,7 @@ int thence_info_set_hex(MPI_Info info, const char *key, const void *value, int v
     }
     try {
         const std::string text = stream::to_hex(value, static_cast<std::size_t>(value_size));
-        return text.size() <= MPI_MAX_INFO_VAL - 1 ? mpi::stream_table.Info_set(info, key, text.c_str())
+        return text.size() <= MPI_MAX_INFO_VAL - 1 ? mpi::table.Info_set(info, key, text.c_str())
                                                    : fail(call, reason::hex_too_long);
     } catch (const std::bad_alloc &) {
         return fail(call, reason::no_memory);

@@ -6,7 +6,7 @@
 // for MPI tell by changed(). There is one attribute per type of value.
 #pragma once
 
-#include "core/mpi/stream_calls.hpp"
+#include "core/mpi/calls.hpp"
 
 #include <mpi.h>
 
@@ -27,7 +27,7 @@ public:
             const std::scoped_lock guard(mutex_);
             known = key_.load();
             if (known == MPI_KEYVAL_INVALID &&
-                mpi::stream_table.Comm_create_keyval(copy_, remove_, &known, nullptr) == MPI_SUCCESS) {
+                mpi::table.Comm_create_keyval(copy_, remove_, &known, nullptr) == MPI_SUCCESS) {
                 key_.store(known, std::memory_order_release);
             }
         }
@@ -48,13 +48,13 @@ public:
     }
     // Returns the error code of MPI.
     int set(MPI_Comm comm, Value *value) noexcept {
-        const int code = mpi::stream_table.Comm_set_attr(comm, key(), value);
+        const int code = mpi::table.Comm_set_attr(comm, key(), value);
         changed();
         return code;
     }
     void remove_from(MPI_Comm comm) noexcept {
         if (of(comm) != nullptr) {
-            mpi::stream_table.Comm_delete_attr(comm, key());
+            mpi::table.Comm_delete_attr(comm, key());
         }
     }
     void changed() noexcept { changes_.fetch_add(1); }
@@ -70,7 +70,7 @@ private:
         Value *value = nullptr;
         int there = 0;
         if (known == MPI_KEYVAL_INVALID ||
-            mpi::stream_table.Comm_get_attr(comm, known, static_cast<void *>(&value), &there) != MPI_SUCCESS) {
+            mpi::table.Comm_get_attr(comm, known, static_cast<void *>(&value), &there) != MPI_SUCCESS) {
             return nullptr;
         }
         return there != 0 ? value : nullptr;

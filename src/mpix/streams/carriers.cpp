@@ -3,7 +3,6 @@
 
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
-#include "core/mpi/stream_calls.hpp"
 
 #include <mutex>
 #include <new>
@@ -46,8 +45,7 @@ int cancel(void *, int) {
 
 int start_carrier(item &it) noexcept {
     MPI_Request carrier = MPI_REQUEST_NULL;
-    if (const int code = mpi::stream_table.Grequest_start(&query, &freed, &cancel, &it, &carrier);
-        code != MPI_SUCCESS) {
+    if (const int code = mpi::table.Grequest_start(&query, &freed, &cancel, &it, &carrier); code != MPI_SUCCESS) {
         return code;
     }
     it.carrier = carrier;
@@ -80,12 +78,12 @@ item *claim_carrier(MPI_Request request) noexcept {
 }
 
 void release_carrier(MPI_Request carrier) noexcept {
-    mpi::stream_table.Request_free(&carrier); // if it is not complete, MPI frees it after Grequest_complete()
+    mpi::table.Request_free(&carrier); // if it is not complete, MPI frees it after Grequest_complete()
 }
 
 void abandon_carrier(MPI_Request carrier) noexcept {
-    mpi::stream_table.Grequest_complete(carrier);
-    mpi::stream_table.Request_free(&carrier);
+    mpi::table.Grequest_complete(carrier);
+    mpi::table.Request_free(&carrier);
 }
 
 } // namespace thence::stream

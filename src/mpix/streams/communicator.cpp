@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/communicator.hpp"
 
+#include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/implementation.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/attribute.hpp"
 #include "mpix/streams/multiplex.hpp"
 #include "mpix/streams/queue.hpp"
@@ -51,25 +51,24 @@ bool all_native(MPI_Comm comm, const context *its) noexcept {
         return false;
     }
     int is_inter = 0;
-    mpi::stream_table.Comm_test_inter(comm, &is_inter);
+    mpi::table.Comm_test_inter(comm, &is_inter);
     if (is_inter != 0) {
         return false;
     }
     const bool native = its != nullptr && its->native != mpi::stream_null;
     const int mine[2] = {its == nullptr || native ? 0 : 1, native ? 1 : 0};
     int sum[2] = {};
-    return mpi::stream_table.Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum[0] == 0 &&
-           sum[1] != 0;
+    return mpi::table.Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum[0] == 0 && sum[1] != 0;
 }
 
 int create_plain_or_native(MPI_Comm comm, const context *its, MPI_Comm &created) noexcept {
     const MPI_Info assertions = its != nullptr ? its->assertions : MPI_INFO_NULL;
     if (!all_native(comm, its)) {
-        return mpi::stream_table.Comm_dup_with_info(comm, assertions, &created);
+        return mpi::table.Comm_dup_with_info(comm, assertions, &created);
     }
     const int code = mpi::table.stream_comm_create(comm, its != nullptr ? its->native : mpi::stream_null, &created);
     if (code == MPI_SUCCESS && assertions != MPI_INFO_NULL) {
-        mpi::stream_table.Comm_set_info(created, assertions);
+        mpi::table.Comm_set_info(created, assertions);
     }
     return code;
 }
@@ -94,10 +93,10 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
     }
     code = mine == nullptr ? int{MPI_ERR_NO_MEM} : attribute.set(fresh, mine.get());
     if (code == MPI_SUCCESS && its->order != nullptr) {
-        code = mpi::stream_table.Comm_set_errhandler(fresh, mpi::errors_return());
+        code = mpi::table.Comm_set_errhandler(fresh, mpi::errors_return());
     }
     if (code != MPI_SUCCESS) {
-        mpi::stream_table.Comm_free(&fresh);
+        mpi::table.Comm_free(&fresh);
         return code;
     }
     its->communicators.fetch_add(1);

@@ -2,7 +2,7 @@
 // Enqueued messages, waits, and operations of any kind: thence/enqueue.h.
 #include <thence/enqueue.h>
 
-#include "core/mpi/stream_calls.hpp"
+#include "core/mpi/calls.hpp"
 #include "mpix/streams/carriers.hpp"
 #include "mpix/streams/enqueuing.hpp"
 
@@ -28,10 +28,10 @@ int start_send(MPI_Comm comm, void *data, MPI_Request *request) {
     const auto &m = *static_cast<const message *>(data);
 #if defined(THENCE_MPI_LARGE_COUNTS)
     if (m.count > std::numeric_limits<int>::max()) {
-        return mpi::stream_table.Isend_c(m.buffer, m.count, m.type, m.peer, m.tag, comm, request);
+        return mpi::table.Isend_c(m.buffer, m.count, m.type, m.peer, m.tag, comm, request);
     }
 #endif
-    return mpi::stream_table.Isend(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
+    return mpi::table.Isend(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
 }
 
 int start_receive(MPI_Comm comm, void *data, MPI_Request *request) {
@@ -39,10 +39,10 @@ int start_receive(MPI_Comm comm, void *data, MPI_Request *request) {
     void *buffer = const_cast<void *>(m.buffer);
 #if defined(THENCE_MPI_LARGE_COUNTS)
     if (m.count > std::numeric_limits<int>::max()) {
-        return mpi::stream_table.Irecv_c(buffer, m.count, m.type, m.peer, m.tag, comm, request);
+        return mpi::table.Irecv_c(buffer, m.count, m.type, m.peer, m.tag, comm, request);
     }
 #endif
-    return mpi::stream_table.Irecv(buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
+    return mpi::table.Irecv(buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
 }
 
 int enqueue(const public_call &call, message m, bool receives, MPI_Comm comm, MPI_Status *status, MPI_Request *request,

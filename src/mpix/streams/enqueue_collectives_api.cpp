@@ -3,7 +3,7 @@
 // nonblocking form is called when the queue is there.
 #include <thence/enqueue.h>
 
-#include "core/mpi/stream_calls.hpp"
+#include "core/mpi/calls.hpp"
 #include "mpix/streams/enqueuing.hpp"
 
 #include <array>
@@ -51,8 +51,8 @@ template <class Tuple> std::array<buffer_use, 2> blocks(Tuple &t, MPI_Count send
 template <shape form, class Tuple> auto buffers(Tuple &t, MPI_Comm comm) noexcept {
     int rank = 0;
     int size = 0;
-    mpi::stream_table.Comm_rank(comm, &rank);
-    mpi::stream_table.Comm_size(comm, &size);
+    mpi::table.Comm_rank(comm, &rank);
+    mpi::table.Comm_size(comm, &size);
     if constexpr (form == shape::no_buffer) {
         return std::array<buffer_use, 0>{};
     } else if constexpr (form == shape::bcast) {
@@ -82,7 +82,7 @@ template <shape form, class Tuple> auto buffers(Tuple &t, MPI_Comm comm) noexcep
 }
 
 template <auto nonblocking, class... Arguments> int start(MPI_Comm comm, void *data, MPI_Request *request) {
-    return std::apply([&](Arguments... each) { return (mpi::stream_table.*nonblocking)(each..., comm, request); },
+    return std::apply([&](Arguments... each) { return (mpi::table.*nonblocking)(each..., comm, request); },
                       *static_cast<std::tuple<Arguments...> *>(data));
 }
 
@@ -182,19 +182,19 @@ int large_collective(const public_call &call, const void *where, MPI_Comm comm, 
 #define UNPACK(...) __VA_ARGS__
 #define WITH_INT(name, form, parameters, arguments)                                                                    \
     int thence_##name##_enqueue parameters {                                                                           \
-        return collective<shape::form, &mpi::stream_calls::I##name>(                                                   \
-            "thence_" #name "_enqueue", __builtin_return_address(0), comm, UNPACK arguments);                          \
+        return collective<shape::form, &mpi::calls::I##name>("thence_" #name "_enqueue", __builtin_return_address(0),  \
+                                                             comm, UNPACK arguments);                                  \
     }
 #if defined(THENCE_MPI_LARGE_COUNTS)
 #define WITH_COUNTS(name, form, parameters, arguments)                                                                 \
     int thence_##name##_enqueue_c parameters {                                                                         \
-        return collective<shape::form, &mpi::stream_calls::I##name##_c>(                                               \
-            "thence_" #name "_enqueue_c", __builtin_return_address(0), comm, UNPACK arguments);                        \
+        return collective<shape::form, &mpi::calls::I##name##_c>("thence_" #name "_enqueue_c",                         \
+                                                                 __builtin_return_address(0), comm, UNPACK arguments); \
     }
 #else
 #define WITH_COUNTS(name, form, parameters, arguments)                                                                 \
     int thence_##name##_enqueue_c parameters {                                                                         \
-        return large_collective<shape::form, &mpi::stream_calls::I##name>(                                             \
+        return large_collective<shape::form, &mpi::calls::I##name>(                                                    \
             "thence_" #name "_enqueue_c", __builtin_return_address(0), comm, UNPACK arguments);                        \
     }
 #endif
@@ -202,8 +202,8 @@ int large_collective(const public_call &call, const void *where, MPI_Comm comm, 
 extern "C" {
 
 int thence_barrier_enqueue(MPI_Comm comm) {
-    return collective<shape::no_buffer, &mpi::stream_calls::Ibarrier>("thence_barrier_enqueue",
-                                                                      __builtin_return_address(0), comm);
+    return collective<shape::no_buffer, &mpi::calls::Ibarrier>("thence_barrier_enqueue", __builtin_return_address(0),
+                                                               comm);
 }
 ROWS(WITH_INT, int, int)
 ROWS(WITH_COUNTS, MPI_Count, MPI_Aint)

@@ -20,9 +20,9 @@ extent extent_of(const buffer_use &buffer) noexcept {
     MPI_Aint true_lower = 0;
     MPI_Aint true_extent = 0;
     int size = 0;
-    mpi::stream_table.Type_get_extent(buffer.type, &lower, &stride);
-    mpi::stream_table.Type_get_true_extent(buffer.type, &true_lower, &true_extent);
-    mpi::stream_table.Type_size(buffer.type, &size);
+    mpi::table.Type_get_extent(buffer.type, &lower, &stride);
+    mpi::table.Type_get_true_extent(buffer.type, &true_lower, &true_extent);
+    mpi::table.Type_size(buffer.type, &size);
     const auto last = static_cast<MPI_Aint>(buffer.count - 1) * stride; // of the last element, may be negative
     return {true_lower + (last < 0 ? last : 0), static_cast<std::size_t>(true_extent + (last < 0 ? -last : last)),
             size != true_extent || size != stride};

@@ -4,7 +4,6 @@
 
 #include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queue.hpp"
 

@@ -2,7 +2,6 @@
 #include "mpix/streams/info.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -63,8 +62,8 @@ bool from_hex(std::string_view text, void *bytes, std::size_t size) noexcept {
 std::optional<std::string> value_of(MPI_Info info, const char *key) {
     char buffer[MPI_MAX_INFO_VAL + 1] = {};
     int there = 0;
-    if (info == MPI_INFO_NULL ||
-        mpi::stream_table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS || there == 0) {
+    if (info == MPI_INFO_NULL || mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS ||
+        there == 0) {
         return std::nullopt;
     }
     return std::string(buffer);
@@ -76,22 +75,22 @@ int copy_assertions(MPI_Info info, MPI_Info &copy) {
     if (info == MPI_INFO_NULL) {
         return MPI_SUCCESS;
     }
-    int code = mpi::stream_table.Info_get_nkeys(info, &keys);
+    int code = mpi::table.Info_get_nkeys(info, &keys);
     for (int i = 0; i < keys && code == MPI_SUCCESS; ++i) {
         char key[MPI_MAX_INFO_KEY + 1] = {};
-        code = mpi::stream_table.Info_get_nthkey(info, i, key);
+        code = mpi::table.Info_get_nthkey(info, i, key);
         if (code != MPI_SUCCESS || !std::string_view(key).starts_with("mpi_assert_")) {
             continue;
         }
         if (copy == MPI_INFO_NULL) {
-            code = mpi::stream_table.Info_create(&copy);
+            code = mpi::table.Info_create(&copy);
         }
         if (const std::optional<std::string> value = value_of(info, key); value && code == MPI_SUCCESS) {
-            code = mpi::stream_table.Info_set(copy, key, value->c_str());
+            code = mpi::table.Info_set(copy, key, value->c_str());
         }
     }
     if (code != MPI_SUCCESS && copy != MPI_INFO_NULL) {
-        mpi::stream_table.Info_free(&copy);
+        mpi::table.Info_free(&copy);
     }
     return code;
 }

@@ -2,8 +2,8 @@
 // Multiplex communicators from their creation to their end: the attribute, and the groups of this process.
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/messages/carrier.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/streams/attribute.hpp"
@@ -20,7 +20,6 @@ namespace thence::stream {
 
 namespace {
 
-using mpi::stream_table;
 using mpi::table;
 
 std::mutex mutex; // guards these
@@ -192,7 +191,7 @@ bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexce
            attribute.set(fresh, state) == MPI_SUCCESS;
     const int mine = good ? 0 : 1;
     int failed = 1;
-    const bool agreed = stream_table.Allreduce(&mine, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
+    const bool agreed = table.Allreduce(&mine, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS;
     {
         const std::scoped_lock guard(mutex);
         groups.push_back(std::move(made)); // there is room
@@ -244,7 +243,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     const bool in_use = says > 0 && endpoint::begin_use();
     says = says > 0 && !in_use ? int{no_source} : says;
     int least = 0;
-    int code = stream_table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
+    int code = table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
     if (code == MPI_SUCCESS && least < 0) { // all processes return the same error
         const error its = error_of(least);
         code = mpi::report_on(comm, its.its_class, call, its.text);

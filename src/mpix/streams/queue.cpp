@@ -4,7 +4,6 @@
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/carriers.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queues.hpp"

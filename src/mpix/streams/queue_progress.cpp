@@ -5,7 +5,6 @@
 #include "core/continuation/attach.hpp"
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queues.hpp"
 
@@ -171,7 +170,7 @@ void queue::complete(item &it, int error) noexcept {
     }
     if (carrier != MPI_REQUEST_NULL) {
         count(-1);
-        mpi::stream_table.Grequest_complete(carrier); // may end the carrier, but not the item: this reference is left
+        mpi::table.Grequest_complete(carrier); // may end the carrier, but not the item: this reference is left
         const std::scoped_lock guard(mutex_);
         last = drop(it);
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/stream.hpp"
 
+#include "core/mpi/calls.hpp"
 #include "core/mpi/quietly.hpp"
-#include "core/mpi/stream_calls.hpp"
 #include "core/progress/interposed.hpp"
 #include "mpix/streams/queue.hpp"
 
@@ -84,7 +84,7 @@ freeing destroy(context &its, int &code) noexcept {
         progress::remove_own_communicators();
     }
     if (freed->assertions != MPI_INFO_NULL) {
-        mpi::stream_table.Info_free(&freed->assertions);
+        mpi::table.Info_free(&freed->assertions);
     }
     return freeing::done;
 }

@@ -44,7 +44,7 @@ void collective_call::keep(MPI_Datatype &type) noexcept {
     }
     try {
         types_.reserve(types_.size() + 1);
-        if (mpi::type_dup(type, &copy) == MPI_SUCCESS) {
+        if (mpi::table.Type_dup(type, &copy) == MPI_SUCCESS) {
             types_.push_back(copy);
             type = copy;
         }
