@@ -6,7 +6,8 @@
 #include "core/mpi/calls.hpp"
 #include "core/progress/source.hpp"
 #include "fake_mpi.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
+#include "mpix/messages/source.hpp"
 
 #include <gtest/gtest.h>
 
@@ -306,8 +307,8 @@ TEST_F(matching, a_cancel_completes_nothing_itself) {
     for (int i = 0; i < 3; ++i) {
         const auto at_i = static_cast<std::size_t>(i);
         ops[at_i] = new operation;
-        ASSERT_EQ(carry(*ops[at_i]), MPI_SUCCESS);
-        requests[at_i] = ops[at_i]->carrier;
+        ASSERT_EQ(start_request(*ops[at_i]), MPI_SUCCESS);
+        requests[at_i] = ops[at_i]->request;
         in[at_i] = {-1};
         post(*ops[at_i], in[at_i], {MPI_ANY_SOURCE, 0, i});
     }
@@ -340,8 +341,8 @@ TEST_F(matching, a_cancel_completes_nothing_itself) {
 // Its callback could wait for a thread that needs an endpoint for the first time, and so for the end of the drive.
 TEST_F(matching, no_callback_runs_while_endpoints_are_driven_for_requests) {
     auto *const received = new operation; // its request deletes it
-    ASSERT_EQ(carry(*received), MPI_SUCCESS);
-    MPI_Request request = received->carrier;
+    ASSERT_EQ(start_request(*received), MPI_SUCCESS);
+    MPI_Request request = received->request;
     std::vector<int> in(1, -1);
     post(*received, in, {});
     const completions_watched watched;

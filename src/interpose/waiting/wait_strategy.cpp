@@ -13,7 +13,7 @@
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "mpix/grequest/source.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 
 #include <algorithm>
 #include <cstdio>

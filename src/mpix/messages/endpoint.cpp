@@ -2,8 +2,6 @@
 #include "mpix/messages/endpoint.hpp"
 
 #include "core/continuation/thread_state.hpp"
-#include "mpix/messages/carrier.hpp"
-#include "mpix/messages/transport.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -115,10 +113,18 @@ void endpoint::needed_by_request() noexcept {
     }
 }
 
+void endpoint::belongs_here(operation &op) noexcept {
+    op.at = this;
+    if (op.has_request) {
+        op.needs_endpoint = &needed_;
+        needed_by_request();
+    }
+}
+
 void endpoint::round::finish() noexcept {
     while (to_start != nullptr) {
         operation &receive = *std::exchange(to_start, to_start->next);
-        receive.through->start_receive(receive);
+        receive.from->start_receive(receive);
     }
     completed.tell();
 }
@@ -155,7 +161,7 @@ void endpoint::deliver(envelope &message, operation &receive, round &now) noexce
         now.completed.add(*message.sender);
         break;
     case form::by_mpi:
-        receive.through = message.mpi.through;
+        receive.from = message.mpi.from;
         receive.process = message.mpi.process;
         receive.serial = message.mpi.serial;
         receive.result.bytes = message.bytes; // of the message, until its data have come
@@ -230,10 +236,7 @@ void endpoint::push(const envelope &message) noexcept {
 
 void endpoint::post(operation &receive) noexcept {
     round now;
-    receive.at = this;
-    if (receive.carried) {
-        needed_by_request();
-    }
+    belongs_here(receive);
     {
         const std::scoped_lock guard(lock_);
         drain(now);
@@ -328,10 +331,7 @@ bool send_here(endpoint &to, operation &send, int source, int index, int tag, bo
     } else {
         message.data_is = form::at_sender;
         message.sender = &send;
-        send.at = &to;
-        if (send.carried) {
-            to.needed_by_request();
-        }
+        to.belongs_here(send);
         to.push(message);
         return false;
     }

@@ -66,6 +66,8 @@ public:
     // for this receive too if a message that had arrived before has matched it, and for others.
     bool withdraw(operation &receive, round &left) noexcept;
 
+    // The operation is posted here, or its message was pushed to here.
+    void belongs_here(operation &op) noexcept;
     // The number of requests that need this endpoint to be driven: receives posted here, sends that wait here. Progress
     // drives endpoints whose number is not zero.
     void needed_by_request() noexcept;

@@ -25,7 +25,17 @@
 namespace thence::endpoint {
 
 class endpoint;
-class transport;
+struct operation;
+
+// Moves the data of messages of other processes (transport.hpp).
+class remote_data {
+public:
+    // Starts the receive of data that a header has announced; `process`, `serial` and `result.bytes` are set.
+    virtual void start_receive(operation &receive) noexcept = 0;
+
+protected:
+    ~remote_data() = default;
+};
 
 inline constexpr int any_index = -1;
 
@@ -37,8 +47,6 @@ struct pattern {
 };
 
 enum class form : std::uint32_t { inside, in_block, at_sender, by_mpi };
-
-struct operation;
 
 struct envelope {
     static constexpr std::size_t most_inside = 32;
@@ -53,7 +61,7 @@ struct envelope {
         block *copy;
         operation *sender;
         struct {
-            transport *through;
+            remote_data *from;
             std::int32_t process;
             std::int32_t serial;
         } mpi;
@@ -84,15 +92,16 @@ struct operation {
     datatype::kept_layout layout; // of data in pieces, since the user may free the datatype of a request
     pattern wanted;               // of a receive
     outcome result;
-    endpoint *at = nullptr; // whose list it is in, or was pushed to
-    bool carried = false;   // a generalized request stands for it, see carrier.hpp
-    bool listed = false;    // it is in the list of posted receives; under the lock of `at`
-    bool owned = false;     // nobody waits for it: complete() deletes it and `room`
-    MPI_Request carrier = MPI_REQUEST_NULL;
+    endpoint *at = nullptr;                      // where it is posted, or its message was pushed to
+    std::atomic<long> *needs_endpoint = nullptr; // of an operation with a request: the number of those that need `at`
+    bool listed = false;                         // it is in the list of posted receives; under the lock of `at`
+    bool owned = false;                          // nobody waits for it: complete() deletes it and `room`
+    bool has_request = false;                    // the user waits for `request` (requests.hpp), else for `done`
+    MPI_Request request = MPI_REQUEST_NULL;
     std::atomic<bool> done{false};
     // Of an operation whose data MPI moves between processes:
-    MPI_Request own = MPI_REQUEST_NULL;
-    transport *through = nullptr;
+    MPI_Request transfer = MPI_REQUEST_NULL;
+    remote_data *from = nullptr;
     int process = -1;
     int serial = 0;
     unsigned char *room =
@@ -112,5 +121,11 @@ struct completed_list {
 
 // Tells who waits that the operation is complete. The operation may be gone when this returns.
 void complete(operation &op) noexcept;
+
+// The number of operations that have a request and are not complete.
+inline constinit std::atomic<long> open_requests{0};
+
+// Sets a status from how an operation ended. It may be MPI_STATUS_IGNORE. MPI_ERROR stays as it is.
+void set_status(MPI_Status *status, const outcome &result) noexcept;
 
 } // namespace thence::endpoint

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Work that goes on step by step when messages have come: nonblocking collectives of thread communicators. It goes on
-// whenever the endpoints are polled as a source of progress (carrier.hpp), so its operation has a carrier, too.
+// whenever messages are polled as a source of progress (source.hpp), so its operation has a request, too.
 //
-// Invariant: one thread at a time advances anything, and it then starts no such work and runs no callback. What is started meanwhile lies in a list of its own.
+// Invariant: one thread at a time advances such work. Meanwhile it starts none and runs no callback; what other threads
+// start is put into a list of its own, which the next advance_scheduled() takes.
 #pragma once
 
 namespace thence::endpoint {

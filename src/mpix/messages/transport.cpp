@@ -188,10 +188,9 @@ bool transport::send(int process, const wire_header &header, operation &send, bo
     if (inside) {
         return true;
     }
-    send.through = this;
     const auto start = synchronous ? table.Issend : table.Isend;
     error = class_of(start(send.data.base, static_cast<int>(send.data.count), send.data.type, process,
-                           complete_header.serial, comm_, &send.own));
+                           complete_header.serial, comm_, &send.transfer));
     if (error != MPI_SUCCESS) {
         return true;
     }
@@ -206,17 +205,17 @@ void transport::start_receive(operation &receive) noexcept {
     int code = MPI_SUCCESS;
     if (fits && receive.data.contiguous() && receive.data.bytes <= INT_MAX) {
         code = table.Irecv(receive.data.row, static_cast<int>(receive.data.bytes), MPI_BYTE, receive.process,
-                           receive.serial, comm_, &receive.own);
-    } else if (fits && !receive.carried && receive.data.count <= INT_MAX) {
+                           receive.serial, comm_, &receive.transfer);
+    } else if (fits && !receive.has_request && receive.data.count <= INT_MAX) {
         code = table.Irecv(receive.data.base, static_cast<int>(receive.data.count), receive.data.type, receive.process,
-                           receive.serial, comm_, &receive.own);
+                           receive.serial, comm_, &receive.transfer);
     } else { // the message is longer than the buffer, or the user may have freed the datatype: `room` gets it first
         receive.room = static_cast<unsigned char *>(std::malloc(receive.result.bytes + 1));
         if (receive.room == nullptr) {
             std::abort();
         }
         code = table.Irecv(receive.room, static_cast<int>(std::min<std::uint64_t>(receive.result.bytes, INT_MAX)),
-                           MPI_BYTE, receive.process, receive.serial, comm_, &receive.own);
+                           MPI_BYTE, receive.process, receive.serial, comm_, &receive.transfer);
     }
     if (code != MPI_SUCCESS) { // no data come
         std::free(std::exchange(receive.room, nullptr));
@@ -325,7 +324,7 @@ bool transport::poll_operations() noexcept {
     completed_list completed;
     for (std::size_t i = 0; i < polled_.size();) {
         int flag = 0;
-        const int code = table.Test(&polled_[i]->own, &flag, MPI_STATUS_IGNORE);
+        const int code = table.Test(&polled_[i]->transfer, &flag, MPI_STATUS_IGNORE);
         if (code == MPI_SUCCESS && flag == 0) {
             ++i;
             continue;

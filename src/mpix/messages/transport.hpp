@@ -28,7 +28,7 @@ namespace thence::endpoint {
 // Finds the endpoint of a header; null: there is none, and the message is dropped. It may be called by any thread.
 using router = endpoint *(*)(void *data, const wire_header &header) noexcept;
 
-class transport {
+class transport final : public remote_data {
 public:
     // `comm`: of the processes that take part, given to this object, which frees it. Errors are returned.
     transport(MPI_Comm comm, router route, void *data) noexcept;
@@ -45,8 +45,7 @@ public:
     // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_here(): true if the data have been
     // copied, or in case of an error.
     bool send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept;
-    // Starts the receive of data that a header has announced; `process`, `serial` and `result.bytes` are set.
-    void start_receive(operation &receive) noexcept;
+    void start_receive(operation &receive) noexcept override;
 
     static constexpr std::size_t window = 16; // receives for headers
     // Takes at most so many messages. Returns true if anything has happened.

@@ -3,7 +3,6 @@
 
 #include "core/progress/catch_up.hpp"
 #include "core/progress/source.hpp"
-#include "mpix/messages/endpoint.hpp"
 #include "mpix/messages/transport.hpp"
 
 namespace thence::endpoint {

@@ -4,7 +4,7 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/source.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/streams/attribute.hpp"
 #include "mpix/streams/communicator.hpp"

@@ -2,7 +2,7 @@
 #include "mpix/streams/multiplex_messages.hpp"
 
 #include "core/mpi/error_code.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/streams/multiplex.hpp"
 #include "mpix/streams/serial_check.hpp"
@@ -181,15 +181,15 @@ int stream_isend(const char *call, MPI_Comm comm, const stream_message &message,
     }
     const serial_call on_stream(call, stream_at(*state, message.source_index));
     if (message.peer == MPI_PROC_NULL) {
-        return endpoint::carry_nothing(request) == MPI_SUCCESS
+        return endpoint::make_complete_request(std::move(op), request) == MPI_SUCCESS
                    ? int{MPI_SUCCESS}
                    : report(call, comm, {MPI_ERR_OTHER, "MPI makes no request"});
     }
-    if (endpoint::carry(*op) != MPI_SUCCESS) {
+    if (endpoint::start_request(*op) != MPI_SUCCESS) {
         return report(call, comm, {MPI_ERR_OTHER, "MPI makes no request"});
     }
     operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
-    request = sent.carrier;
+    request = sent.request;
     if (streams_are_checked()) {
         note_request(stream_at(*state, message.source_index), &request);
     }
@@ -229,13 +229,16 @@ int stream_ireceive(const char *call, MPI_Comm comm, const stream_message &messa
     }
     const serial_call on_stream(call, stream_at(*state, message.dest_index));
     const bool none = message.peer == MPI_PROC_NULL;
-    const int code = none ? endpoint::carry_outcome(no_message(), request) : endpoint::carry(*op);
+    if (none) {
+        op->result = no_message();
+    }
+    const int code = none ? endpoint::make_complete_request(std::move(op), request) : endpoint::start_request(*op);
     if (code != MPI_SUCCESS) {
         return report(call, comm, {MPI_ERR_OTHER, "MPI makes no request"});
     }
     if (!none) {
         operation &posted = *op.release(); // its request deletes it
-        request = posted.carrier;
+        request = posted.request;
         if (streams_are_checked()) {
             note_request(stream_at(*state, message.dest_index), &request);
         }

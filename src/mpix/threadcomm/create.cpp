@@ -4,7 +4,7 @@
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/source.hpp"
 #include "mpix/threadcomm/attributes.hpp"
 
 #include <dlfcn.h>

@@ -8,7 +8,7 @@
 #include "mpix/threadcomm/create.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 #include "mpix/threadcomm/attributes.hpp"
 #include "mpix/threadcomm/internal.hpp"
 #include "mpix/threadcomm/peers.hpp"
@@ -17,6 +17,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace thence::threadcomm {
@@ -180,7 +181,8 @@ int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *r
     if (const int code = derived(call, comm, 0, 0, created, true); code != MPI_SUCCESS) {
         return code;
     }
-    const int error = endpoint::carry_nothing(*request);
+    const int error = endpoint::make_complete_request(
+        std::unique_ptr<endpoint::operation>(new (std::nothrow) endpoint::operation), *request);
     return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, error, "MPI makes no request");
 }
 

@@ -36,7 +36,7 @@ void wait_for_send(member &me, channel which, int dest, operation &op) noexcept 
         if (to != nullptr && to->at(which).any_arrived()) {
             to->at(which).drive();
         }
-        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no carrier.
+        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no request.
         if (own.any_arrived()) {
             own.drive();
         }

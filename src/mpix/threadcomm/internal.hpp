@@ -17,7 +17,7 @@ inline int begin_operation(member &me) noexcept {
 }
 
 // Starts a send or receive on one channel. True: it is complete, and `op` is not used. Else it is complete when `op.done`
-// is set (or, if it has a carrier, when that is complete). `op.data` is set. Errors: an error class in `error`; the return
+// is set (or, if it has a request, when that is complete). `op.data` is set. Errors: an error class in `error`; the return
 // value is true then.
 bool start_send(member &me, channel which, int dest, int tag, endpoint::operation &op, bool synchronous,
                 int &error) noexcept;

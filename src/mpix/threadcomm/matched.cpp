@@ -5,7 +5,7 @@
 #include "mpix/threadcomm/messages.hpp"
 
 #include "core/mpi/handles.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/threadcomm/internal.hpp"
 #include "mpix/threadcomm/peers.hpp"
@@ -137,10 +137,10 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
         return fail(comm.handle, call, error, "count or datatype cannot be used");
     }
     if (request != nullptr) {
-        if (const int error = endpoint::carry(*op); error != MPI_SUCCESS) {
+        if (const int error = endpoint::start_request(*op); error != MPI_SUCCESS) {
             return fail(comm.handle, call, error, "MPI makes no request");
         }
-        *request = op->carrier;
+        *request = op->request;
     }
     endpoint::unexpected *const taken = from->what;
     give_entry(*from);

@@ -2,7 +2,7 @@
 #include "mpix/threadcomm/messages.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/threadcomm/internal.hpp"
 #include "mpix/threadcomm/peers.hpp"
@@ -104,20 +104,20 @@ int isend(const char *call, communicator &comm, mode how, const message_argument
             wait_for_send(*me, user, message.peer, *op); // no memory for a copy
             error = op->result.error;
         }
-        error = error == MPI_SUCCESS ? endpoint::carry_nothing(*request) : error;
+        error = error == MPI_SUCCESS ? endpoint::make_complete_request(std::move(op), *request) : error;
         return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail_with(comm, call, error);
     }
-    error = endpoint::carry(*op);
+    error = endpoint::start_request(*op);
     if (error != MPI_SUCCESS) {
         return fail_with(comm, call, error);
     }
     operation &sent = *op.release(); // its request deletes it
-    const MPI_Request carrier = sent.carrier;
+    const MPI_Request made = sent.request;
     if (begin_send(*me, how, message.peer, message.tag, sent, error)) {
         sent.result.error = error; // the request tells it
         endpoint::complete(sent);
     }
-    *request = carrier;
+    *request = made;
     return MPI_SUCCESS;
 }
 
@@ -142,14 +142,17 @@ int ireceive(const char *call, communicator &comm, const message_arguments &mess
     if (request == nullptr) {
         return fail(comm.handle, call, MPI_ERR_ARG, "request is null");
     }
-    const int error =
-        message.peer == MPI_PROC_NULL ? endpoint::carry_outcome(no_message(), *request) : endpoint::carry(*op);
+    const bool none = message.peer == MPI_PROC_NULL;
+    if (none) {
+        op->result = no_message();
+    }
+    const int error = none ? endpoint::make_complete_request(std::move(op), *request) : endpoint::start_request(*op);
     if (error != MPI_SUCCESS) {
         return fail_with(comm, call, error);
     }
-    if (message.peer != MPI_PROC_NULL) {
+    if (!none) {
         operation &posted = *op.release(); // its request deletes it
-        *request = posted.carrier;
+        *request = posted.request;
         start_receive(*me, user, message.peer, message.tag, posted);
     }
     return MPI_SUCCESS;

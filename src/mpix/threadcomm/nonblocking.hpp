@@ -2,11 +2,11 @@
 // How an algorithm (steps.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at once, and
 // the rest by whoever makes progress.
 //
-// A nonblocking operation has a request (endpoint/carrier.hpp). Until its end it keeps the internal endpoint of its rank
+// A nonblocking operation has a request (mpix/messages/requests.hpp). Until its end it keeps the internal endpoint of its rank
 // driven, so the rank need not call anything for its messages to be received, nor may its communicator be deleted.
 #pragma once
 
-#include "mpix/messages/carrier.hpp"
+#include "mpix/messages/requests.hpp"
 #include "mpix/messages/scheduled.hpp"
 #include "mpix/threadcomm/peers.hpp"
 #include "mpix/threadcomm/steps.hpp"
@@ -25,12 +25,12 @@ public:
     template <class Begin> static int start(collective_call &call, member &me, Begin begin) {
         auto op = std::make_unique<endpoint::operation>();
         std::unique_ptr<nonblocking> made(new nonblocking(me, call));
-        if (const int error = endpoint::carry(*op); error != MPI_SUCCESS) {
+        if (const int error = endpoint::start_request(*op); error != MPI_SUCCESS) {
             return error;
         }
         nonblocking &its = *made.release(); // end() deletes it, and its request the operation
         its.op_ = op.release();
-        *call.request = its.op_->carrier;
+        *call.request = its.op_->request;
         me.internal.needed_by_request();
         its.begin(begin);
         if (its.advance()) {

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/messages/message.hpp"
+
+#include "core/mpi/calls.hpp"
+
+#include <climits>
+#include <cstdlib>
+
+namespace thence::endpoint {
+
+void complete(operation &op) noexcept {
+    if (op.owned) {
+        std::free(op.room);
+        delete &op;
+        return;
+    }
+    if (!op.has_request) {
+        op.done.store(true, std::memory_order_release);
+        return;
+    }
+    if (op.needs_endpoint != nullptr) {
+        op.needs_endpoint->fetch_sub(1, std::memory_order_release);
+    }
+    open_requests.fetch_sub(1, std::memory_order_seq_cst);
+    mpi::table.Grequest_complete(op.request);
+}
+
+void completed_list::tell() noexcept {
+    while (first != nullptr) {
+        operation &op = *first;
+        first = op.next; // the operation may be gone once it is told
+        complete(op);
+    }
+}
+
+void set_status(MPI_Status *status, const outcome &result) noexcept {
+    if (status == MPI_STATUS_IGNORE) {
+        return;
+    }
+    status->MPI_SOURCE = result.source;
+    status->MPI_TAG = result.tag;
+    if (result.bytes <= INT_MAX) {
+        mpi::table.Status_set_elements(status, MPI_BYTE, static_cast<int>(result.bytes));
+    } else {
+        mpi::table.Status_set_elements_x(status, MPI_BYTE, static_cast<MPI_Count>(result.bytes));
+    }
+    mpi::table.Status_set_cancelled(status, result.cancelled ? 1 : 0);
+}
+
+} // namespace thence::endpoint
