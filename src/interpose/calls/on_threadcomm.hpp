@@ -5,7 +5,7 @@
 
 #include "mpix/threadcomm/communicator.hpp"
 #include "mpix/threadcomm/create.hpp"
-#include "mpix/threadcomm/messages.hpp"
+#include "mpix/threadcomm/point_to_point.hpp"
 
 #include <mpi.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives on thread communicators, blocking and nonblocking, as MPI's calls of these names. They are made of messages
-// on the internal channel (internal.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and MPI_Allreduce of
+// on the internal channel (collective_channel.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and MPI_Allreduce of
 // small data, go by direct reads (meeting.hpp, direct.hpp). Each returns an MPI error code and has reported the error.
 //
 // Order: reductions combine in the order of the ranks, so operations need not be commutative.

@@ -10,8 +10,7 @@
 #include "core/mpi/calls.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/threadcomm/attributes.hpp"
-#include "mpix/threadcomm/internal.hpp"
-#include "mpix/threadcomm/peers.hpp"
+#include "mpix/threadcomm/collective_channel.hpp"
 
 #include <algorithm>
 #include <exception>

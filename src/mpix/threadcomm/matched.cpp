@@ -2,13 +2,12 @@
 // Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an entry
 // of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the handles
 // of continuation requests, see core/continuation/handle.hpp).
-#include "mpix/threadcomm/messages.hpp"
+#include "mpix/threadcomm/point_to_point.hpp"
 
 #include "core/mpi/handles.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
-#include "mpix/threadcomm/internal.hpp"
-#include "mpix/threadcomm/peers.hpp"
+#include "mpix/threadcomm/checks.hpp"
 
 #include <memory>
 #include <new>
@@ -82,7 +81,7 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
     }
     if (source == MPI_PROC_NULL) {
         *message = MPI_MESSAGE_NO_PROC;
-        endpoint::set_status(status, no_message());
+        endpoint::set_status(status, endpoint::no_message());
         if (flag != nullptr) {
             *flag = 1;
         }
@@ -133,8 +132,8 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     if (op == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
-    if (const int error = endpoint::describe(into.buffer, into.count, into.type, op->data); error != MPI_SUCCESS) {
-        return fail(comm.handle, call, error, "count or datatype cannot be used");
+    if (const endpoint::failure wrong = describe(into, op->data)) {
+        return report(comm, call, wrong);
     }
     if (request != nullptr) {
         if (const int error = endpoint::start_request(*op); error != MPI_SUCCESS) {
@@ -150,11 +149,9 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     if (request != nullptr) {
         return MPI_SUCCESS;
     }
-    wait_for_receive(owner, channel::user, receive);
+    wait_for_receive(owner.user, receive);
     endpoint::set_status(status, receive.result);
-    return receive.result.error == MPI_SUCCESS
-               ? int{MPI_SUCCESS}
-               : fail(comm.handle, call, receive.result.error, "the message is longer than the buffer");
+    return report(comm, call, endpoint::failure_of(receive.result.error));
 }
 
 } // namespace thence::threadcomm

@@ -8,7 +8,7 @@
 
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/scheduled.hpp"
-#include "mpix/threadcomm/peers.hpp"
+#include "mpix/threadcomm/checks.hpp"
 #include "mpix/threadcomm/steps.hpp"
 
 #include <exception>

@@ -10,27 +10,29 @@ namespace thence::threadcomm {
 void transfers::receive(int source, const endpoint::buffer &data) {
     started &s = open_.emplace_back();
     s.op.data = data;
-    start_receive(me_, channel::internal, source, tag_, s.op);
+    start_receive(me_.internal, {source, 0, tag_}, s.op);
 }
 
 void transfers::send(int dest, const endpoint::buffer &data) {
     started &s = open_.emplace_back();
     s.op.data = data;
     int error = MPI_SUCCESS;
-    if (start_send(me_, channel::internal, dest, tag_, s.op, false, error)) {
+    const endpoint::destination to = destination_of(me_, channel::internal, dest, tag_);
+    if (start_send(to, endpoint::send_mode::standard, s.op, error)) {
         open_.pop_back();
     } else {
-        s.dest = dest;
+        s.is_send = true;
+        s.receiver = to.receiver;
     }
     note(error);
 }
 
 void transfers::finish() noexcept {
     for (started &each : open_) {
-        if (each.dest < 0) {
-            wait_for_receive(me_, channel::internal, each.op);
+        if (each.is_send) {
+            wait_for_send(each.receiver, &me_.internal, each.op);
         } else {
-            wait_for_send(me_, channel::internal, each.dest, each.op);
+            wait_for_receive(me_.internal, each.op);
         }
         note(each.op.result.error);
     }

@@ -2,8 +2,8 @@
 // What collectives are made of: several messages of one operation at a time, and temporary buffers.
 #pragma once
 
+#include "mpix/threadcomm/collective_channel.hpp"
 #include "mpix/threadcomm/collectives.hpp"
-#include "mpix/threadcomm/internal.hpp"
 
 #include <coroutine>
 #include <deque>
@@ -63,7 +63,8 @@ public:
 private:
     struct started {
         endpoint::operation op;
-        int dest = -1; // of a send
+        bool is_send = false;
+        endpoint::endpoint *receiver = nullptr; // of a send to a rank of this process
     };
     member &me_;
     const int tag_;

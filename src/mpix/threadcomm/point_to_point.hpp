@@ -3,20 +3,13 @@
 // reported the error. `call`: the name of the user's call.
 #pragma once
 
+#include "mpix/messages/point_to_point.hpp"
 #include "mpix/threadcomm/communicator.hpp"
 
 namespace thence::threadcomm {
 
-enum class mode { standard, synchronous, ready, buffered };
-
-// The arguments of a message. `peer`: destination or source.
-struct message_arguments {
-    const void *buffer;
-    MPI_Count count;
-    MPI_Datatype type;
-    int peer;
-    int tag;
-};
+using endpoint::message_arguments;
+using mode = endpoint::send_mode;
 
 THENCE_INTERNAL int send(const char *call, communicator &comm, mode how, const message_arguments &message) noexcept;
 THENCE_INTERNAL int isend(const char *call, communicator &comm, mode how, const message_arguments &message,

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/messages/point_to_point.hpp"
+
+#include "mpix/messages/requests.hpp"
+#include "mpix/messages/transport.hpp"
+#include "mpix/messages/waiting.hpp"
+
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+namespace thence::endpoint {
+
+namespace {
+
+bool is_copied(const operation &op, send_mode how) noexcept {
+    return how != send_mode::synchronous && op.data.bytes <= block::capacity;
+}
+
+// As start_send(), but a buffered send that is too large for a block is complete once its data are copied.
+bool start_or_buffer(const destination &to, send_mode how, operation &op, int &error) noexcept {
+    if (how != send_mode::buffered || is_copied(op, how)) {
+        return start_send(to, how, op, error);
+    }
+    auto *const copy = new (std::nothrow) operation;
+    auto *const room = static_cast<unsigned char *>(std::malloc(op.data.bytes));
+    if (copy == nullptr || room == nullptr) {
+        delete copy;
+        std::free(room);
+        error = MPI_ERR_NO_MEM;
+        return true;
+    }
+    copy->owned = true;
+    copy->room = room;
+    copy_out(op.data, room, op.data.bytes);
+    copy->data = bytes_at(room, op.data.bytes);
+    if (start_send(to, how, *copy, error)) {
+        complete(*copy); // it deletes itself
+    }
+    return true;
+}
+
+int send_and_wait(const send_call &call, send_mode how, operation &op) noexcept {
+    int error = MPI_SUCCESS;
+    if (!start_or_buffer(*call.to, how, op, error)) {
+        wait_for_send(call.to->receiver, call.own, op);
+        error = op.result.error;
+    }
+    return error;
+}
+
+constexpr failure null_request{MPI_ERR_ARG, "request is null"};
+
+failure make_complete(std::unique_ptr<operation> op, MPI_Request &request) noexcept {
+    return failure_of(make_complete_request(std::move(op), request));
+}
+
+} // namespace
+
+failure failure_of(int error_class) noexcept {
+    switch (error_class) {
+    case MPI_SUCCESS:
+        return {};
+    case MPI_ERR_TRUNCATE:
+        return {error_class, "the message is longer than the buffer"};
+    case MPI_ERR_COUNT:
+        return {error_class, "count is too large between processes"};
+    case MPI_ERR_NO_MEM:
+        return {error_class, "memory is exhausted"};
+    default:
+        return {error_class, "MPI has failed to move the data"};
+    }
+}
+
+failure describe(const message_arguments &message, buffer &data) noexcept {
+    switch (describe(message.buffer, message.count, message.type, data)) {
+    case MPI_SUCCESS:
+        return {};
+    case MPI_ERR_COUNT:
+        return {MPI_ERR_COUNT, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
+    default:
+        return {MPI_ERR_TYPE, "the datatype is null or cannot be used"};
+    }
+}
+
+bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept {
+    const bool synchronous = how == send_mode::synchronous;
+    error = MPI_SUCCESS;
+    return to.receiver != nullptr
+               ? send_here(*to.receiver, op, to.header.source, to.header.index, to.header.tag, synchronous)
+               : to.between->send(to.process, to.header, op, synchronous, error);
+}
+
+void start_receive(endpoint &at, const pattern &wanted, operation &op) noexcept {
+    op.wanted = wanted;
+    at.post(op);
+}
+
+void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept {
+    for (waiting wait; !op.done.load(std::memory_order_acquire); wait()) {
+        if (receiver != nullptr && receiver->any_arrived()) {
+            receiver->drive();
+        }
+        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no request.
+        if (own != nullptr && own->any_arrived()) {
+            own->drive();
+        }
+    }
+}
+
+void wait_for_receive(endpoint &at, operation &op) noexcept {
+    for (waiting wait; !op.done.load(std::memory_order_acquire);) {
+        if (!at.any_arrived() || !at.drive()) {
+            wait();
+        }
+    }
+}
+
+failure send(const send_call &call, send_mode how) noexcept {
+    if (call.wrong || !call.to) {
+        return call.wrong;
+    }
+    operation op;
+    op.data = call.data;
+    return failure_of(send_and_wait(call, how, op));
+}
+
+failure isend(const send_call &call, send_mode how, MPI_Request *request) noexcept {
+    if (call.wrong || request == nullptr) {
+        return call.wrong ? call.wrong : null_request;
+    }
+    std::unique_ptr<operation> op(new (std::nothrow) operation);
+    if (op == nullptr || !call.to) {
+        return make_complete(std::move(op), *request);
+    }
+    op->data = call.data;
+    if (how == send_mode::buffered || is_copied(*op, how)) {
+        const int error = send_and_wait(call, how, *op); // waits only if there is no memory for a copy
+        return error == MPI_SUCCESS ? make_complete(std::move(op), *request) : failure_of(error);
+    }
+    int error = start_request(*op);
+    if (error != MPI_SUCCESS) {
+        return failure_of(error);
+    }
+    operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
+    *request = sent.request;
+    if (start_send(*call.to, how, sent, error)) {
+        sent.result.error = error; // the request tells it
+        complete(sent);
+    }
+    return {};
+}
+
+failure receive(const receive_call &call, MPI_Status *status) noexcept {
+    if (call.wrong) {
+        return call.wrong;
+    }
+    operation op;
+    op.data = call.data;
+    if (call.at == nullptr) {
+        op.result = no_message();
+    } else {
+        start_receive(*call.at, call.wanted, op);
+        wait_for_receive(*call.at, op);
+    }
+    set_status(status, op.result);
+    return failure_of(op.result.error);
+}
+
+failure ireceive(const receive_call &call, MPI_Request *request) noexcept {
+    if (call.wrong || request == nullptr) {
+        return call.wrong ? call.wrong : null_request;
+    }
+    std::unique_ptr<operation> op(new (std::nothrow) operation);
+    if (op == nullptr) {
+        return failure_of(MPI_ERR_NO_MEM);
+    }
+    op->data = call.data;
+    if (call.at == nullptr) {
+        op->result = no_message();
+        return make_complete(std::move(op), *request);
+    }
+    if (const int error = start_request(*op); error != MPI_SUCCESS) {
+        return failure_of(error);
+    }
+    operation &posted = *op.release(); // its request deletes it
+    *request = posted.request;
+    start_receive(*call.at, call.wanted, posted);
+    return {};
+}
+
+failure send_receive(const send_call &sent, const receive_call &received, MPI_Status *status) noexcept {
+    if (sent.wrong || received.wrong) {
+        return sent.wrong ? sent.wrong : received.wrong;
+    }
+    operation receiving;
+    receiving.data = received.data;
+    receiving.result = no_message();
+    if (received.at != nullptr) {
+        start_receive(*received.at, received.wanted, receiving);
+    }
+    const failure of_send = send(sent, send_mode::standard);
+    if (received.at != nullptr) {
+        wait_for_receive(*received.at, receiving);
+    }
+    set_status(status, receiving.result);
+    return receiving.result.error == MPI_SUCCESS ? of_send : failure_of(receiving.result.error);
+}
+
+outcome no_message() noexcept {
+    outcome result;
+    result.source = MPI_PROC_NULL;
+    result.tag = MPI_ANY_TAG;
+    return result;
+}
+
+} // namespace thence::endpoint

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/threadcomm/checks.hpp"
+
+namespace thence::threadcomm {
+
+namespace {
+
+constexpr endpoint::failure not_started{
+    MPI_ERR_COMM, "this thread is not between MPIX_Threadcomm_start and MPIX_Threadcomm_finish of the communicator"};
+constexpr const char *above_bound = "the tag is above MPI_TAG_UB";
+
+bool is_rank(const communicator &comm, int rank) noexcept {
+    return rank >= 0 && rank < comm.size();
+}
+
+endpoint::failure check(const communicator &comm, const member *me, int source, int tag) noexcept {
+    if (me == nullptr) {
+        return not_started;
+    }
+    if (source != MPI_PROC_NULL && source != MPI_ANY_SOURCE && !is_rank(comm, source)) {
+        return {MPI_ERR_RANK, "source is no rank of the thread communicator"};
+    }
+    if (tag != MPI_ANY_TAG && (tag < 0 || tag > comm.largest_tag)) {
+        return {MPI_ERR_TAG, tag < 0 ? "the tag is negative and not MPI_ANY_TAG" : above_bound};
+    }
+    return {};
+}
+
+member *report_or_self(const communicator &comm, const char *call, member *me, const endpoint::failure &wrong,
+                       int &code) noexcept {
+    code = report(comm, call, wrong);
+    return wrong ? nullptr : me;
+}
+
+} // namespace
+
+endpoint::send_call checked_send(communicator &comm, const message_arguments &message) noexcept {
+    endpoint::send_call call;
+    member *const me = self(comm);
+    call.wrong = me == nullptr ? not_started : describe(message, call.data);
+    if (call.wrong) {
+        return call;
+    }
+    if (message.peer != MPI_PROC_NULL && !is_rank(comm, message.peer)) {
+        call.wrong = {MPI_ERR_RANK, "dest is no rank of the thread communicator"};
+    } else if (message.tag < 0 || message.tag > comm.largest_tag) {
+        call.wrong = {MPI_ERR_TAG, message.tag < 0 ? "the tag is negative" : above_bound};
+    } else if (message.peer != MPI_PROC_NULL) {
+        call.to = destination_of(*me, channel::user, message.peer, message.tag);
+        call.own = &me->user;
+    }
+    return call;
+}
+
+endpoint::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept {
+    endpoint::receive_call call;
+    member *const me = self(comm);
+    call.wrong = check(comm, me, message.peer, message.tag);
+    if (!call.wrong) {
+        call.wrong = describe(message, call.data);
+        call.at = message.peer != MPI_PROC_NULL ? &me->user : nullptr;
+        call.wanted = {message.peer, 0, message.tag};
+    }
+    return call;
+}
+
+member *check_source(const char *call, communicator &comm, int source, int tag, int &code) noexcept {
+    member *const me = self(comm);
+    return report_or_self(comm, call, me, check(comm, me, source, tag), code);
+}
+
+member *check_self(const char *call, communicator &comm, int &code) noexcept {
+    member *const me = self(comm);
+    return report_or_self(comm, call, me, me != nullptr ? endpoint::failure{} : not_started, code);
+}
+
+int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept {
+    return what ? fail(comm.handle, call, what.error_class, what.text) : int{MPI_SUCCESS};
+}
+
+endpoint::destination destination_of(const member &me, channel which, int dest, int tag) noexcept {
+    const communicator &comm = *me.comm;
+    member *const to = comm.here[static_cast<std::size_t>(dest)];
+    endpoint::destination result{};
+    result.header.context = comm.context;
+    result.header.dest = dest;
+    result.header.source = me.rank;
+    result.header.tag = tag;
+    result.header.channel = static_cast<std::int32_t>(which);
+    if (to != nullptr) {
+        result.receiver = &to->at(which);
+    } else {
+        result.between = &*comm.root.between;
+        result.process = comm.process_of[static_cast<std::size_t>(dest)];
+    }
+    return result;
+}
+
+} // namespace thence::threadcomm

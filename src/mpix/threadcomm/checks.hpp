@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Checks of the arguments of messages on thread communicators.
+#pragma once
+
+#include "mpix/threadcomm/point_to_point.hpp"
+
+namespace thence::threadcomm {
+
+// The call for src/mpix/messages, or what is wrong with it.
+endpoint::send_call checked_send(communicator &comm, const message_arguments &message) noexcept;
+endpoint::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept;
+
+// Each returns the rank of this thread, or null after it has reported what is wrong, with the code in `code`.
+member *check_source(const char *call, communicator &comm, int source, int tag, int &code) noexcept;
+// That this thread has started.
+member *check_self(const char *call, communicator &comm, int &code) noexcept;
+
+// Reports the failure, if it is one, through the error handler of the communicator and returns its code.
+int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept;
+
+// Where a message of this rank to another one goes.
+endpoint::destination destination_of(const member &me, channel which, int dest, int tag) noexcept;
+
+} // namespace thence::threadcomm
