@@ -12,6 +12,7 @@ namespace {
 
 using namespace thence::fake;
 namespace stream = thence::stream;
+using stream::enqueuing;
 
 class enqueued : public on_fake {
 protected:
@@ -23,8 +24,8 @@ TEST_P(enqueued, operations_begin_in_order_and_not_before_the_queue_reaches_them
         scripted_queue q(how);
         scripted_operation first;
         scripted_operation second;
-        EXPECT_EQ(q.enqueue(first), MPI_SUCCESS);
-        EXPECT_EQ(q.enqueue(second), MPI_SUCCESS);
+        EXPECT_EQ(q.enqueue(first), enqueuing::done);
+        EXPECT_EQ(q.enqueue(second), enqueuing::done);
         q.make_progress();
         EXPECT_EQ(first.begun, 0);
         EXPECT_EQ(q.not_begun(), 2);
@@ -114,7 +115,7 @@ TEST_P(enqueued, one_wait_takes_complete_pending_failed_and_null_requests) {
     ASSERT_TRUE(complete.begins() && pending.begins() && fails.begins());
     complete.complete({1});
     q.make_progress(); // before the wait is enqueued
-    EXPECT_EQ(q->enqueue_wait(4, requests, statuses), MPI_SUCCESS);
+    EXPECT_EQ(q->enqueue_wait(4, requests, statuses), enqueuing::done);
     for (const MPI_Request each : requests) {
         EXPECT_EQ(each, MPI_REQUEST_NULL);
     }
@@ -161,23 +162,37 @@ TEST_P(enqueued, what_the_queue_refuses_leaves_nothing_behind) {
     scripted_operation taken;
     MPI_Request request = MPI_REQUEST_NULL;
     q.refuse_after = 0;
-    EXPECT_EQ(q.enqueue(refused), MPI_ERR_OTHER);
-    EXPECT_EQ(q.enqueue(refused, &request), MPI_ERR_OTHER);
+    EXPECT_EQ(q.enqueue(refused), enqueuing::refused);
+    EXPECT_EQ(q.enqueue(refused, &request), enqueuing::refused);
     EXPECT_EQ(request, MPI_REQUEST_NULL);
     EXPECT_EQ(q.not_begun(), 0);
     EXPECT_TRUE(q->is_idle());
     q.refuse_after = -1;
     q.enqueue(taken, &request);
     q.refuse_after = 0;
-    EXPECT_EQ(q->enqueue_wait(1, &request, MPI_STATUSES_IGNORE), MPI_ERR_OTHER);
+    EXPECT_EQ(q->enqueue_wait(1, &request, MPI_STATUSES_IGNORE), enqueuing::refused);
     EXPECT_NE(request, MPI_REQUEST_NULL) << "it can be waited for later";
     q.refuse_after = -1;
-    EXPECT_EQ(q->enqueue_wait(1, &request, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(q->enqueue_wait(1, &request, MPI_STATUSES_IGNORE), enqueuing::done);
     q.go();
     ASSERT_TRUE(taken.begins());
     taken.complete();
     EXPECT_TRUE(q.finishes());
     EXPECT_EQ(refused.begun, 0);
+}
+
+TEST_P(enqueued, an_operation_takes_place_although_the_queue_refuses_to_wait_for_it) {
+    scripted_queue q;
+    scripted_operation taken;
+    MPI_Status status{};
+    q.refuse_after = 1; // the queue takes the operation
+    EXPECT_EQ(q.enqueue(taken, &status), enqueuing::refused_rest);
+    EXPECT_EQ(q.not_begun(), 1);
+    EXPECT_TRUE(q.go()) << "it does not wait";
+    ASSERT_TRUE(taken.begins());
+    taken.complete({.source = 5});
+    EXPECT_TRUE(q.finishes());
+    EXPECT_EQ(status.MPI_SOURCE, 5);
 }
 
 TEST_P(enqueued, a_stream_is_not_freed_while_its_queue_has_work) {
@@ -232,7 +247,7 @@ TEST_P(enqueued, operations_begin_once_whichever_threads_look) {
         }
         EXPECT_TRUE(q.go());
         ASSERT_TRUE(eventually([&] { return begun.load() == batch * (round + 1); }));
-        ASSERT_EQ(q->enqueue_wait(batch, requests.data(), MPI_STATUSES_IGNORE), MPI_SUCCESS);
+        ASSERT_EQ(q->enqueue_wait(batch, requests.data(), MPI_STATUSES_IGNORE), enqueuing::done);
         ASSERT_TRUE(q.finishes());
     }
     stop = true;

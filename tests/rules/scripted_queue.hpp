@@ -6,7 +6,6 @@
 #include "library.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queue.hpp"
 
 #include <atomic>
@@ -52,13 +51,13 @@ public:
     }
 
     // Enqueues an operation for which the queue waits, or, with `request`, does not.
-    int enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
+    stream::enqueuing enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
         scripted_operation *const pointer = &what;
-        return its_->enqueue(starting_of(pointer), status);
+        return its_->enqueue(operation_of(pointer), status);
     }
-    int enqueue(scripted_operation &what, MPI_Request *request) {
+    stream::enqueuing enqueue(scripted_operation &what, MPI_Request *request) {
         scripted_operation *const pointer = &what;
-        return its_->enqueue(starting_of(pointer), {}, request);
+        return its_->enqueue(operation_of(pointer), {}, request);
     }
     void push(std::function<void()> function) {
         steps_.push_back([function] {
@@ -87,14 +86,14 @@ public:
     stream::queue &operator*() { return *its_; }
     stream::queue *operator->() { return its_.get(); }
     std::unique_ptr<stream::queue> release() { return std::move(its_); }
-    long not_begun() const { return of_.not_begun.load(); }
+    long not_begun() const { return not_begun_.load(); }
 
     int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
 
 private:
     static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
-    stream::starting starting_of(scripted_operation *const &pointer) {
-        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, &of_, nullptr};
+    stream::operation operation_of(scripted_operation *const &pointer) {
+        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, &not_begun_, nullptr};
     }
     template <class Step> int add(Step step) {
         if (refuse_after == 0) {
@@ -130,7 +129,7 @@ private:
     }
 
     thence_queue_table table_;
-    stream::attachment of_{nullptr};
+    std::atomic<long> not_begun_{0};
     std::deque<std::function<bool()>> steps_;
     std::unique_ptr<stream::queue> its_;
 };

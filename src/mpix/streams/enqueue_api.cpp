@@ -2,9 +2,8 @@
 // Enqueued messages, waits, and operations of any kind: thence/enqueue.h.
 #include <thence/enqueue.h>
 
-#include "core/mpi/calls.hpp"
-#include "mpix/streams/carriers.hpp"
-#include "mpix/streams/enqueuing.hpp"
+#include "mpix/streams/enqueue_operation.hpp"
+#include "mpix/streams/enqueued_requests.hpp"
 
 #include <algorithm>
 
@@ -16,37 +15,8 @@ using api::reason;
 
 namespace {
 
-struct message {
-    const void *buffer;
-    MPI_Count count;
-    MPI_Datatype type;
-    int peer;
-    int tag;
-};
-
-int start_send(MPI_Comm comm, void *data, MPI_Request *request) {
-    const auto &m = *static_cast<const message *>(data);
-#if defined(THENCE_MPI_LARGE_COUNTS)
-    if (m.count > std::numeric_limits<int>::max()) {
-        return mpi::table.Isend_c(m.buffer, m.count, m.type, m.peer, m.tag, comm, request);
-    }
-#endif
-    return mpi::table.Isend(m.buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
-}
-
-int start_receive(MPI_Comm comm, void *data, MPI_Request *request) {
-    const auto &m = *static_cast<const message *>(data);
-    void *buffer = const_cast<void *>(m.buffer);
-#if defined(THENCE_MPI_LARGE_COUNTS)
-    if (m.count > std::numeric_limits<int>::max()) {
-        return mpi::table.Irecv_c(buffer, m.count, m.type, m.peer, m.tag, comm, request);
-    }
-#endif
-    return mpi::table.Irecv(buffer, static_cast<int>(m.count), m.type, m.peer, m.tag, comm, request);
-}
-
-int enqueue(const public_call &call, message m, bool receives, MPI_Comm comm, MPI_Status *status, MPI_Request *request,
-            const void *where) {
+int enqueue(const public_call &call, stream::message m, bool receives, MPI_Comm comm, MPI_Status *status,
+            MPI_Request *request, const void *call_site) {
     if (m.count < 0) {
         return fail(call, reason::negative_count);
     }
@@ -56,7 +26,7 @@ int enqueue(const public_call &call, message m, bool receives, MPI_Comm comm, MP
     }
 #endif
     return api::enqueue(
-        call, {receives ? &start_receive : &start_send, &m, sizeof m, comm, nullptr, where},
+        call, {receives ? &stream::start_receive : &stream::start_send, &m, sizeof m, comm, nullptr, call_site},
         [&] {
             return std::array{buffer_use{&m.buffer, m.count, m.type, !receives, receives}};
         },
@@ -69,7 +39,7 @@ int check_request(const public_call &call, const MPI_Request *request) {
 
 // `requests` are not null.
 int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status *statuses) {
-    stream::queue *its = nullptr;
+    stream::queue *queue = nullptr;
     for (int i = 0; i < count; ++i) {
         if (requests[i] == MPI_REQUEST_NULL) {
             continue;
@@ -78,22 +48,19 @@ int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status 
         if (operation == nullptr) {
             return fail(call, reason::no_enqueued_request);
         }
-        if ((its != nullptr && operation->owner != its) ||
+        if ((queue != nullptr && operation->owner != queue) ||
             std::find(requests, requests + i, requests[i]) != requests + i) {
             return fail(call, reason::mixed_requests);
         }
-        its = operation->owner;
+        queue = operation->owner;
     }
-    if (its == nullptr) {
+    if (queue == nullptr) {
         for (int i = 0; i < count && statuses != MPI_STATUSES_IGNORE && statuses != nullptr; ++i) {
             statuses[i] = mpi::empty_status();
         }
         return MPI_SUCCESS;
     }
-    const int code = its->enqueue_wait(count, requests, statuses);
-    return code == MPI_ERR_NO_MEM  ? fail(call, reason::no_memory)
-           : code == MPI_ERR_OTHER ? fail(call, reason::queue_refused)
-                                   : code;
+    return api::result_of(call, queue->enqueue_wait(count, requests, statuses));
 }
 
 } // namespace

@@ -4,7 +4,7 @@
 #include <thence/enqueue.h>
 
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/enqueuing.hpp"
+#include "mpix/streams/enqueue_operation.hpp"
 
 #include <array>
 #include <limits>
@@ -81,19 +81,15 @@ template <shape form, class Tuple> auto buffers(Tuple &t, MPI_Comm comm) noexcep
     }
 }
 
-template <auto nonblocking, class... Arguments> int start(MPI_Comm comm, void *data, MPI_Request *request) {
-    return std::apply([&](Arguments... each) { return (mpi::table.*nonblocking)(each..., comm, request); },
-                      *static_cast<std::tuple<Arguments...> *>(data));
-}
-
 template <shape form, auto nonblocking, class... Arguments>
-int collective(const public_call &call, const void *where, MPI_Comm comm, Arguments... each) noexcept {
+int collective(const public_call &call, const void *call_site, MPI_Comm comm, Arguments... each) noexcept {
     if (comm == MPI_COMM_NULL) {
         return fail(call, reason::null_comm);
     }
     std::tuple<Arguments...> arguments(each...);
     return api::enqueue(
-        call, {&start<nonblocking, Arguments...>, &arguments, sizeof arguments, comm, nullptr, where},
+        call,
+        {&stream::start_collective<nonblocking, Arguments...>, &arguments, sizeof arguments, comm, nullptr, call_site},
         [&] { return buffers<form>(arguments, comm); }, MPI_STATUS_IGNORE);
 }
 
@@ -118,14 +114,14 @@ template <class T> bool fits([[maybe_unused]] T value) noexcept {
 
 // A form with large counts, without those of MPI.
 template <shape form, auto nonblocking, class... Arguments>
-int large_collective(const public_call &call, const void *where, MPI_Comm comm, Arguments... each) noexcept {
+int large_collective(const public_call &call, const void *call_site, MPI_Comm comm, Arguments... each) noexcept {
     if constexpr ((is_count_array<Arguments> || ...)) {
         return fail(call, reason::no_large_counts);
     } else {
         if (!(fits(each) && ...)) {
             return fail(call, reason::count_too_large);
         }
-        return collective<form, nonblocking>(call, where, comm, narrow(each)...);
+        return collective<form, nonblocking>(call, call_site, comm, narrow(each)...);
     }
 }
 #endif

@@ -4,8 +4,7 @@
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/carriers.hpp"
-#include "mpix/streams/communicator.hpp"
+#include "mpix/streams/enqueued_requests.hpp"
 #include "mpix/streams/queues.hpp"
 
 #include <cstdlib>
@@ -48,8 +47,8 @@ queue::~queue() {
             std::this_thread::yield();
         }
         release(words_);
-        if (its_.table->use != nullptr) {
-            its_.table->use(its_.handle, 0);
+        if (handle_.table->use != nullptr) {
+            handle_.table->use(handle_.handle, 0);
         }
     }
     for (item *list : {spare_, unused_}) {
@@ -61,14 +60,15 @@ queue::~queue() {
 
 void *queue::allocate(std::size_t bytes) noexcept {
     bytes = (bytes + 63) / 64 * 64;
-    return its_.table->allocate != nullptr ? its_.table->allocate(its_.handle, bytes) : std::aligned_alloc(64, bytes);
+    return handle_.table->allocate != nullptr ? handle_.table->allocate(handle_.handle, bytes)
+                                              : std::aligned_alloc(64, bytes);
 }
 
 void queue::release(void *memory) noexcept {
-    if (its_.table->allocate == nullptr) {
+    if (handle_.table->allocate == nullptr) {
         std::free(memory);
-    } else if (its_.table->release != nullptr) {
-        its_.table->release(its_.handle, memory);
+    } else if (handle_.table->release != nullptr) {
+        handle_.table->release(handle_.handle, memory);
     }
 }
 
@@ -87,7 +87,7 @@ void queue::count(long n) noexcept {
 }
 
 // Null if memory is exhausted. Without `what` it is a wait or a release. `enqueueing_` is held.
-item *queue::take_item(const starting *what) noexcept {
+item *queue::take_item(const operation *what) noexcept {
     if (spare_ == nullptr) {
         const std::scoped_lock guard(mutex_);
         spare_ = std::exchange(unused_, nullptr);
@@ -103,38 +103,34 @@ item *queue::take_item(const starting *what) noexcept {
     if (what == nullptr) {
         return it;
     }
-    it->start = what->start;
-    it->comm = what->comm;
-    it->of = what->of;
-    it->where = what->where;
-    it->data = nullptr;
+    void *copy = nullptr;
     if (what->size != 0) {
-        it->data = what->size <= item::room ? static_cast<void *>(it->inside) : std::malloc(what->size);
-        if (it->data == nullptr) {
+        copy = what->size <= item::most_inside ? static_cast<void *>(it->inside) : std::malloc(what->size);
+        if (copy == nullptr) {
             give_item(*it);
             return nullptr;
         }
-        std::memcpy(it->data, what->data, what->size);
+        std::memcpy(copy, what->arguments, what->size);
     }
+    it->op = *what;
+    it->op.arguments = copy;
     return it;
 }
 
 void queue::give_item(item &it) noexcept {
-    if (it.data != nullptr && it.data != it.inside) {
-        std::free(it.data);
+    if (it.op.arguments != it.inside) {
+        std::free(const_cast<void *>(it.op.arguments));
     }
-    it.start = nullptr;
-    it.data = nullptr;
-    it.of = nullptr;
-    it.request = it.carrier = MPI_REQUEST_NULL;
+    it.op = {};
+    it.request = it.user_request = MPI_REQUEST_NULL;
     it.error = MPI_SUCCESS;
     it.waiter = nullptr;
     it.complete = it.waits = it.reached = false;
     it.references = it.pending = 0;
-    it.place = 0;
-    if (!it.waited_for.empty() || !it.nulls.empty() || !it.copies.empty()) {
+    it.status_index = 0;
+    if (!it.waited_for.empty() || !it.null_indices.empty() || !it.copies.empty()) {
         it.waited_for.clear();
-        it.nulls.clear();
+        it.null_indices.clear();
         it.copies.clear();
     }
     it.statuses = MPI_STATUSES_IGNORE;
@@ -149,7 +145,7 @@ item *queue::drop(item &it) noexcept {
     return --it.references == 0 ? &it : nullptr;
 }
 
-void queue::drop_carrier(item &it) noexcept {
+void queue::drop_request(item &it) noexcept {
     item *last = nullptr;
     {
         const std::scoped_lock guard(mutex_);
@@ -160,8 +156,8 @@ void queue::drop_carrier(item &it) noexcept {
     }
 }
 
-// Gives the item its number, and lets the queue say when it is there. `enqueueing_` is held.
-int queue::push(item &added, bool waits) noexcept {
+// Gives the item its number, and lets the queue say when it is there. False: the queue refused. `enqueueing_` is held.
+bool queue::push(item &added, bool waits) noexcept {
     added.number = ++last_number_;
     {
         const std::scoped_lock guard(mutex_);
@@ -176,13 +172,13 @@ int queue::push(item &added, bool waits) noexcept {
         outstanding_.fetch_add(1);
     }
     count(1); // from here on a thread that makes progress looks at the trigger word
-    const thence_queue_table &table = *its_.table;
+    const thence_queue_table &table = *handle_.table;
     const int refused =
-        table.record != nullptr ? table.record(its_.handle, words_, added.number)
-        : waits ? table.launch_and_wait(its_.handle, &triggered, this, words_ + done_word, added.wait_number)
-                : table.launch(its_.handle, &triggered, this);
+        table.record != nullptr ? table.record(handle_.handle, words_, added.number)
+        : waits ? table.launch_and_wait(handle_.handle, &triggered, this, words_ + done_word, added.wait_number)
+                : table.launch(handle_.handle, &triggered, this);
     if (refused == 0) {
-        return MPI_SUCCESS;
+        return true;
     }
     // The queue does not know of it, so it has not begun, and it is the last.
     --last_number_;
@@ -202,91 +198,90 @@ int queue::push(item &added, bool waits) noexcept {
         outstanding_.fetch_sub(1);
     }
     count(-1);
-    return MPI_ERR_OTHER;
+    return false;
 }
 
-// The same for an item behind which the queue waits. If the queue takes the item and refuses the wait, the operation takes
-// place all the same.
-int queue::push_with_wait(item &added) noexcept {
+// The same for an item behind which the queue waits.
+enqueuing queue::push_with_wait(item &added) noexcept {
     added.waits = true;
-    const std::uint32_t wait_number = ++last_wait_;
-    added.wait_number = wait_number;
-    const bool in_one_step = its_.table->record == nullptr && its_.table->launch_and_wait != nullptr;
-    if (const int code = push(added, in_one_step); code != MPI_SUCCESS) {
+    added.wait_number = ++last_wait_;
+    const std::uint32_t wait_number = added.wait_number; // the item may be gone once it is pushed
+    const bool in_one_step = handle_.table->record == nullptr && handle_.table->launch_and_wait != nullptr;
+    if (!push(added, in_one_step)) {
         --last_wait_;
-        return code;
+        return enqueuing::refused;
     }
-    return in_one_step || its_.table->wait(its_.handle, words_ + done_word, wait_number) == 0 ? MPI_SUCCESS
-                                                                                              : MPI_ERR_OTHER;
+    return in_one_step || handle_.table->wait(handle_.handle, words_ + done_word, wait_number) == 0
+               ? enqueuing::done
+               : enqueuing::refused_rest;
 }
 
-int queue::enqueue(const starting &what, MPI_Status *status) noexcept {
+enqueuing queue::enqueue(const operation &what, MPI_Status *status) noexcept {
     const std::scoped_lock guard(enqueueing_);
     item *it = take_item(&what);
     if (it == nullptr) {
-        return MPI_ERR_NO_MEM;
+        return enqueuing::no_memory;
     }
     it->references = 2; // its operation, and its wait
     it->waiter = it;
     it->pending = 1;
     it->statuses = status;
-    what.of->not_begun.fetch_add(1);
-    const std::uint32_t before = last_number_;
-    const int code = push_with_wait(*it);
-    if (last_number_ == before) {
-        what.of->not_begun.fetch_sub(1);
+    what.not_begun->fetch_add(1);
+    const enqueuing how = push_with_wait(*it);
+    if (how == enqueuing::refused) {
+        what.not_begun->fetch_sub(1);
         give_item(*it);
     }
-    return code;
+    return how;
 }
 
-int queue::enqueue(const starting &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept {
+enqueuing queue::enqueue(const operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept {
     const std::scoped_lock guard(enqueueing_);
     item *it = take_item(&what);
     if (it == nullptr) {
-        return MPI_ERR_NO_MEM;
+        return enqueuing::no_memory;
     }
-    it->references = 2; // its operation, and its carrier
+    it->references = 2; // its operation, and its request
     it->copies = std::move(copies);
-    if (const int code = start_carrier(*it); code != MPI_SUCCESS) {
+    if (!start_request(*it)) {
         give_item(*it);
-        return code;
+        return enqueuing::no_memory;
     }
-    const MPI_Request carrier = it->carrier;
-    what.of->not_begun.fetch_add(1);
-    if (const int code = push(*it); code != MPI_SUCCESS) {
-        what.of->not_begun.fetch_sub(1);
-        it->references = 1; // that of the carrier, whose end gives the item back
-        abandon_carrier(carrier);
-        return code;
+    const MPI_Request made = it->user_request;
+    what.not_begun->fetch_add(1);
+    if (!push(*it)) {
+        what.not_begun->fetch_sub(1);
+        it->references = 1; // that of the request, whose end gives the item back
+        abandon_request(made);
+        return enqueuing::refused;
     }
-    *request = carrier;
-    return MPI_SUCCESS;
+    *request = made;
+    return enqueuing::done;
 }
 
-// All requests are carriers of this queue, or null, and none is there twice.
-int queue::enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept {
+// All requests are of operations of this queue, or null, and none is there twice.
+enqueuing queue::enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept {
     const std::scoped_lock guard(enqueueing_);
     item *it = take_item(nullptr);
     if (it == nullptr) {
-        return MPI_ERR_NO_MEM;
+        return enqueuing::no_memory;
     }
     try {
         it->waited_for.reserve(static_cast<std::size_t>(count));
-        it->nulls.reserve(static_cast<std::size_t>(count));
+        it->null_indices.reserve(static_cast<std::size_t>(count));
     } catch (const std::bad_alloc &) {
         give_item(*it);
-        return MPI_ERR_NO_MEM;
+        return enqueuing::no_memory;
     }
     it->references = 1;
     it->statuses = statuses;
     for (int i = 0; i < count; ++i) {
-        const auto place = static_cast<std::size_t>(i);
+        const auto index = static_cast<std::size_t>(i);
         if (requests[i] == MPI_REQUEST_NULL) {
-            it->nulls.push_back(place);
+            it->null_indices.push_back(index);
         } else {
             item *operation = item_of(requests[i]);
-            operation->place = place;
+            operation->status_index = index;
             it->waited_for.push_back(operation);
         }
     }
@@ -298,64 +293,62 @@ int queue::enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses)
             it->pending += operation->complete ? 0 : 1;
         }
     }
-    const std::uint32_t before = last_number_;
-    int code = push_with_wait(*it);
-    if (last_number_ == before) {
-        const std::scoped_lock inner(mutex_);
-        for (item *operation : it->waited_for) {
-            --operation->references;
-            operation->waiter = nullptr;
+    enqueuing how = push_with_wait(*it);
+    if (how == enqueuing::refused) {
+        {
+            const std::scoped_lock inner(mutex_);
+            for (item *operation : it->waited_for) {
+                --operation->references;
+                operation->waiter = nullptr;
+            }
         }
-    }
-    if (last_number_ == before) {
         give_item(*it);
-        return code;
+        return how;
+    }
+    for (int i = 0; i < count; ++i) {
+        if (requests[i] != MPI_REQUEST_NULL && push_copies(claim_request(requests[i])->copies) != enqueuing::done) {
+            how = enqueuing::refused_rest;
+        }
     }
     for (int i = 0; i < count; ++i) {
         if (requests[i] != MPI_REQUEST_NULL) {
-            item *operation = claim_carrier(requests[i]);
-            for (const copy_back &each : operation->copies) {
-                if (each.bytes != 0 && copy(each.to, each.from, each.bytes) != MPI_SUCCESS) {
-                    code = MPI_ERR_OTHER;
-                }
-                if (push_release(const_cast<void *>(each.from)) != MPI_SUCCESS) {
-                    code = MPI_ERR_OTHER; // the memory stays
-                }
-            }
+            release_request(requests[i]);
+            requests[i] = MPI_REQUEST_NULL;
         }
     }
-    for (int i = 0; i < count; ++i) {
-        if (requests[i] == MPI_REQUEST_NULL) {
-            continue;
-        }
-        release_carrier(requests[i]);
-        requests[i] = MPI_REQUEST_NULL;
-    }
-    return code;
+    return how;
 }
 
-int queue::copy(void *to, const void *from, std::size_t bytes) noexcept {
-    return its_.table->copy != nullptr && its_.table->copy(its_.handle, to, from, bytes) == 0 ? MPI_SUCCESS
-                                                                                              : MPI_ERR_OTHER;
+bool queue::copy(void *to, const void *from, std::size_t bytes) noexcept {
+    return handle_.table->copy != nullptr && handle_.table->copy(handle_.handle, to, from, bytes) == 0;
 }
 
-int queue::enqueue_release(void *memory) noexcept {
+enqueuing queue::enqueue_copies(const std::vector<copy_back> &copies) noexcept {
     const std::scoped_lock guard(enqueueing_);
-    return push_release(memory);
+    return push_copies(copies);
 }
 
-int queue::push_release(void *memory) noexcept {
+enqueuing queue::push_copies(const std::vector<copy_back> &copies) noexcept {
+    bool all = true;
+    for (const copy_back &each : copies) {
+        all = (each.bytes == 0 || copy(each.to, each.from, each.bytes)) && all;
+        all = push_release(const_cast<void *>(each.from)) && all; // if it is refused, the memory stays
+    }
+    return all ? enqueuing::done : enqueuing::refused_rest;
+}
+
+bool queue::push_release(void *memory) noexcept {
     item *it = take_item(nullptr);
     if (it == nullptr) {
-        return MPI_ERR_NO_MEM;
+        return false;
     }
     it->references = 1;
     it->memory = memory;
-    const int code = push(*it);
-    if (code != MPI_SUCCESS) {
+    const bool pushed = push(*it);
+    if (!pushed) {
         give_item(*it);
     }
-    return code;
+    return pushed;
 }
 
 } // namespace thence::stream

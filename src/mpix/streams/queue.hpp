@@ -3,8 +3,8 @@
 //
 // Each enqueued call is an item. It has a number, in the order of the queue. When the queue reaches it, the queue stores
 // that number in the trigger word (or launches a function that does). A thread that makes progress sees the word and
-// begins all items up to it: it starts the operation, or notes that the queue now waits. If the queue waits behind the
-// item, it waits for the done word to reach the item's place among the waits. Words are compared modulo 2^32.
+// begins all items up to it: it starts the operation (operation.hpp), or notes that the queue now waits. If the queue waits
+// behind the item, it waits until the done word has reached the number of that wait. Words are compared modulo 2^32.
 //
 // Invariants:
 //  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it held
@@ -19,6 +19,7 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "mpix/streams/operation.hpp"
 
 #include <thence/enqueue.h>
 
@@ -33,16 +34,14 @@
 namespace thence::stream {
 
 class queue;
-struct attachment;
 
-// What a call does.
-struct starting {
-    thence_start_function *start = nullptr;
-    const void *data = nullptr;
-    std::size_t size = 0;
-    MPI_Comm comm = MPI_COMM_NULL;
-    attachment *of = nullptr;
-    const void *where = nullptr; // the code address of the user's call, for reports
+// How a call that enqueues ends.
+enum class enqueuing {
+    done,
+    no_memory,    // nothing has changed
+    refused,      // by the queue; nothing has changed
+    refused_rest, // the queue has taken the call, and refused the wait or a copy that belongs behind it
+    not_copyable, // the operation has a buffer that MPI does not take and that is not copied; nothing has changed
 };
 
 // A copy from memory of the host into the buffer of the user, in the order of the queue.
@@ -53,27 +52,23 @@ struct copy_back {
 };
 
 struct item {
-    static constexpr std::size_t room = 128;
+    static constexpr std::size_t most_inside = 128;
 
     item *next = nullptr;
     queue *owner = nullptr;
     std::uint32_t number = 0;
     int references = 0;
 
-    // An operation, if `start` is not null.
-    thence_start_function *start = nullptr;
-    void *data = nullptr; // `inside`, or memory of its own
-    MPI_Comm comm = MPI_COMM_NULL;
-    attachment *of = nullptr;
-    const void *where = nullptr;
-    MPI_Request request = MPI_REQUEST_NULL; // of MPI
-    MPI_Request carrier = MPI_REQUEST_NULL; // what the program waits for, of a call that does not wait
-    bool in_table = false;                  // of carriers (carriers.cpp)
+    // An operation, if `op.start` is not null. `op.arguments`: `inside`, or memory of its own.
+    operation op;
+    MPI_Request request = MPI_REQUEST_NULL;      // of MPI
+    MPI_Request user_request = MPI_REQUEST_NULL; // what the program waits for, of a call that does not wait
+    bool in_table = false;                       // of enqueued_requests.cpp
     MPI_Status status{};
     int error = MPI_SUCCESS;
     bool complete = false;
     item *waiter = nullptr;
-    std::size_t place = 0;         // among the statuses of the waiter
+    std::size_t status_index = 0;  // among the statuses of the waiter
     std::vector<copy_back> copies; // to enqueue behind the wait
 
     // A wait, if `waits` is true.
@@ -82,13 +77,13 @@ struct item {
     std::uint32_t wait_number = 0;
     int pending = 0; // operations that are not complete
     std::vector<item *> waited_for;
-    std::vector<std::size_t> nulls; // places of null requests
+    std::vector<std::size_t> null_indices; // of null requests
     MPI_Status *statuses = MPI_STATUSES_IGNORE;
 
     // Memory to give back when the queue reaches it.
     void *memory = nullptr;
 
-    alignas(std::max_align_t) unsigned char inside[room];
+    alignas(std::max_align_t) unsigned char inside[most_inside];
 };
 
 class queue {
@@ -99,7 +94,7 @@ public:
     queue(const queue &) = delete;
     queue &operator=(const queue &) = delete;
 
-    const thence_queue &handle() const noexcept { return its_; }
+    const thence_queue &handle() const noexcept { return handle_; }
     bool is_idle() const noexcept { return outstanding_.load() == 0; }
     // Takes the error of the first operation that has failed.
     int take_error() noexcept {
@@ -107,14 +102,14 @@ public:
                                                                           : kept_error_.exchange(MPI_SUCCESS);
     }
 
-    // Enqueue an operation for which the queue waits, one for which it does not, and waits for such. Return MPI_SUCCESS,
-    // MPI_ERR_NO_MEM, or MPI_ERR_OTHER if the queue refused: then nothing has changed.
-    int enqueue(const starting &what, MPI_Status *status) noexcept;
-    int enqueue(const starting &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept;
-    int enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept;
-    // Enqueues a copy in the order of the queue, and the release of `memory` behind all that is enqueued.
-    int copy(void *to, const void *from, std::size_t bytes) noexcept;
-    int enqueue_release(void *memory) noexcept;
+    // Enqueue an operation for which the queue waits, one for which it does not, and waits for such.
+    enqueuing enqueue(const operation &what, MPI_Status *status) noexcept;
+    enqueuing enqueue(const operation &what, std::vector<copy_back> &&copies, MPI_Request *request) noexcept;
+    enqueuing enqueue_wait(int count, MPI_Request requests[], MPI_Status *statuses) noexcept;
+    // Enqueues a copy in the order of the queue. False: the queue refused it.
+    bool copy(void *to, const void *from, std::size_t bytes) noexcept;
+    // Enqueues, behind an operation and its wait, the copies into buffers of the user and the release of their memory.
+    enqueuing enqueue_copies(const std::vector<copy_back> &copies) noexcept;
 
     void *allocate(std::size_t bytes) noexcept;
     void release(void *memory) noexcept;
@@ -126,8 +121,8 @@ public:
     // Calls that are enqueued and have not begun, for reports.
     long calls_not_begun() noexcept;
 
-    // The carrier of an operation has ended.
-    void drop_carrier(item &it) noexcept;
+    // MPI has freed the request of an operation.
+    void drop_request(item &it) noexcept;
     // While a thread holds a pin, the queue exists.
     void pin() noexcept { inside_.fetch_add(1); }
     void unpin() noexcept { inside_.fetch_sub(1); }
@@ -138,14 +133,15 @@ private:
     static constexpr std::size_t done_word = 16; // in another cache line than the trigger word
     static constexpr std::size_t words_bytes = 2 * done_word * sizeof(std::uint32_t);
 
-    explicit queue(const thence_queue &which) noexcept : its_(which) {}
+    explicit queue(const thence_queue &which) noexcept : handle_(which) {}
     static void triggered(void *self) noexcept;
     static int completed(int error, MPI_Status *status, void *data) noexcept;
-    item *take_item(const starting *what) noexcept;
+    item *take_item(const operation *what) noexcept;
     void give_item(item &it) noexcept;
-    int push(item &added, bool waits = false) noexcept;
-    int push_release(void *memory) noexcept;
-    int push_with_wait(item &added) noexcept;
+    bool push(item &added, bool waits = false) noexcept;
+    bool push_release(void *memory) noexcept;
+    enqueuing push_with_wait(item &added) noexcept;
+    enqueuing push_copies(const std::vector<copy_back> &copies) noexcept;
     item &take_first() noexcept;
     void begin(item &it) noexcept;
     void attach(item &it) noexcept;
@@ -157,7 +153,7 @@ private:
     void keep(int error) noexcept;
     void count(long n) noexcept;
 
-    thence_queue its_;
+    thence_queue handle_;
     bool begins_itself_ = false;     // launched functions begin the items, and no other thread does
     std::uint32_t *words_ = nullptr; // [0]: trigger, [done_word]: done
     base::spin_lock enqueueing_;     // held while a call enqueues, so numbers are in the order of the queue

@@ -5,7 +5,6 @@
 #include "core/continuation/attach.hpp"
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/communicator.hpp"
 #include "mpix/streams/queues.hpp"
 
 #include <cstdlib>
@@ -19,10 +18,10 @@ bool is_behind(std::uint32_t word, std::uint32_t number) noexcept {
     return static_cast<std::int32_t>(word - number) >= 0;
 }
 
-void write_status(const item &of, MPI_Status *to) noexcept {
+void write_status(const item &it, MPI_Status *to) noexcept {
     if (to != MPI_STATUS_IGNORE && to != nullptr) {
-        *to = of.status;
-        to->MPI_ERROR = of.error;
+        *to = it.status;
+        to->MPI_ERROR = it.error;
     }
 }
 
@@ -30,15 +29,15 @@ void write_status(const item &of, MPI_Status *to) noexcept {
 
 // The queue calls it in place of a store to the trigger word.
 void queue::triggered(void *self) noexcept {
-    auto &its = *static_cast<queue *>(self);
-    its.inside_.fetch_add(1); // an item is outstanding, so the queue exists
-    if (!its.begins_itself_) {
-        std::atomic_ref(*its.words_).fetch_add(1, std::memory_order_seq_cst);
+    auto &q = *static_cast<queue *>(self);
+    q.inside_.fetch_add(1); // an item is outstanding, so the queue exists
+    if (!q.begins_itself_) {
+        std::atomic_ref(*q.words_).fetch_add(1, std::memory_order_seq_cst);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     } else if (continuation::is_set_up.load(std::memory_order_acquire)) {
-        its.begin(its.take_first());
+        q.begin(q.take_first());
     }
-    its.inside_.fetch_sub(1);
+    q.inside_.fetch_sub(1);
 }
 
 bool queue::is_triggered() const noexcept {
@@ -81,15 +80,15 @@ inline item &queue::take_first() noexcept {
         first_number_.store(first_->number, std::memory_order_relaxed);
     }
     unbegun_.fetch_sub(1);
-    it.reached = it.start != nullptr; // a wait: in begin(), where it may end
+    it.reached = it.op.start != nullptr; // a wait: in begin(), where it may end
     return it;
 }
 
 void queue::begin(item &it) noexcept {
-    if (it.start != nullptr) {
+    if (it.op.start != nullptr) {
         MPI_Request request = MPI_REQUEST_NULL;
-        const int code = it.start(it.comm, it.data, &request);
-        it.of->not_begun.fetch_sub(1);
+        const int code = it.op.start(it.op.comm, const_cast<void *>(it.op.arguments), &request);
+        it.op.not_begun->fetch_sub(1);
         if (code != MPI_SUCCESS) {
             it.status = mpi::empty_status();
             complete(it, code);
@@ -117,7 +116,7 @@ void queue::begin(item &it) noexcept {
 
 void queue::attach(item &it) noexcept {
     const continuation::user_callback callback{reinterpret_cast<continuation::any_function>(&completed), &it};
-    const continuation::attach_options how{THENCE_INVOKE_FAILED, continuation::signature::own, it.where};
+    const continuation::attach_options how{THENCE_INVOKE_FAILED, continuation::signature::own, it.op.call_site};
     const MPI_Request cr = completions();
     if (continuation::is_complete(&it.request) && continuation::take_complete(it.request, &it.status, cr)) {
         it.waiter == &it ? complete_at_once(it) : complete(it, MPI_SUCCESS);
@@ -150,7 +149,7 @@ void queue::complete(item &it, int error) noexcept {
     inside_.fetch_add(1);
     item *ended = nullptr;
     item *last = nullptr;
-    MPI_Request carrier = MPI_REQUEST_NULL;
+    MPI_Request request = MPI_REQUEST_NULL; // of the user
     {
         const std::scoped_lock guard(mutex_);
         it.complete = true;
@@ -162,15 +161,15 @@ void queue::complete(item &it, int error) noexcept {
             --waiter->pending;
             ended = wait_may_end(*waiter) ? waiter : nullptr;
         }
-        carrier = it.carrier;
-        last = carrier == MPI_REQUEST_NULL ? drop(it) : nullptr;
-        if (carrier != MPI_REQUEST_NULL) {
+        request = it.user_request;
+        last = request == MPI_REQUEST_NULL ? drop(it) : nullptr;
+        if (request != MPI_REQUEST_NULL) {
             outstanding_.fetch_sub(1);
         }
     }
-    if (carrier != MPI_REQUEST_NULL) {
+    if (request != MPI_REQUEST_NULL) {
         count(-1);
-        mpi::table.Grequest_complete(carrier); // may end the carrier, but not the item: this reference is left
+        mpi::table.Grequest_complete(request); // MPI may free it, but not the item: this reference is left
         const std::scoped_lock guard(mutex_);
         last = drop(it);
     }
@@ -187,12 +186,10 @@ void queue::complete(item &it, int error) noexcept {
 // lock. A thread in begin_triggered() has a pin.
 void queue::complete_at_once(item &it) noexcept {
     write_status(it, it.statuses);
-    if (it.data != it.inside) {
-        std::free(it.data);
+    if (it.op.arguments != it.inside) {
+        std::free(const_cast<void *>(it.op.arguments));
     }
-    it.start = nullptr;
-    it.data = nullptr;
-    it.of = nullptr;
+    it.op = {};
     it.waiter = nullptr;
     it.waits = it.reached = false;
     it.references = it.pending = 0;
@@ -205,8 +202,8 @@ void queue::complete_at_once(item &it) noexcept {
         std::atomic_ref(words_[done_word]).store(it.wait_number, std::memory_order_seq_cst); // no later wait has ended
     }
     count(-1);
-    if (its_.table->wake != nullptr) {
-        its_.table->wake(its_.handle);
+    if (handle_.table->wake != nullptr) {
+        handle_.table->wake(handle_.handle);
     }
 }
 
@@ -216,16 +213,16 @@ bool queue::wait_may_end(item &it) noexcept {
     if (!it.reached || it.pending != 0) {
         return false;
     }
-    if (it.start != nullptr) {
+    if (it.op.start != nullptr) {
         write_status(it, it.statuses);
         return true;
     }
     if (it.statuses != MPI_STATUSES_IGNORE && it.statuses != nullptr) {
-        for (const std::size_t place : it.nulls) {
-            it.statuses[place] = mpi::empty_status();
+        for (const std::size_t index : it.null_indices) {
+            it.statuses[index] = mpi::empty_status();
         }
         for (const item *each : it.waited_for) {
-            write_status(*each, it.statuses + each->place);
+            write_status(*each, it.statuses + each->status_index);
         }
     }
     return true;
@@ -258,8 +255,8 @@ void queue::end(item &it) noexcept {
         give_item(*std::exchange(unneeded, unneeded->next));
     }
     count(-1);
-    if (waited && its_.table->wake != nullptr) {
-        its_.table->wake(its_.handle);
+    if (waited && handle_.table->wake != nullptr) {
+        handle_.table->wake(handle_.handle);
     }
     inside_.fetch_sub(1);
 }

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "mpix/streams/enqueue_operation.hpp"
+
+#include <new>
+#include <vector>
+
+namespace thence::api {
+
+using stream::enqueuing;
+
+namespace {
+
+// The bytes that `count` elements span, relative to the address of the buffer.
+struct extent {
+    MPI_Aint lower = 0;
+    std::size_t bytes = 0;
+    bool has_gaps = false;
+};
+extent extent_of(const buffer_use &buffer) noexcept {
+    MPI_Aint lower = 0;
+    MPI_Aint stride = 0;
+    MPI_Aint true_lower = 0;
+    MPI_Aint true_extent = 0;
+    int size = 0;
+    mpi::table.Type_get_extent(buffer.type, &lower, &stride);
+    mpi::table.Type_get_true_extent(buffer.type, &true_lower, &true_extent);
+    mpi::table.Type_size(buffer.type, &size);
+    const auto last = static_cast<MPI_Aint>(buffer.count - 1) * stride; // of the last element, may be negative
+    return {true_lower + (last < 0 ? last : 0), static_cast<std::size_t>(true_extent + (last < 0 ? -last : last)),
+            size != true_extent || size != stride};
+}
+
+bool is_memory(const void *address) noexcept {
+    return address != nullptr && address != MPI_IN_PLACE && address != MPI_BOTTOM;
+}
+
+// Copies in place of those buffers of one operation that MPI does not take.
+class copies {
+public:
+    explicit copies(stream::queue &to) noexcept : queue_(to) {}
+    ~copies() {
+        for (const stream::copy_back &each : kept_) {
+            queue_.release(const_cast<void *>(each.from));
+        }
+    }
+    copies(const copies &) = delete;
+    copies &operator=(const copies &) = delete;
+
+    // Replaces the buffer by a copy if it has to be.
+    enqueuing replace(const buffer_use &buffer) {
+        int needed = 0;
+        if (!is_memory(*buffer.slot) || buffer.count == 0) {
+            return enqueuing::done;
+        }
+        const thence_queue &queue = queue_.handle();
+        if (queue.table->needs_copy(queue.handle, *buffer.slot, &needed) != 0) {
+            return enqueuing::refused;
+        }
+        if (needed == 0) {
+            return enqueuing::done;
+        }
+        if (buffer.count < 0) {
+            return enqueuing::not_copyable;
+        }
+        const extent span = extent_of(buffer);
+        if (span.bytes == 0) {
+            return enqueuing::done;
+        }
+        kept_.reserve(kept_.size() + 1);
+        void *memory = queue_.allocate(span.bytes);
+        if (memory == nullptr) {
+            return enqueuing::no_memory;
+        }
+        char *original = static_cast<char *>(const_cast<void *>(*buffer.slot)) + span.lower;
+        kept_.push_back({original, memory, buffer.written ? span.bytes : 0});
+        *buffer.slot = static_cast<char *>(memory) - span.lower;
+        // What the operation does not write must be the same afterwards.
+        const bool must_copy = buffer.read || span.has_gaps;
+        return !must_copy || queue_.copy(memory, original, span.bytes) ? enqueuing::done : enqueuing::refused;
+    }
+
+    std::vector<stream::copy_back> take() noexcept { return std::move(kept_); }
+
+private:
+    stream::queue &queue_;
+    std::vector<stream::copy_back> kept_;
+};
+
+} // namespace
+
+stream::queue *queue_of(const public_call &call, stream::operation &what, int &code) noexcept {
+    if (what.comm == MPI_COMM_NULL) {
+        code = fail(call, reason::null_comm);
+        return nullptr;
+    }
+    const bool set_up = continuation::is_set_up.load(std::memory_order_acquire);
+    stream::attachment *const attached = set_up ? stream::attachment_of(what.comm) : nullptr;
+    if (attached == nullptr || attached->its->order == nullptr) {
+        code = fail(call, mpi::usable() ? reason::no_queue : reason::mpi_inactive);
+        return nullptr;
+    }
+    what.not_begun = &attached->not_begun;
+    code = attached->its->order->take_error();
+    return code == MPI_SUCCESS ? attached->its->order.get() : nullptr;
+}
+
+int result_of(const public_call &call, stream::enqueuing how) noexcept {
+    switch (how) {
+    case enqueuing::done:
+        return MPI_SUCCESS;
+    case enqueuing::no_memory:
+        return fail(call, reason::no_memory);
+    case enqueuing::not_copyable:
+        return fail(call, reason::no_copy_of_such);
+    default:
+        return fail(call, reason::queue_refused);
+    }
+}
+
+enqueuing enqueue_with_copies(stream::queue &to, const stream::operation &what, std::span<const buffer_use> buffers,
+                              MPI_Status *status, MPI_Request *request) noexcept {
+    try {
+        copies all(to);
+        for (const buffer_use &each : buffers) {
+            if (const enqueuing how = all.replace(each); how != enqueuing::done) {
+                return how;
+            }
+        }
+        if (request != nullptr) {
+            return to.enqueue(what, all.take(), request);
+        }
+        const enqueuing how = to.enqueue(what, status);
+        return how == enqueuing::done ? to.enqueue_copies(all.take()) : how; // the queue is behind the wait
+    } catch (const std::bad_alloc &) {
+        return enqueuing::no_memory;
+    }
+}
+
+} // namespace thence::api
