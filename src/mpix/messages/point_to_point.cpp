@@ -42,8 +42,8 @@ bool start_or_buffer(const destination &to, send_mode how, operation &op, int &e
 
 int send_and_wait(const send_call &call, send_mode how, operation &op) noexcept {
     int error = MPI_SUCCESS;
-    if (!start_or_buffer(*call.to, how, op, error)) {
-        wait_for_send(call.to->receiver, call.own, op);
+    if (!start_or_buffer(call.to, how, op, error)) {
+        wait_for_send(call.to.receiver, call.own, op);
         error = op.result.error;
     }
     return error;
@@ -57,10 +57,8 @@ failure make_complete(std::unique_ptr<operation> op, MPI_Request &request) noexc
 
 } // namespace
 
-failure failure_of(int error_class) noexcept {
+failure failure_with(int error_class) noexcept {
     switch (error_class) {
-    case MPI_SUCCESS:
-        return {};
     case MPI_ERR_TRUNCATE:
         return {error_class, "the message is longer than the buffer"};
     case MPI_ERR_COUNT:
@@ -72,15 +70,14 @@ failure failure_of(int error_class) noexcept {
     }
 }
 
-failure describe(const message_arguments &message, buffer &data) noexcept {
-    switch (describe(message.buffer, message.count, message.type, data)) {
-    case MPI_SUCCESS:
-        return {};
-    case MPI_ERR_COUNT:
-        return {MPI_ERR_COUNT, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
-    default:
-        return {MPI_ERR_TYPE, "the datatype is null or cannot be used"};
+bool describe(const message_arguments &message, buffer &data, failure &wrong) noexcept {
+    const int error = describe(message.buffer, message.count, message.type, data);
+    if (error == MPI_ERR_COUNT) {
+        wrong = {error, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
+    } else if (error != MPI_SUCCESS) {
+        wrong = {error, "the datatype is null or cannot be used"};
     }
+    return error == MPI_SUCCESS;
 }
 
 bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept {
@@ -117,7 +114,7 @@ void wait_for_receive(endpoint &at, operation &op) noexcept {
 }
 
 failure send(const send_call &call, send_mode how) noexcept {
-    if (call.wrong || !call.to) {
+    if (call.wrong || !call.has_peer) {
         return call.wrong;
     }
     operation op;
@@ -130,7 +127,7 @@ failure isend(const send_call &call, send_mode how, MPI_Request *request) noexce
         return call.wrong ? call.wrong : null_request;
     }
     std::unique_ptr<operation> op(new (std::nothrow) operation);
-    if (op == nullptr || !call.to) {
+    if (op == nullptr || !call.has_peer) {
         return make_complete(std::move(op), *request);
     }
     op->data = call.data;
@@ -144,7 +141,7 @@ failure isend(const send_call &call, send_mode how, MPI_Request *request) noexce
     }
     operation &sent = *op.release(); // its request deletes it, once it is complete and the user knows it
     *request = sent.request;
-    if (start_send(*call.to, how, sent, error)) {
+    if (start_send(call.to, how, sent, error)) {
         sent.result.error = error; // the request tells it
         complete(sent);
     }

@@ -7,8 +7,6 @@
 
 #include <mpi.h>
 
-#include <optional>
-
 namespace thence::endpoint {
 
 class transport;
@@ -31,16 +29,19 @@ struct failure {
     explicit operator bool() const noexcept { return text != nullptr; }
 };
 // Of an operation that has ended with this class of error.
-failure failure_of(int error_class) noexcept;
-// As the function of data.hpp.
-failure describe(const message_arguments &message, buffer &data) noexcept;
+failure failure_with(int error_class) noexcept;
+inline failure failure_of(int error_class) noexcept {
+    return error_class == MPI_SUCCESS ? failure{} : failure_with(error_class);
+}
+// As the function of data.hpp. `wrong` gets what is wrong; false: something is.
+bool describe(const message_arguments &message, buffer &data, failure &wrong) noexcept;
 
 // Where a message goes: to an endpoint of this process, or to another process.
 struct destination {
-    endpoint *receiver; // null: in another process
-    transport *between; // with it
-    int process;        // the number of the other process there
-    wire_header header; // its `source`, `index` and `tag` count for both
+    endpoint *receiver = nullptr; // null: in another process
+    transport *between = nullptr; // with it
+    int process = -1;             // the number of the other process there
+    wire_header header;           // in this process only `source`, `index` and `tag` count
 };
 
 // Starts a send. True: it is complete, with the error class in `error`, and `op` is not used. Else it is complete when
@@ -52,17 +53,18 @@ void start_receive(endpoint &at, const pattern &wanted, operation &op) noexcept;
 void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept;
 void wait_for_receive(endpoint &at, operation &op) noexcept;
 
-// The arguments of a call after the checks of its room. Without `to` or `at` the peer is MPI_PROC_NULL.
+// The arguments of a call after the checks of its room.
 struct send_call {
     failure wrong;
     buffer data;
-    std::optional<destination> to;
+    bool has_peer = false; // false: it is MPI_PROC_NULL
+    destination to;
     endpoint *own = nullptr; // as wait_for_send() gets it
 };
 struct receive_call {
     failure wrong;
     buffer data;
-    endpoint *at = nullptr;
+    endpoint *at = nullptr; // null: the peer is MPI_PROC_NULL
     pattern wanted;
 };
 failure send(const send_call &call, send_mode how) noexcept;

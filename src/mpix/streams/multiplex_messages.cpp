@@ -70,7 +70,7 @@ struct checked_send : endpoint::send_call {
     checked_send(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
         wrong = state == nullptr ? no_multiplex : check_send(state->its, message);
-        if (wrong || (wrong = describe(message, data))) {
+        if (wrong || !describe(message, data, wrong)) {
             return;
         }
         group &its = state->its;
@@ -80,15 +80,16 @@ struct checked_send : endpoint::send_call {
                 wrong = {MPI_ERR_COUNT, "a message between processes has 2^31 bytes or more"};
                 return;
             }
-            to.emplace();
-            to->receiver = to_self ? &state->endpoints[static_cast<std::size_t>(message.dest_index)] : nullptr;
-            to->between = to_self ? nullptr : &*its.between;
-            to->process = message.peer;
-            to->header.context = state->context;
-            to->header.dest = message.dest_index;
-            to->header.source = its.rank;
-            to->header.index = message.source_index;
-            to->header.tag = message.tag;
+            has_peer = true;
+            to.header = {};
+            to.receiver = to_self ? &state->endpoints[static_cast<std::size_t>(message.dest_index)] : nullptr;
+            to.between = to_self ? nullptr : &*its.between;
+            to.process = message.peer;
+            to.header.context = state->context;
+            to.header.dest = message.dest_index;
+            to.header.source = its.rank;
+            to.header.index = message.source_index;
+            to.header.tag = message.tag;
         }
         stream = its.streams[static_cast<std::size_t>(message.source_index)];
     }
@@ -99,7 +100,7 @@ struct checked_receive : endpoint::receive_call {
     checked_receive(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
         wrong = state == nullptr ? no_multiplex : check_receive(state->its, message);
-        if (wrong || (wrong = describe(message, data))) {
+        if (wrong || !describe(message, data, wrong)) {
             return;
         }
         const auto index = static_cast<std::size_t>(message.dest_index);

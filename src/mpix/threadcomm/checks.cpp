@@ -26,27 +26,21 @@ endpoint::failure check(const communicator &comm, const member *me, int source, 
     return {};
 }
 
-member *report_or_self(const communicator &comm, const char *call, member *me, const endpoint::failure &wrong,
-                       int &code) noexcept {
-    code = report(comm, call, wrong);
-    return wrong ? nullptr : me;
-}
-
 } // namespace
 
 endpoint::send_call checked_send(communicator &comm, const message_arguments &message) noexcept {
     endpoint::send_call call;
     member *const me = self(comm);
-    call.wrong = me == nullptr ? not_started : describe(message, call.data);
-    if (call.wrong) {
-        return call;
-    }
-    if (message.peer != MPI_PROC_NULL && !is_rank(comm, message.peer)) {
+    if (me == nullptr) {
+        call.wrong = not_started;
+    } else if (!describe(message, call.data, call.wrong)) {
+    } else if (message.peer != MPI_PROC_NULL && !is_rank(comm, message.peer)) {
         call.wrong = {MPI_ERR_RANK, "dest is no rank of the thread communicator"};
     } else if (message.tag < 0 || message.tag > comm.largest_tag) {
         call.wrong = {MPI_ERR_TAG, message.tag < 0 ? "the tag is negative" : above_bound};
     } else if (message.peer != MPI_PROC_NULL) {
-        call.to = destination_of(*me, channel::user, message.peer, message.tag);
+        call.has_peer = true;
+        set_destination(call.to, *me, channel::user, message.peer, message.tag);
         call.own = &me->user;
     }
     return call;
@@ -56,8 +50,7 @@ endpoint::receive_call checked_receive(communicator &comm, const message_argumen
     endpoint::receive_call call;
     member *const me = self(comm);
     call.wrong = check(comm, me, message.peer, message.tag);
-    if (!call.wrong) {
-        call.wrong = describe(message, call.data);
+    if (!call.wrong && describe(message, call.data, call.wrong)) {
         call.at = message.peer != MPI_PROC_NULL ? &me->user : nullptr;
         call.wanted = {message.peer, 0, message.tag};
     }
@@ -66,34 +59,31 @@ endpoint::receive_call checked_receive(communicator &comm, const message_argumen
 
 member *check_source(const char *call, communicator &comm, int source, int tag, int &code) noexcept {
     member *const me = self(comm);
-    return report_or_self(comm, call, me, check(comm, me, source, tag), code);
+    const endpoint::failure wrong = check(comm, me, source, tag);
+    code = report(comm, call, wrong);
+    return wrong ? nullptr : me;
 }
 
 member *check_self(const char *call, communicator &comm, int &code) noexcept {
     member *const me = self(comm);
-    return report_or_self(comm, call, me, me != nullptr ? endpoint::failure{} : not_started, code);
+    code = me != nullptr ? int{MPI_SUCCESS} : report(comm, call, not_started);
+    return me;
 }
 
-int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept {
-    return what ? fail(comm.handle, call, what.error_class, what.text) : int{MPI_SUCCESS};
-}
-
-endpoint::destination destination_of(const member &me, channel which, int dest, int tag) noexcept {
+void set_destination(endpoint::destination &to, const member &me, channel which, int dest, int tag) noexcept {
     const communicator &comm = *me.comm;
-    member *const to = comm.here[static_cast<std::size_t>(dest)];
-    endpoint::destination result{};
-    result.header.context = comm.context;
-    result.header.dest = dest;
-    result.header.source = me.rank;
-    result.header.tag = tag;
-    result.header.channel = static_cast<std::int32_t>(which);
-    if (to != nullptr) {
-        result.receiver = &to->at(which);
-    } else {
-        result.between = &*comm.root.between;
-        result.process = comm.process_of[static_cast<std::size_t>(dest)];
+    to.header.source = me.rank;
+    to.header.index = 0;
+    to.header.tag = tag;
+    if (member *const receiver = comm.here[static_cast<std::size_t>(dest)]) {
+        to.receiver = &receiver->at(which);
+        return;
     }
-    return result;
+    to.between = &*comm.root.between;
+    to.process = comm.process_of[static_cast<std::size_t>(dest)];
+    to.header.context = comm.context;
+    to.header.dest = dest;
+    to.header.channel = static_cast<std::int32_t>(which);
 }
 
 } // namespace thence::threadcomm

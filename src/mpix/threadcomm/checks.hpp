@@ -16,9 +16,11 @@ member *check_source(const char *call, communicator &comm, int source, int tag, 
 member *check_self(const char *call, communicator &comm, int &code) noexcept;
 
 // Reports the failure, if it is one, through the error handler of the communicator and returns its code.
-int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept;
+inline int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept {
+    return what ? fail(comm.handle, call, what.error_class, what.text) : int{MPI_SUCCESS};
+}
 
 // Where a message of this rank to another one goes.
-endpoint::destination destination_of(const member &me, channel which, int dest, int tag) noexcept;
+void set_destination(endpoint::destination &to, const member &me, channel which, int dest, int tag) noexcept;
 
 } // namespace thence::threadcomm

@@ -10,7 +10,8 @@ namespace {
 int send(member &me, int dest, int tag, const endpoint::buffer &data) noexcept {
     endpoint::send_call call;
     call.data = data;
-    call.to = destination_of(me, channel::internal, dest, tag);
+    call.has_peer = true;
+    set_destination(call.to, me, channel::internal, dest, tag);
     call.own = &me.internal;
     return send(call, endpoint::send_mode::standard).error_class;
 }

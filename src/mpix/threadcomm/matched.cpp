@@ -132,7 +132,7 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     if (op == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
-    if (const endpoint::failure wrong = describe(into, op->data)) {
+    if (endpoint::failure wrong; !describe(into, op->data, wrong)) {
         return report(comm, call, wrong);
     }
     if (request != nullptr) {

@@ -17,7 +17,8 @@ void transfers::send(int dest, const endpoint::buffer &data) {
     started &s = open_.emplace_back();
     s.op.data = data;
     int error = MPI_SUCCESS;
-    const endpoint::destination to = destination_of(me_, channel::internal, dest, tag_);
+    endpoint::destination to;
+    set_destination(to, me_, channel::internal, dest, tag_);
     if (start_send(to, endpoint::send_mode::standard, s.op, error)) {
         open_.pop_back();
     } else {
