@@ -10,9 +10,9 @@
 #include "core/progress/threads.hpp"
 #include "mpix/datatype/layout.hpp"
 #include "mpix/grequest/source.hpp"
-#include "mpix/streams/cuda.hpp"
+#include "mpix/queues/cuda.hpp"
+#include "mpix/queues/source.hpp"
 #include "mpix/streams/multiplex.hpp"
-#include "mpix/streams/queues.hpp"
 #include "mpix/streams/stream.hpp"
 #include "mpix/threadcomm/create.hpp"
 
@@ -38,11 +38,11 @@ constexpr extension_row rows[] = {
     {"async functions", &grequest::async_facts},
     {"progress threads", &progress::thread_facts},
     {"MPIX_Request_is_complete", &engine::is_complete_facts},
-    {"streams", &stream::streams},
-    {"multiplex communicators", &stream::multiplex_communicators},
-    {"enqueue on host queues", &stream::host_queues},
-    {"enqueue on CUDA streams", &stream::cuda_streams},
-    {"enqueue on other queues", &stream::other_queues},
+    {"streams", &streams::streams},
+    {"multiplex communicators", &streams::multiplex_communicators},
+    {"enqueue on host queues", &queues::host_queues},
+    {"enqueue on CUDA streams", &queues::cuda_streams},
+    {"enqueue on other queues", &queues::other_queues},
     {"datatype iovecs", &datatype::extension},
     {"thread communicators", &threadcomm::facts},
 };

@@ -20,7 +20,7 @@ static_assert(THENCE_STREAM_NULL == mpi::stream_null);
 namespace {
 
 bool is_stream(thence_stream stream) noexcept {
-    return stream == THENCE_STREAM_NULL || stream::find(stream) != nullptr;
+    return stream == THENCE_STREAM_NULL || streams::find(stream) != nullptr;
 }
 
 __attribute__((noinline)) int is_complete_otherwise(MPI_Request request) noexcept {
@@ -59,7 +59,7 @@ int thence_stream_progress(thence_stream stream) {
     if (stream == THENCE_STREAM_NULL) [[likely]] {
         return thence_progress();
     }
-    const stream::context *const its = stream::find(stream);
+    const streams::context *const its = streams::find(stream);
     if (its == nullptr) {
         return fail("thence_stream_progress", reason::no_stream);
     }

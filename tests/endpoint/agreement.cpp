@@ -115,7 +115,7 @@ TEST_F(agreement, a_thread_communicator_that_another_process_cannot_make_is_free
 TEST_F(agreement, a_process_that_cannot_make_a_multiplex_communicator_says_so) {
     dup_fails = true;
     MPI_Comm made = MPI_COMM_NULL;
-    EXPECT_NE(thence::stream::create_multiplex("create", MPI_COMM_WORLD, 0, nullptr, &made), MPI_SUCCESS);
+    EXPECT_NE(thence::streams::create_multiplex("create", MPI_COMM_WORLD, 0, nullptr, &made), MPI_SUCCESS);
     EXPECT_EQ(made, MPI_COMM_NULL);
     EXPECT_EQ(agreements, 2);
     EXPECT_EQ(mine, 1);
@@ -126,7 +126,7 @@ TEST_F(agreement, a_multiplex_communicator_that_another_process_cannot_make_is_f
     other_fails = true;
     last_agreement = 2;
     MPI_Comm made = MPI_COMM_NULL;
-    EXPECT_NE(thence::stream::create_multiplex("create", MPI_COMM_WORLD, 0, nullptr, &made), MPI_SUCCESS);
+    EXPECT_NE(thence::streams::create_multiplex("create", MPI_COMM_WORLD, 0, nullptr, &made), MPI_SUCCESS);
     EXPECT_EQ(made, MPI_COMM_NULL);
     EXPECT_EQ(agreements, 2);
     EXPECT_EQ(mine, 0);
@@ -135,27 +135,27 @@ TEST_F(agreement, a_multiplex_communicator_that_another_process_cannot_make_is_f
 
 // The other process has made the copy first, and has sent on it.
 TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator) {
-    thence::stream::group there;
-    thence::stream::group here;
-    for (thence::stream::group *each : {&there, &here}) {
+    thence::streams::group there;
+    thence::streams::group here;
+    for (thence::streams::group *each : {&there, &here}) {
         each->streams.assign(2, nullptr);
         ASSERT_NE(each->add(0), nullptr);
     }
     EXPECT_EQ(here.add(0), nullptr) << "another has the context";
     const std::uint64_t first = there.copy(*there.add(1))->context;
-    thence::endpoint::endpoint *const at = here.find(first, 1);
+    thence::messages::endpoint *const at = here.find(first, 1);
     ASSERT_NE(at, nullptr);
     EXPECT_EQ(here.find(first, 2), nullptr);
-    thence::endpoint::operation unused;
+    thence::messages::operation unused;
     const int sent = 7;
-    unused.data = thence::endpoint::bytes_at(&sent, sizeof sent);
+    unused.data = thence::messages::bytes_at(&sent, sizeof sent);
     EXPECT_TRUE(send_here(*at, unused, 0, 0, 3, false));
-    const thence::stream::multiplex *const copy = here.copy(*here.add(1));
+    const thence::streams::multiplex *const copy = here.copy(*here.add(1));
     ASSERT_NE(copy, nullptr);
     EXPECT_EQ(copy->context, first);
     int got = -1;
-    thence::endpoint::operation received;
-    received.data = thence::endpoint::bytes_at(&got, sizeof got);
+    thence::messages::operation received;
+    received.data = thence::messages::bytes_at(&got, sizeof got);
     received.wanted = {0, 0, 3};
     copy->endpoints[1].post(received);
     EXPECT_TRUE(received.done);

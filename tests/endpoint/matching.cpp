@@ -20,7 +20,7 @@
 
 namespace {
 
-using namespace thence::endpoint;
+using namespace thence::messages;
 
 decltype(thence::mpi::table.Grequest_complete) fakes_complete = nullptr;
 int completed = 0;

@@ -19,7 +19,7 @@
 
 namespace {
 
-using namespace thence::endpoint;
+using namespace thence::messages;
 
 #if defined(__SANITIZE_THREAD__)
 constexpr int scale = 1;

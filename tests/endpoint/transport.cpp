@@ -13,7 +13,7 @@
 
 namespace {
 
-using namespace thence::endpoint;
+using namespace thence::messages;
 using thence::mpi::table;
 
 constexpr std::size_t large = 100'000;

@@ -10,7 +10,7 @@ DOORS = [
     {"core": [{"base"}, {"mpi"}, {"engine"}, {"progress"}, {"continuation"}, {"diagnose"}, {"api"}]},
     {"dataflow": [{""}, {"alpi"}],
      "tbb": [{"senders", "queues"}, {"pools"}]},
-    {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm"}, {"streams"}, {""}],
+    {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
@@ -25,7 +25,7 @@ SRC_ONLY = {
     "interpose/calls": {"interpose/requests", "interpose/waiting", "core/api", "mpix/threadcomm", "mpix/streams"},
 }
 # The namespaces of rooms; that of any other room has the name of its folder.
-NAMESPACES = {"tasks": "task", "mpix/messages": "endpoint", "mpix/streams": "stream", "interpose/requests": "interpose",
+NAMESPACES = {"tasks": "task", "interpose/requests": "interpose",
               "interpose/waiting": "interpose", "interpose/calls": "pmpi", "mpix": "api"}
 # Namespaces whose name is also that of a class: `task::` may name either. The doors that have such a class.
 ALSO_CLASSES = {"task": {"tbb", "dataflow"}}

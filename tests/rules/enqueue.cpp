@@ -11,8 +11,8 @@
 namespace {
 
 using namespace thence::fake;
-namespace stream = thence::stream;
-using stream::enqueuing;
+namespace streams = thence::streams;
+using thence::queues::enqueuing;
 
 class enqueued : public on_fake {
 protected:
@@ -200,19 +200,19 @@ TEST_P(enqueued, a_stream_is_not_freed_while_its_queue_has_work) {
     scripted_operation send;
     MPI_Request request = MPI_REQUEST_NULL;
     q.enqueue(send, &request);
-    auto its = std::make_unique<stream::context>();
-    its->order = q.release();
-    stream::context &context = *its;
-    ASSERT_TRUE(stream::add(its));
+    auto its = std::make_unique<streams::context>();
+    its->queue = q.release();
+    streams::context &context = *its;
+    ASSERT_TRUE(streams::add(its));
     int code = MPI_SUCCESS;
-    EXPECT_EQ(stream::destroy(context, code), stream::freeing::has_work) << "it has not begun";
+    EXPECT_EQ(streams::destroy(context, code), streams::freeing::has_work) << "it has not begun";
     q.go();
     ASSERT_TRUE(send.begins());
-    EXPECT_EQ(stream::destroy(context, code), stream::freeing::has_work) << "it is not complete";
+    EXPECT_EQ(streams::destroy(context, code), streams::freeing::has_work) << "it is not complete";
     send.complete();
     int flag = 0;
     EXPECT_TRUE(eventually([&] { return MPI_Test(&request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 1; }));
-    EXPECT_EQ(stream::destroy(context, code), stream::freeing::done);
+    EXPECT_EQ(streams::destroy(context, code), streams::freeing::done);
 }
 
 // Several threads see the trigger word. Each operation begins once, in order, and no two begin at a time.

@@ -6,7 +6,7 @@
 #include "library.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
 #include <atomic>
 #include <cstdint>
@@ -46,16 +46,16 @@ enum class reaching { stores, launches }; // how the queue says that it has reac
 class scripted_queue {
 public:
     explicit scripted_queue(reaching how = reaching::stores) : table_(make_table(how)) {
-        its_.reset(stream::queue::create({&table_, this}));
+        its_.reset(queues::queue::create({&table_, this}));
         EXPECT_NE(its_, nullptr);
     }
 
     // Enqueues an operation for which the queue waits, or, with `request`, does not.
-    stream::enqueuing enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
+    queues::enqueuing enqueue(scripted_operation &what, MPI_Status *status = MPI_STATUS_IGNORE) {
         scripted_operation *const pointer = &what;
         return its_->enqueue(operation_of(pointer), status);
     }
-    stream::enqueuing enqueue(scripted_operation &what, MPI_Request *request) {
+    queues::enqueuing enqueue(scripted_operation &what, MPI_Request *request) {
         scripted_operation *const pointer = &what;
         return its_->enqueue(operation_of(pointer), {}, request);
     }
@@ -83,16 +83,16 @@ public:
         }
     }
 
-    stream::queue &operator*() { return *its_; }
-    stream::queue *operator->() { return its_.get(); }
-    std::unique_ptr<stream::queue> release() { return std::move(its_); }
+    queues::queue &operator*() { return *its_; }
+    queues::queue *operator->() { return its_.get(); }
+    std::unique_ptr<queues::queue> release() { return std::move(its_); }
     long not_begun() const { return not_begun_.load(); }
 
     int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
 
 private:
     static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
-    stream::operation operation_of(scripted_operation *const &pointer) {
+    queues::operation operation_of(scripted_operation *const &pointer) {
         return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, &not_begun_, nullptr};
     }
     template <class Step> int add(Step step) {
@@ -131,7 +131,7 @@ private:
     thence_queue_table table_;
     std::atomic<long> not_begun_{0};
     std::deque<std::function<bool()>> steps_;
-    std::unique_ptr<stream::queue> its_;
+    std::unique_ptr<queues::queue> its_;
 };
 
 } // namespace thence::fake

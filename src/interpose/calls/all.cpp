@@ -124,7 +124,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
     if (is_plain(count, requests)) [[likely]] {
         return PMPI_Testall(count, requests, flag, statuses);
     }
-    const thence::stream::serial_call on_streams("MPI_Testall", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Testall", count, requests);
     if (flag == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Testall", {{"flag", flag == nullptr},
                                                                      {"array_of_statuses", refused_status(statuses)}})
@@ -176,7 +176,7 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitall(count, requests, statuses);
     }
-    const thence::stream::serial_call on_streams("MPI_Waitall", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Waitall", count, requests);
     if (refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : PMPI_Waitall(count, requests, statuses);

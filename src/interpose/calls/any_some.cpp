@@ -106,7 +106,7 @@ int test_any(const char *call, int count, MPI_Request requests[], int *index, in
     if (mpi_does(count, requests, refused)) {
         return PMPI_Testany(count, requests, index, flag, status);
     }
-    const thence::stream::serial_call on_streams("MPI_Testany", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Testany", count, requests);
     if (refused) {
         return refuse_null(
             call, {{"index", index == nullptr}, {"flag", flag == nullptr}, {"status", refused_status(status)}});
@@ -128,7 +128,7 @@ int test_some(const char *call, int count, MPI_Request requests[], int *found, i
     if (mpi_does(count, requests, refused)) {
         return PMPI_Testsome(count, requests, found, indices, statuses);
     }
-    const thence::stream::serial_call on_streams("MPI_Testsome", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Testsome", count, requests);
     if (refused) {
         return refuse_null(call, {{"outcount", found == nullptr},
                                   {"array_of_indices", indices == nullptr},
@@ -160,7 +160,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitany(count, requests, index, status);
     }
-    const thence::stream::serial_call on_streams("MPI_Waitany", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Waitany", count, requests);
     if (index == nullptr || refused_status(status)) {
         return any_cr(count, requests)
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
@@ -194,7 +194,7 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
     if (is_plain_to_wait(count, requests)) [[likely]] {
         return PMPI_Waitsome(count, requests, found, indices, statuses);
     }
-    const thence::stream::serial_call on_streams("MPI_Waitsome", count, requests);
+    const thence::streams::serial_call on_streams("MPI_Waitsome", count, requests);
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitsome", {{"outcount", found == nullptr},
                                                                       {"array_of_indices", indices == nullptr},

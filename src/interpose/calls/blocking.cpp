@@ -21,7 +21,7 @@
 using namespace thence::interpose;
 using thence::pmpi::refused_status;
 using thence::pmpi::untouched;
-using thence::stream::serial_call;
+using thence::streams::serial_call;
 namespace threadcomm = thence::threadcomm;
 
 namespace {
@@ -60,7 +60,7 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
     }
-    if (mode == threadcomm::mode::standard && thence::stream::has_queue_if_any(comm)) {
+    if (mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {
         return enqueue_send(buf, count, type, dest, tag, comm);
     }
     const wait_strategy *how = find_strategy(call);
@@ -79,7 +79,7 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::receive(call, *threads, {buf, count, type, source, tag}, status);
     }
-    if (thence::stream::has_queue_if_any(comm)) {
+    if (thence::streams::has_queue_if_any(comm)) {
         return enqueue_receive(buf, count, type, source, tag, comm, status);
     }
     const wait_strategy *how = find_strategy(call);

@@ -29,7 +29,7 @@ template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call cal
     if (interpose::is_plain()) [[likely]] {
         return call();
     }
-    const stream::serial_call on_stream(name, comm);
+    const streams::serial_call on_stream(name, comm);
     return block_in_mpi(name, call);
 }
 

@@ -28,7 +28,7 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
     if (is_plain()) [[likely]] {
         return blocking();
     }
-    const thence::stream::serial_call on_stream(name, comm);
+    const thence::streams::serial_call on_stream(name, comm);
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) {
         return on_threads(*threads);
     }

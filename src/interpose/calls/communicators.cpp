@@ -18,7 +18,7 @@ template <class Free> int free_communicator(const char *call, MPI_Comm *comm, Fr
     }
     const MPI_Comm freed = comm != nullptr ? *comm : MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    return thence::stream::must_stay(call, freed, code) ? code : thence::pmpi::block_in_mpi(call, freed, by_mpi);
+    return thence::streams::must_stay(call, freed, code) ? code : thence::pmpi::block_in_mpi(call, freed, by_mpi);
 }
 
 } // namespace

@@ -60,7 +60,7 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
     if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
         return PMPI_Request_get_status(request, flag, status);
     }
-    const thence::stream::serial_call on_stream("MPI_Request_get_status", 1, &request);
+    const thence::streams::serial_call on_stream("MPI_Request_get_status", 1, &request);
     poll_first();
     return refused_status(status) ? refuse_null("MPI_Request_get_status", {{"status", true}})
                                   : status_of({"MPI_Request_get_status", one_request}, request, flag, status);

@@ -13,26 +13,26 @@ namespace thence::pmpi {
 
 template <auto function, class... Arguments>
 __attribute__((noinline)) int checked_call(const char *name, MPI_Comm comm, Arguments... arguments) {
-    const stream::serial_call on_stream(name, comm);
+    const streams::serial_call on_stream(name, comm);
     return function(arguments...);
 }
 
 // `name`: of the call.
 template <auto function, class... Arguments>
 inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
-    return stream::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
+    return streams::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
 }
 
 template <auto function, bool starts, class... Arguments>
 __attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI_Request *request,
                                             Arguments... arguments) {
-    const stream::serial_call on_stream(name, comm);
+    const streams::serial_call on_stream(name, comm);
     if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         *request = MPI_REQUEST_NULL;
     }
     const int code = function(arguments..., request);
     if (code == MPI_SUCCESS) {
-        stream::note_request(comm, request, starts);
+        streams::note_request(comm, request, starts);
     }
     return code;
 }
@@ -40,21 +40,21 @@ __attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI
 // A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows it.
 template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
-    return stream::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
-                                         : function(arguments..., request);
+    return streams::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
+                                          : function(arguments..., request);
 }
 
 // A call on requests.
 template <auto function, class... Arguments>
 __attribute__((noinline)) int checked_call_with(const char *name, int count, MPI_Request requests[],
                                                 Arguments... arguments) {
-    const stream::serial_call on_streams(name, count, requests);
+    const streams::serial_call on_streams(name, count, requests);
     return function(arguments...);
 }
 template <auto function, class... Arguments>
 inline int call_with(const char *name, int count, MPI_Request requests[], Arguments... arguments) {
-    return stream::streams_are_checked() ? checked_call_with<function>(name, count, requests, arguments...)
-                                         : function(arguments...);
+    return streams::streams_are_checked() ? checked_call_with<function>(name, count, requests, arguments...)
+                                          : function(arguments...);
 }
 
 } // namespace thence::pmpi

@@ -23,7 +23,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
         return PMPI_Test(request, flag, status);
     }
-    const thence::stream::serial_call on_stream("MPI_Test", 1, request);
+    const thence::streams::serial_call on_stream("MPI_Test", 1, request);
     if (refused_status(status)) {
         return refuse_null("MPI_Test", {{"status", true}});
     }
@@ -52,7 +52,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
         return request == nullptr || !is_cr_handle(*request) ? PMPI_Wait(request, status)
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
-    const thence::stream::serial_call on_stream("MPI_Wait", 1, request);
+    const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
     if (any_polled_grequests() && !is_cr_handle(*request)) {
         poll_now(*request);
     }

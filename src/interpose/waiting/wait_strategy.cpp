@@ -105,7 +105,7 @@ const wait_strategy *find_strategy(const char *call) noexcept {
 
 void catch_up() noexcept {
     if (has_reason(progress::no_hook_runs) && engine::current != nullptr &&
-        (continuation::something_to_do() || grequest::any_polled() || endpoint::any_open_request())) {
+        (continuation::something_to_do() || grequest::any_polled() || messages::any_open_request())) {
         progress::take_turn();
     }
 }

@@ -3,7 +3,7 @@
 
 #include "core/base/pool.hpp"
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -28,4 +28,4 @@ void retire_blocks() noexcept {
     all().retire(cache);
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // What a message between two processes begins with. Both run the same build, so it travels as bytes.
 struct wire_header {
@@ -39,4 +39,4 @@ void give_block(block *given) noexcept;
 // Returns the blocks that this thread keeps for itself. Called when it has no more messages to send.
 void retire_blocks() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

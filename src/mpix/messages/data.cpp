@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -103,4 +103,4 @@ void copy(const buffer &from, const buffer &to, std::uint64_t bytes) noexcept {
     }
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

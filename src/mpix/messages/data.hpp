@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 struct buffer {
     // As the user gave them.
@@ -37,4 +37,4 @@ void copy_out(const buffer &from, void *to, std::uint64_t bytes) noexcept;
 void copy_in(const void *from, const buffer &to, std::uint64_t bytes) noexcept;
 void copy(const buffer &from, const buffer &to, std::uint64_t bytes) noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // The endpoints that requests have needed. An endpoint leaves when it is destroyed.
 class registry {
@@ -339,4 +339,4 @@ bool send_here(endpoint &to, operation &send, int source, int index, int tag, bo
     return true;
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -21,7 +21,7 @@
 
 #include <atomic>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // A message that nobody has asked for yet, or that a matching probe has taken out.
 struct unexpected {
@@ -103,4 +103,4 @@ bool drive_needed() noexcept;
 // True if this thread is in drive_needed(). No endpoint may be destroyed then.
 bool is_driving() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

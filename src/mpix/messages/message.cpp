@@ -6,7 +6,7 @@
 #include <climits>
 #include <cstdlib>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 void complete(operation &op) noexcept {
     if (op.owned) {
@@ -47,4 +47,4 @@ void set_status(MPI_Status *status, const outcome &result) noexcept {
     mpi::table.Status_set_cancelled(status, result.cancelled ? 1 : 0);
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

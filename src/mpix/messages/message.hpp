@@ -22,7 +22,7 @@
 #include <atomic>
 #include <cstdint>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 class endpoint;
 struct operation;
@@ -128,4 +128,4 @@ inline constinit std::atomic<long> open_requests{0};
 // Sets a status from how an operation ended. It may be MPI_STATUS_IGNORE. MPI_ERROR stays as it is.
 void set_status(MPI_Status *status, const outcome &result) noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

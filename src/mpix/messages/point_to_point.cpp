@@ -9,7 +9,7 @@
 #include <memory>
 #include <new>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -211,4 +211,4 @@ outcome no_message() noexcept {
     return result;
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

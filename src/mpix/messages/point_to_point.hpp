@@ -7,7 +7,7 @@
 
 #include <mpi.h>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 class transport;
 
@@ -76,4 +76,4 @@ failure send_receive(const send_call &sent, const receive_call &received, MPI_St
 // What a receive from MPI_PROC_NULL gives.
 outcome no_message() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -95,4 +95,4 @@ int make_complete_request(std::unique_ptr<operation> op, MPI_Request &request) n
     return MPI_SUCCESS;
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

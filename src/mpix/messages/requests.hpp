@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // Gives the operation a request. It was made with new, and the request deletes it. Returns an error class.
 int start_request(operation &op) noexcept;
@@ -23,4 +23,4 @@ inline bool any_open_request() noexcept {
 bool any_cancelled() noexcept;
 void finish_cancelled() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

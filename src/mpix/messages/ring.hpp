@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 template <class Item, std::size_t capacity> class ring {
     static_assert((capacity & (capacity - 1)) == 0);
@@ -78,4 +78,4 @@ private:
     std::atomic<std::uint64_t> peeked_{0}; // head_, for threads that do not pop
 };
 
-} // namespace thence::endpoint
+} // namespace thence::messages

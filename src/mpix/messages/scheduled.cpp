@@ -8,7 +8,7 @@
 #include <mutex>
 #include <utility>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 class schedule {
 public:
@@ -72,4 +72,4 @@ void advance_scheduled() noexcept {
     all.advance();
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -6,7 +6,7 @@
 // start is put into a list of its own, which the next advance_scheduled() takes.
 #pragma once
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 class scheduled {
 public:
@@ -31,4 +31,4 @@ private:
 void add_scheduled(scheduled &added) noexcept;
 void advance_scheduled() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -10,7 +10,7 @@
 
 #include <mutex>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -57,4 +57,4 @@ void end_use() noexcept {
     }
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -3,10 +3,10 @@
 // calls receive what other processes have sent, match it, and go on with nonblocking collectives.
 #pragma once
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // While anybody uses messages between threads, they are a source of progress. False: there can be no more sources.
 bool begin_use() noexcept;
 void end_use() noexcept;
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -15,7 +15,7 @@
 #include <mutex>
 #include <utility>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -340,4 +340,4 @@ bool transport::poll_operations() noexcept {
     return some;
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 // Finds the endpoint of a header; null: there is none, and the message is dropped. It may be called by any thread.
 using router = endpoint *(*)(void *data, const wire_header &header) noexcept;
@@ -93,4 +93,4 @@ private:
 bool any_transport() noexcept;
 bool poll_transports(std::size_t most = transport::window) noexcept; // of each
 
-} // namespace thence::endpoint
+} // namespace thence::messages

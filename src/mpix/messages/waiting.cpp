@@ -5,7 +5,7 @@
 #include "core/progress/source.hpp"
 #include "mpix/messages/transport.hpp"
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 namespace {
 
@@ -30,4 +30,4 @@ void waiting::operator()() noexcept {
     }
 }
 
-} // namespace thence::endpoint
+} // namespace thence::messages

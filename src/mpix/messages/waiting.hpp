@@ -6,7 +6,7 @@
 
 #include "core/progress/backoff.hpp"
 
-namespace thence::endpoint {
+namespace thence::messages {
 
 class waiting {
 public:
@@ -18,4 +18,4 @@ private:
     thence_backoff backoff_ = progress::backoff_with(20'000, 256);
 };
 
-} // namespace thence::endpoint
+} // namespace thence::messages

@@ -5,11 +5,11 @@
 
 #include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
+#include "mpix/queues/cuda.hpp"
+#include "mpix/queues/queue.hpp"
 #include "mpix/streams/communicator.hpp"
-#include "mpix/streams/cuda.hpp"
 #include "mpix/streams/info.hpp"
 #include "mpix/streams/multiplex.hpp"
-#include "mpix/streams/queue.hpp"
 #include "mpix/streams/stream.hpp"
 
 #include <cstring>
@@ -33,7 +33,7 @@ bool is_complete_table(const thence_queue &queue) noexcept {
 
 // Reads what the info says of a queue. Returns MPI_SUCCESS, or the error that it has reported. Sets `there`.
 int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool &there) {
-    const std::optional<std::string> type = stream::value_of(info, "type");
+    const std::optional<std::string> type = streams::value_of(info, "type");
     there = type && (*type == "thence_queue" || *type == "cudaStream_t" || *type == "hipStream_t");
     if (!there) {
         return MPI_SUCCESS;
@@ -42,24 +42,24 @@ int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool
         return fail_with_detail(call, reason::unusable_queue,
                                 "for HIP, pass a thence_queue with a table of the program");
     }
-    const std::optional<std::string> value = stream::value_of(info, "value");
+    const std::optional<std::string> value = streams::value_of(info, "value");
     if (*type == "cudaStream_t") {
         void *handle = nullptr;
-        if (!value || !stream::from_hex(*value, &handle, sizeof handle)) {
+        if (!value || !streams::from_hex(*value, &handle, sizeof handle)) {
             return fail(call, reason::bad_hex);
         }
         const char *why = nullptr;
-        queue = stream::open_cuda_stream(handle, why);
+        queue = queues::open_cuda_stream(handle, why);
         return queue.table != nullptr ? MPI_SUCCESS : fail_with_detail(call, reason::unusable_queue, why);
     }
-    if (!value || !stream::from_hex(*value, &queue, sizeof queue)) {
+    if (!value || !streams::from_hex(*value, &queue, sizeof queue)) {
         return fail(call, reason::bad_hex);
     }
     return is_complete_table(queue) ? MPI_SUCCESS : fail(call, reason::bad_queue_table);
 }
 
 int create(const public_call &call, MPI_Info info, thence_stream *stream) {
-    const std::optional<std::string> native = stream::value_of(info, "native");
+    const std::optional<std::string> native = streams::value_of(info, "native");
     if (native && *native != "true" && *native != "false") {
         return fail(call, reason::bad_native);
     }
@@ -68,21 +68,21 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     if (const int code = read_queue(call, info, queue, has_queue); code != MPI_SUCCESS) {
         return code;
     }
-    auto its = std::make_unique<stream::context>();
-    if (const int code = stream::copy_assertions(info, its->assertions); code != MPI_SUCCESS) {
+    auto its = std::make_unique<streams::context>();
+    if (const int code = streams::copy_assertions(info, its->assertions); code != MPI_SUCCESS) {
         return code;
     }
     if (has_queue) {
-        its->order.reset(stream::queue::create(queue));
-        if (its->order == nullptr) {
+        its->queue.reset(queues::queue::create(queue));
+        if (its->queue == nullptr) {
             mpi::table.Info_free(&its->assertions);
             return fail(call, reason::queue_refused);
         }
     } else if (!native || *native == "true") {
-        its->native = stream::take_native();
+        its->native = streams::take_native();
     }
-    const stream::context &made = *its;
-    if (!stream::add(its)) {
+    const streams::context &made = *its;
+    if (!streams::add(its)) {
         return fail(call, reason::too_many_streams);
     }
     *stream = made.handle;
@@ -110,18 +110,18 @@ int thence_stream_create(MPI_Info info, thence_stream *stream) {
 
 int thence_stream_free(thence_stream *stream) {
     static constexpr public_call call{"thence_stream_free"};
-    stream::context *its = stream != nullptr ? stream::find(*stream) : nullptr;
+    streams::context *its = stream != nullptr ? streams::find(*stream) : nullptr;
     if (its == nullptr) {
         return fail(call, stream == nullptr ? reason::null_stream : reason::no_stream);
     }
     int code = MPI_SUCCESS;
-    switch (stream::destroy(*its, code)) {
-    case stream::freeing::done:
+    switch (streams::destroy(*its, code)) {
+    case streams::freeing::done:
         *stream = THENCE_STREAM_NULL;
         return MPI_SUCCESS;
-    case stream::freeing::has_communicators:
+    case streams::freeing::has_communicators:
         return fail(call, reason::stream_has_communicators);
-    case stream::freeing::has_work:
+    case streams::freeing::has_work:
         return fail(call, reason::stream_has_work);
     default:
         return fail(call, reason::stream_refused_by_mpi);
@@ -139,11 +139,11 @@ int thence_stream_comm_create(MPI_Comm comm, thence_stream stream, MPI_Comm *new
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    stream::context *its = stream::find(stream);
+    streams::context *its = streams::find(stream);
     if (its == nullptr && stream != THENCE_STREAM_NULL) {
         return fail(call, reason::no_stream);
     }
-    const int code = stream::create_communicator(comm, its, *newcomm);
+    const int code = streams::create_communicator(comm, its, *newcomm);
     return code == MPI_ERR_NO_MEM ? fail(call, reason::no_memory) : code;
 }
 
@@ -158,10 +158,10 @@ int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream) {
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    const stream::context *found = nullptr;
-    if (const stream::attachment *its = stream::attachment_of(comm)) {
+    const streams::context *found = nullptr;
+    if (const streams::attachment *its = streams::attachment_of(comm)) {
         found = idx == 0 ? its->its : nullptr;
-    } else if (const stream::multiplex *state = stream::multiplex_of(comm)) {
+    } else if (const streams::multiplex *state = streams::multiplex_of(comm)) {
         const auto &streams = state->its.streams;
         const bool is_there = idx >= 0 && static_cast<std::size_t>(idx) < streams.size();
         found = is_there ? streams[static_cast<std::size_t>(idx)] : nullptr;
@@ -182,7 +182,7 @@ int thence_info_set_hex(MPI_Info info, const char *key, const void *value, int v
         return code;
     }
     try {
-        const std::string text = stream::to_hex(value, static_cast<std::size_t>(value_size));
+        const std::string text = streams::to_hex(value, static_cast<std::size_t>(value_size));
         return text.size() <= MPI_MAX_INFO_VAL - 1 ? mpi::table.Info_set(info, key, text.c_str())
                                                    : fail(call, reason::hex_too_long);
     } catch (const std::bad_alloc &) {

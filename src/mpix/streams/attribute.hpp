@@ -13,7 +13,7 @@
 #include <atomic>
 #include <mutex>
 
-namespace thence::stream {
+namespace thence::streams {
 
 template <class Value> class communicator_attribute {
 public:
@@ -83,4 +83,4 @@ private:
     std::atomic<unsigned long> changes_{1};
 };
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -4,14 +4,14 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/implementation.hpp"
+#include "mpix/queues/queue.hpp"
 #include "mpix/streams/attribute.hpp"
 #include "mpix/streams/multiplex.hpp"
-#include "mpix/streams/queue.hpp"
 
 #include <memory>
 #include <new>
 
-namespace thence::stream {
+namespace thence::streams {
 
 namespace {
 
@@ -92,7 +92,7 @@ int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept
         return MPI_SUCCESS;
     }
     code = mine == nullptr ? int{MPI_ERR_NO_MEM} : attribute.set(fresh, mine.get());
-    if (code == MPI_SUCCESS && its->order != nullptr) {
+    if (code == MPI_SUCCESS && its->queue != nullptr) {
         code = mpi::table.Comm_set_errhandler(fresh, mpi::errors_return());
     }
     if (code != MPI_SUCCESS) {
@@ -115,7 +115,7 @@ void remove_stream(MPI_Comm comm) noexcept {
 
 bool has_queue(MPI_Comm comm) noexcept {
     const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
-    return its != nullptr && its->its->order != nullptr;
+    return its != nullptr && its->its->queue != nullptr;
 }
 
 bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
@@ -128,4 +128,4 @@ bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
     return true;
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

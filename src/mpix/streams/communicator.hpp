@@ -13,7 +13,7 @@
 
 #include <atomic>
 
-namespace thence::stream {
+namespace thence::streams {
 
 // What one communicator has.
 struct attachment {
@@ -41,4 +41,4 @@ inline bool has_queue_if_any(MPI_Comm comm) noexcept {
 // the error, which is reported, and MPI must not be called.
 THENCE_INTERNAL bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept;
 
-} // namespace thence::stream
+} // namespace thence::streams

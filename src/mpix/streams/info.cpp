@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-namespace thence::stream {
+namespace thence::streams {
 
 std::string to_hex(const void *bytes, std::size_t size) {
     constexpr char digits[] = "0123456789ABCDEF";
@@ -95,4 +95,4 @@ int copy_assertions(MPI_Info info, MPI_Info &copy) {
     return code;
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

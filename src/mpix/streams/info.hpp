@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace thence::stream {
+namespace thence::streams {
 
 std::string to_hex(const void *bytes, std::size_t size);
 // False if it is no such text of exactly `size` bytes.
@@ -21,4 +21,4 @@ std::optional<std::string> value_of(MPI_Info info, const char *key);
 // The keys that begin with `mpi_assert_`, in a new info; MPI_INFO_NULL without any.
 int copy_assertions(MPI_Info info, MPI_Info &copy);
 
-} // namespace thence::stream
+} // namespace thence::streams

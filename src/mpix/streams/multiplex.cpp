@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace thence::stream {
+namespace thence::streams {
 
 namespace {
 
@@ -39,7 +39,7 @@ bool is_needed(const multiplex &state) noexcept {
 } // namespace
 
 multiplex::multiplex(group &of, std::uint64_t its_context)
-    : its(of), context(its_context), endpoints(new endpoint::endpoint[of.streams.size()]) {}
+    : its(of), context(its_context), endpoints(new messages::endpoint[of.streams.size()]) {}
 
 // Null if memory is exhausted. No state has the context.
 multiplex *group::make_locked(std::uint64_t context) noexcept {
@@ -91,7 +91,7 @@ void group::mark_all_freed() noexcept {
     }
 }
 
-endpoint::endpoint *group::find(std::uint64_t context, int index) noexcept {
+messages::endpoint *group::find(std::uint64_t context, int index) noexcept {
     const std::scoped_lock guard(lock_);
     if (index < 0 || static_cast<std::size_t>(index) >= streams.size()) {
         return nullptr;
@@ -144,4 +144,4 @@ bool group::try_end() noexcept {
     return is_empty() && (!between || (!between->any_under_way() && between->try_end()));
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

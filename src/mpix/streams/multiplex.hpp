@@ -29,7 +29,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace thence::stream {
+namespace thence::streams {
 
 class group;
 
@@ -39,7 +39,7 @@ struct multiplex {
 
     group &its;
     const std::uint64_t context;
-    const std::unique_ptr<endpoint::endpoint[]> endpoints; // by index of the stream
+    const std::unique_ptr<messages::endpoint[]> endpoints; // by index of the stream
     std::uint64_t copies = 0;                              // that were made of it, with the lock of the group
     bool freed = false;                                    // these two with the lock of the group
     bool unreachable = false;                              // no message finds it any more
@@ -52,7 +52,7 @@ public:
     std::vector<int> counts;                    // of streams, by rank; at least 1
     std::vector<context *> streams;             // of this process; null: the null stream
     int most = 1;                               // the largest count
-    std::optional<endpoint::transport> between; // none if there is one process
+    std::optional<messages::transport> between; // none if there is one process
 
     group() = default;
     ~group() { between.reset(); } // it finds the states until it has ended
@@ -68,7 +68,7 @@ public:
     void mark_freed(multiplex &state) noexcept;
     void mark_all_freed() noexcept; // MPI ends
     // Null if there is none, or no memory.
-    endpoint::endpoint *find(std::uint64_t context, int index) noexcept;
+    messages::endpoint *find(std::uint64_t context, int index) noexcept;
     // Destroys what is no longer needed. True if that is all, and all processes have come so far.
     bool try_end() noexcept;
     // True once all processes are in MPI_Finalize.
@@ -100,4 +100,4 @@ void remove_multiplex(MPI_Comm comm) noexcept;
 
 mpi::extension_facts multiplex_communicators() noexcept;
 
-} // namespace thence::stream
+} // namespace thence::streams

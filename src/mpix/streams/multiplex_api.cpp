@@ -15,10 +15,10 @@ using api::reason;
 
 namespace {
 
-using starting = int (*)(const char *call, MPI_Comm comm, const stream::stream_message &message,
+using starting = int (*)(const char *call, MPI_Comm comm, const streams::stream_message &message,
                          MPI_Request &request) noexcept;
 
-int start(const public_call &call, starting how, MPI_Comm comm, const stream::stream_message &message,
+int start(const public_call &call, starting how, MPI_Comm comm, const streams::stream_message &message,
           MPI_Request *request) noexcept {
     return request == nullptr ? fail(call, reason::null_request) : how(call.name, comm, message, *request);
 }
@@ -41,54 +41,54 @@ int thence_stream_comm_create_multiplex(MPI_Comm comm, int count, thence_stream 
     if (threadcomm::find_if_any(comm) != nullptr) {
         return mpi::report_on(comm, MPI_ERR_COMM, call.name, "comm is a thread communicator");
     }
-    return stream::create_multiplex(call.name, comm, count, array_of_streams, newcomm);
+    return streams::create_multiplex(call.name, comm, count, array_of_streams, newcomm);
 }
 
 int thence_stream_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                        int source_stream_index, int dest_stream_index) {
-    return stream::stream_send("thence_stream_send", comm,
-                               {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
+    return streams::stream_send("thence_stream_send", comm,
+                                {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
 }
 
 int thence_stream_send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                          int source_stream_index, int dest_stream_index) {
-    return stream::stream_send("thence_stream_send_c", comm,
-                               {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
+    return streams::stream_send("thence_stream_send_c", comm,
+                                {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
 }
 
 int thence_stream_isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                         int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_isend", &stream::stream_isend, comm,
+    return start("thence_stream_isend", &streams::stream_isend, comm,
                  {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index}, request);
 }
 
 int thence_stream_isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
                           int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_isend_c", &stream::stream_isend, comm,
+    return start("thence_stream_isend_c", &streams::stream_isend, comm,
                  {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index}, request);
 }
 
 int thence_stream_recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                        int source_stream_index, int dest_stream_index, MPI_Status *status) {
-    return stream::stream_receive("thence_stream_recv", comm,
-                                  {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
+    return streams::stream_receive("thence_stream_recv", comm,
+                                   {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
 }
 
 int thence_stream_recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                          int source_stream_index, int dest_stream_index, MPI_Status *status) {
-    return stream::stream_receive("thence_stream_recv_c", comm,
-                                  {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
+    return streams::stream_receive("thence_stream_recv_c", comm,
+                                   {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
 }
 
 int thence_stream_irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                         int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_irecv", &stream::stream_ireceive, comm,
+    return start("thence_stream_irecv", &streams::stream_ireceive, comm,
                  {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, request);
 }
 
 int thence_stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
                           int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_irecv_c", &stream::stream_ireceive, comm,
+    return start("thence_stream_irecv_c", &streams::stream_ireceive, comm,
                  {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, request);
 }
 

@@ -16,7 +16,7 @@
 #include <mutex>
 #include <new>
 
-namespace thence::stream {
+namespace thence::streams {
 
 namespace {
 
@@ -54,14 +54,14 @@ int remove(MPI_Comm, int, void *value, void *) {
     return MPI_SUCCESS;
 }
 
-endpoint::endpoint *route(void *data, const endpoint::wire_header &header) noexcept {
+messages::endpoint *route(void *data, const messages::wire_header &header) noexcept {
     return static_cast<group *>(data)->find(header.context, header.dest);
 }
 
 // MPI is not called under the mutex: MPI_Comm_free may call remove() under a lock of MPI.
 void sweep() noexcept {
     static base::spin_lock sweeping;
-    if (endpoint::is_driving() || !sweeping.try_lock()) {
+    if (messages::is_driving() || !sweeping.try_lock()) {
         return;
     }
     const continuation::busy_scope busy; // no callback makes or frees a communicator meanwhile
@@ -85,7 +85,7 @@ void sweep() noexcept {
             ended = std::move(groups.back());
             groups.pop_back();
         }
-        endpoint::end_use();
+        messages::end_use();
     }
     sweeping.unlock();
 }
@@ -97,7 +97,7 @@ void finalize() noexcept {
     is_client = false;
     mpi_has_ended.store(true);
     attribute.forget_key();
-    for (endpoint::waiting wait;; wait()) {
+    for (messages::waiting wait;; wait()) {
         long missing = 0;
         for (const auto &each : groups) { // each begins, so the order in which they end does not matter
             missing += each->try_end_at_finalize() ? 0 : 1;
@@ -112,7 +112,7 @@ void finalize() noexcept {
             each->stop();
             each.release();
         }
-        endpoint::end_use();
+        messages::end_use();
     }
     groups.clear();
 }
@@ -240,7 +240,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     if (says > 0 && !make_room()) {
         says = no_memory;
     }
-    const bool in_use = says > 0 && endpoint::begin_use();
+    const bool in_use = says > 0 && messages::begin_use();
     says = says > 0 && !in_use ? int{no_source} : says;
     int least = 0;
     int code = table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
@@ -253,7 +253,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     }
     if (code != MPI_SUCCESS) {
         if (in_use) {
-            endpoint::end_use();
+            messages::end_use();
         }
         return code;
     }
@@ -275,4 +275,4 @@ mpi::extension_facts multiplex_communicators() noexcept {
     return {mpi::extension_state::ours, "messages from stream to stream are Thence's own, on any MPI"};
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

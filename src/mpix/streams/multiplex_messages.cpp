@@ -7,10 +7,10 @@
 
 #include <climits>
 
-namespace thence::stream {
+namespace thence::streams {
 
-using endpoint::failure;
-using endpoint::send_mode;
+using messages::failure;
+using messages::send_mode;
 
 namespace {
 
@@ -59,14 +59,14 @@ failure check_receive(const group &its, const stream_message &message) noexcept 
         return {MPI_ERR_RANK, "source is no rank of the communicator"};
     }
     const int streams = any_source ? its.most : its.counts[static_cast<std::size_t>(message.peer)];
-    if (message.source_index < endpoint::any_index || message.source_index >= streams) {
+    if (message.source_index < messages::any_index || message.source_index >= streams) {
         return {MPI_ERR_ARG, "source_stream_index is the index of no stream of the source, and not -1"};
     }
     return {};
 }
 
 // A call for src/mpix/messages, and the stream that it is a call of; null if something is wrong.
-struct checked_send : endpoint::send_call {
+struct checked_send : messages::send_call {
     checked_send(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
         wrong = state == nullptr ? no_multiplex : check_send(state->its, message);
@@ -96,7 +96,7 @@ struct checked_send : endpoint::send_call {
     context *stream = nullptr;
 };
 
-struct checked_receive : endpoint::receive_call {
+struct checked_receive : messages::receive_call {
     checked_receive(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
         wrong = state == nullptr ? no_multiplex : check_receive(state->its, message);
@@ -145,4 +145,4 @@ int stream_ireceive(const char *name, MPI_Comm comm, const stream_message &messa
     return report(name, comm, noted(ireceive(call, &request), call.stream, request));
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -7,9 +7,9 @@
 
 #include <mpi.h>
 
-namespace thence::stream {
+namespace thence::streams {
 
-struct stream_message : endpoint::message_arguments {
+struct stream_message : messages::message_arguments {
     int source_index;
     int dest_index;
 };
@@ -19,4 +19,4 @@ int stream_isend(const char *name, MPI_Comm comm, const stream_message &message,
 int stream_receive(const char *name, MPI_Comm comm, const stream_message &message, MPI_Status *status) noexcept;
 int stream_ireceive(const char *name, MPI_Comm comm, const stream_message &message, MPI_Request &request) noexcept;
 
-} // namespace thence::stream
+} // namespace thence::streams

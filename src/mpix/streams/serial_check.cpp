@@ -17,7 +17,7 @@
 #include <new>
 #include <unordered_map>
 
-namespace thence::stream {
+namespace thence::streams {
 
 namespace {
 
@@ -55,7 +55,7 @@ context *stream_of_request(MPI_Request request) noexcept {
 // Its queue orders the calls of a stream that has one.
 context *serial_stream_of(MPI_Comm comm) noexcept {
     const attachment *its = comm != MPI_COMM_NULL ? attachment_of(comm) : nullptr;
-    return its != nullptr && its->its->order == nullptr ? its->its : nullptr;
+    return its != nullptr && its->its->queue == nullptr ? its->its : nullptr;
 }
 
 } // namespace
@@ -150,4 +150,4 @@ void check_streams_if_asked() noexcept {
     }
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -19,7 +19,7 @@
 
 #include <cstdint>
 
-namespace thence::stream {
+namespace thence::streams {
 
 struct context;
 
@@ -85,4 +85,4 @@ void note_request(context *its, const MPI_Request *request) noexcept;
 // The stream is being destroyed.
 void forget_requests_of(const context &its) noexcept;
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -4,13 +4,13 @@
 #include "core/mpi/calls.hpp"
 #include "core/mpi/quietly.hpp"
 #include "core/progress/interposed.hpp"
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
 #include <mutex>
 #include <new>
 #include <vector>
 
-namespace thence::stream {
+namespace thence::streams {
 
 namespace {
 
@@ -41,7 +41,7 @@ bool add(std::unique_ptr<context> &added) noexcept {
     }
     const int index = unused.back();
     unused.pop_back();
-    if (added->order != nullptr) {
+    if (added->queue != nullptr) {
         progress::add_own_communicators();
     }
     added->handle = handle_prefix | index;
@@ -63,7 +63,7 @@ freeing destroy(context &its, int &code) noexcept {
         if (its.communicators.load() != 0) {
             return freeing::has_communicators;
         }
-        if (its.order != nullptr && !its.order->is_idle()) {
+        if (its.queue != nullptr && !its.queue->is_idle()) {
             return freeing::has_work;
         }
         if (its.native != mpi::stream_null) {
@@ -80,7 +80,7 @@ freeing destroy(context &its, int &code) noexcept {
     if (streams_are_checked()) {
         forget_requests_of(*freed);
     }
-    if (freed->order != nullptr) {
+    if (freed->queue != nullptr) {
         progress::remove_own_communicators();
     }
     if (freed->assertions != MPI_INFO_NULL) {
@@ -123,4 +123,4 @@ mpi::extension_facts streams() noexcept {
                                       "this MPI has streams but gives none: MPIR_CVAR_CH4_RESERVE_VCIS is not set"};
 }
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -17,17 +17,19 @@
 #include <atomic>
 #include <memory>
 
-namespace thence::stream {
-
+namespace thence::queues {
 class queue;
+}
+
+namespace thence::streams {
 
 struct context {
     int handle = mpi::stream_null;
     std::atomic<long> communicators{0};
-    MPI_Info assertions = MPI_INFO_NULL; // for its communicators; our copy
-    int native = mpi::stream_null;       // the stream of MPI's own below it
-    std::unique_ptr<queue> order;        // null: calls alone make the order
-    serial_use use;                      // by threads, if streams are checked
+    MPI_Info assertions = MPI_INFO_NULL;  // for its communicators; our copy
+    int native = mpi::stream_null;        // the stream of MPI's own below it
+    std::unique_ptr<queues::queue> queue; // null: calls alone make the order
+    serial_use use;                       // by threads, if streams are checked
 
     context();
     ~context();
@@ -50,4 +52,4 @@ freeing destroy(context &its, int &code) noexcept;
 int take_native() noexcept;
 mpi::extension_facts streams() noexcept;
 
-} // namespace thence::stream
+} // namespace thence::streams

@@ -5,7 +5,7 @@ namespace thence::threadcomm {
 
 namespace {
 
-constexpr endpoint::failure not_started{
+constexpr messages::failure not_started{
     MPI_ERR_COMM, "this thread is not between MPIX_Threadcomm_start and MPIX_Threadcomm_finish of the communicator"};
 constexpr const char *above_bound = "the tag is above MPI_TAG_UB";
 
@@ -13,7 +13,7 @@ bool is_rank(const communicator &comm, int rank) noexcept {
     return rank >= 0 && rank < comm.size();
 }
 
-endpoint::failure check(const communicator &comm, const member *me, int source, int tag) noexcept {
+messages::failure check(const communicator &comm, const member *me, int source, int tag) noexcept {
     if (me == nullptr) {
         return not_started;
     }
@@ -28,8 +28,8 @@ endpoint::failure check(const communicator &comm, const member *me, int source, 
 
 } // namespace
 
-endpoint::send_call checked_send(communicator &comm, const message_arguments &message) noexcept {
-    endpoint::send_call call;
+messages::send_call checked_send(communicator &comm, const message_arguments &message) noexcept {
+    messages::send_call call;
     member *const me = self(comm);
     if (me == nullptr) {
         call.wrong = not_started;
@@ -46,8 +46,8 @@ endpoint::send_call checked_send(communicator &comm, const message_arguments &me
     return call;
 }
 
-endpoint::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept {
-    endpoint::receive_call call;
+messages::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept {
+    messages::receive_call call;
     member *const me = self(comm);
     call.wrong = check(comm, me, message.peer, message.tag);
     if (!call.wrong && describe(message, call.data, call.wrong)) {
@@ -59,7 +59,7 @@ endpoint::receive_call checked_receive(communicator &comm, const message_argumen
 
 member *check_source(const char *call, communicator &comm, int source, int tag, int &code) noexcept {
     member *const me = self(comm);
-    const endpoint::failure wrong = check(comm, me, source, tag);
+    const messages::failure wrong = check(comm, me, source, tag);
     code = report(comm, call, wrong);
     return wrong ? nullptr : me;
 }
@@ -70,7 +70,7 @@ member *check_self(const char *call, communicator &comm, int &code) noexcept {
     return me;
 }
 
-void set_destination(endpoint::destination &to, const member &me, channel which, int dest, int tag) noexcept {
+void set_destination(messages::destination &to, const member &me, channel which, int dest, int tag) noexcept {
     const communicator &comm = *me.comm;
     to.header.source = me.rank;
     to.header.index = 0;

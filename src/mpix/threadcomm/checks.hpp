@@ -7,8 +7,8 @@
 namespace thence::threadcomm {
 
 // The call for src/mpix/messages, or what is wrong with it.
-endpoint::send_call checked_send(communicator &comm, const message_arguments &message) noexcept;
-endpoint::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept;
+messages::send_call checked_send(communicator &comm, const message_arguments &message) noexcept;
+messages::receive_call checked_receive(communicator &comm, const message_arguments &message) noexcept;
 
 // Each returns the rank of this thread, or null after it has reported what is wrong, with the code in `code`.
 member *check_source(const char *call, communicator &comm, int source, int tag, int &code) noexcept;
@@ -16,11 +16,11 @@ member *check_source(const char *call, communicator &comm, int source, int tag, 
 member *check_self(const char *call, communicator &comm, int &code) noexcept;
 
 // Reports the failure, if it is one, through the error handler of the communicator and returns its code.
-inline int report(const communicator &comm, const char *call, const endpoint::failure &what) noexcept {
+inline int report(const communicator &comm, const char *call, const messages::failure &what) noexcept {
     return what ? fail(comm.handle, call, what.error_class, what.text) : int{MPI_SUCCESS};
 }
 
 // Where a message of this rank to another one goes.
-void set_destination(endpoint::destination &to, const member &me, channel which, int dest, int tag) noexcept;
+void set_destination(messages::destination &to, const member &me, channel which, int dest, int tag) noexcept;
 
 } // namespace thence::threadcomm

@@ -19,7 +19,7 @@ bool is_root(const collective_call &call, int root) noexcept {
 }
 
 steps meet(transfers &moves) {
-    const endpoint::buffer nothing = endpoint::bytes_at(nullptr, 0);
+    const messages::buffer nothing = messages::bytes_at(nullptr, 0);
     const int size = moves.size();
     for (int distance = 1; distance < size; distance *= 2) {
         moves.send((moves.rank() + distance) % size, nothing);
@@ -64,7 +64,7 @@ steps gather_at_all(transfers &moves, data_argument sent, blocks received) {
             moves.receive(rank, moves.block(received, rank));
         }
     }
-    const endpoint::buffer mine =
+    const messages::buffer mine =
         in_place ? moves.block(received, moves.rank()) : moves.data(sent.base, sent.count, sent.type);
     for (int i = in_place ? 1 : 0; i < size; ++i) {
         moves.send((moves.rank() + i) % size, mine);
@@ -75,12 +75,12 @@ steps gather_at_all(transfers &moves, data_argument sent, blocks received) {
 steps exchange_blocks(transfers &moves, blocks sent, blocks received) {
     const bool in_place = sent.base == MPI_IN_PLACE;
     const int size = moves.size();
-    std::vector<endpoint::buffer> copies; // what is sent, before it is overwritten
+    std::vector<messages::buffer> copies; // what is sent, before it is overwritten
     for (int rank = 0; in_place && rank < size; ++rank) {
-        const endpoint::buffer data = moves.block(received, rank);
+        const messages::buffer data = moves.block(received, rank);
         unsigned char *const copy = moves.room(data.bytes);
         copy_out(data, copy, data.bytes);
-        copies.push_back(endpoint::bytes_at(copy, data.bytes));
+        copies.push_back(messages::bytes_at(copy, data.bytes));
     }
     for (int rank = 0; rank < size; ++rank) {
         moves.receive(rank, moves.block(received, rank));
@@ -96,7 +96,7 @@ steps exchange_blocks(transfers &moves, blocks sent, blocks received) {
 
 // A binomial tree.
 steps broadcast_from(transfers &moves, data_argument data, int root) {
-    const endpoint::buffer all = moves.data(data.base, data.count, data.type);
+    const messages::buffer all = moves.data(data.base, data.count, data.type);
     const int size = moves.size();
     const int place = (moves.rank() + size - root) % size;
     int bit = 1;

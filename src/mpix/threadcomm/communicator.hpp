@@ -42,11 +42,11 @@ struct member {
     communicator *comm = nullptr;
     int rank = 0;
     int thread = 0; // the index of the thread in its process
-    endpoint::endpoint user;
-    endpoint::endpoint internal;
+    messages::endpoint user;
+    messages::endpoint internal;
     std::uint32_t operations = 0;        // collective operations begun: the tag of their messages
     MPI_Comm attributes = MPI_COMM_NULL; // a communicator of this thread, which has its attributes
-    endpoint::endpoint &at(channel which) noexcept { return which == channel::user ? user : internal; }
+    messages::endpoint &at(channel which) noexcept { return which == channel::user ? user : internal; }
 };
 
 // What a root has in one process.
@@ -55,7 +55,7 @@ struct root_state {
     ~root_state();
 
     region threads;
-    std::optional<endpoint::transport> between; // none if only one process has threads
+    std::optional<messages::transport> between; // none if only one process has threads
     int process = 0;                            // of this process, among those that have threads; -1: it has none
     std::atomic<std::uint32_t> contexts{0};     // made by this process
     std::atomic<int> derived{0};                // communicators that are not freed

@@ -40,7 +40,7 @@ int class_of(int said) noexcept {
                                         : MPI_ERR_OTHER;
 }
 
-endpoint::endpoint *route(void *data, const endpoint::wire_header &header) noexcept {
+messages::endpoint *route(void *data, const messages::wire_header &header) noexcept {
     auto &root = *static_cast<root_state *>(data);
     const std::scoped_lock guard(root.lock);
     const auto at = root.by_context.find(header.context);
@@ -82,7 +82,7 @@ void end_roots() noexcept {
         if (roots->between) {
             roots->between->stop();
         }
-        endpoint::end_use();
+        messages::end_use();
     }
 }
 
@@ -251,7 +251,7 @@ int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexce
     int processes = 0;
     table.Comm_rank(comm, &rank);
     table.Comm_size(comm, &processes);
-    const bool in_use = endpoint::begin_use();
+    const bool in_use = messages::begin_use();
     const int says = threads < 0                              ? int{negative_threads}
                      : threads > 1 && !mpi::thread_multiple() ? int{no_thread_multiple}
                      : !in_use                                ? int{no_source}
@@ -272,7 +272,7 @@ int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexce
         code = fail(comm, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
     if (code != MPI_SUCCESS && in_use) {
-        endpoint::end_use();
+        messages::end_use();
     }
     return code;
 }
@@ -317,7 +317,7 @@ int finish(const char *call, MPI_Comm comm) noexcept {
     }
     delete_attributes(*me);
     part(found->root);
-    endpoint::retire_blocks();
+    messages::retire_blocks();
     found->root.threads.finish(call);
     return MPI_SUCCESS;
 }
@@ -351,7 +351,7 @@ int free_root(const char *call, MPI_Comm *comm) noexcept {
     MPI_Comm handle = found->handle;
     delete found;
     delete root;
-    endpoint::end_use();
+    messages::end_use();
     *comm = MPI_COMM_NULL;
     return table.Comm_free(&handle);
 }

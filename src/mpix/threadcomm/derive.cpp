@@ -180,8 +180,8 @@ int idup(const char *call, communicator &comm, MPI_Comm *created, MPI_Request *r
     if (const int code = derived(call, comm, 0, 0, created, true); code != MPI_SUCCESS) {
         return code;
     }
-    const int error = endpoint::make_complete_request(
-        std::unique_ptr<endpoint::operation>(new (std::nothrow) endpoint::operation), *request);
+    const int error = messages::make_complete_request(
+        std::unique_ptr<messages::operation>(new (std::nothrow) messages::operation), *request);
     return error == MPI_SUCCESS ? int{MPI_SUCCESS} : fail(comm.handle, call, error, "MPI makes no request");
 }
 

@@ -13,7 +13,7 @@ namespace thence::threadcomm {
 namespace {
 
 // The data lie in a row that begins where the user's buffer does, so that a copy of them can take its place.
-bool is_row(const endpoint::buffer &data) noexcept {
+bool is_row(const messages::buffer &data) noexcept {
     return data.contiguous() && data.row == data.base;
 }
 
@@ -30,8 +30,8 @@ bool whole_elements_fit(const reduction &what) noexcept {
 
 bool broadcast_directly(member &me, const data_argument &data, int root, int &error) noexcept {
     meeting &all = *me.comm->together;
-    endpoint::buffer mine;
-    error = endpoint::describe(data.base, data.count, data.type, mine);
+    messages::buffer mine;
+    error = messages::describe(data.base, data.count, data.type, mine);
     meeting::contribution &brought = all.begin(me.rank);
     if (me.rank == root) {
         brought.bytes = mine.bytes;
@@ -58,10 +58,10 @@ bool broadcast_directly(member &me, const data_argument &data, int root, int &er
 // right = x(i) op right, from the last rank to the first: a partial result is that of consecutive ranks.
 bool reduce_directly(member &me, const reduction &what, int &error) noexcept {
     meeting &all = *me.comm->together;
-    endpoint::buffer source;
-    endpoint::buffer result;
-    error = endpoint::describe(what.from == MPI_IN_PLACE ? what.to : what.from, what.count, what.type, source);
-    error = error == MPI_SUCCESS ? endpoint::describe(what.to, what.count, what.type, result) : error;
+    messages::buffer source;
+    messages::buffer result;
+    error = messages::describe(what.from == MPI_IN_PLACE ? what.to : what.from, what.count, what.type, source);
+    error = error == MPI_SUCCESS ? messages::describe(what.to, what.count, what.type, result) : error;
     meeting::contribution &brought = all.begin(me.rank);
     brought.bytes = source.bytes;
     brought.inside = error == MPI_SUCCESS && source.bytes <= meeting::most_bytes && is_row(source) && is_row(result) &&

@@ -18,7 +18,7 @@ namespace thence::threadcomm {
 namespace {
 
 struct entry {
-    endpoint::unexpected *what = nullptr; // null: the entry is free
+    messages::unexpected *what = nullptr; // null: the entry is free
     member *of = nullptr;
     entry *next = nullptr; // free too
 };
@@ -81,7 +81,7 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
     }
     if (source == MPI_PROC_NULL) {
         *message = MPI_MESSAGE_NO_PROC;
-        endpoint::set_status(status, endpoint::no_message());
+        messages::set_status(status, messages::no_message());
         if (flag != nullptr) {
             *flag = 1;
         }
@@ -91,16 +91,16 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
     if (place == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "4096 messages are matched and not received");
     }
-    endpoint::outcome found;
-    endpoint::unexpected *taken = nullptr;
+    messages::outcome found;
+    messages::unexpected *taken = nullptr;
     bool last_try = false;
-    for (endpoint::waiting wait;;) {
+    for (messages::waiting wait;;) {
         taken = me->user.take({source, 0, tag}, found);
         if (taken != nullptr || last_try) {
             break;
         }
         if (flag != nullptr) {
-            endpoint::poll_transports();
+            messages::poll_transports();
             last_try = true;
         } else {
             wait();
@@ -116,7 +116,7 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
     place->what = taken;
     place->of = me;
     *message = handle_of<MPI_Message>(*place);
-    endpoint::set_status(status, found);
+    messages::set_status(status, found);
     return MPI_SUCCESS;
 }
 
@@ -128,30 +128,30 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     }
     member &owner = *from->of;
     communicator &comm = *owner.comm;
-    std::unique_ptr<endpoint::operation> op(new (std::nothrow) endpoint::operation);
+    std::unique_ptr<messages::operation> op(new (std::nothrow) messages::operation);
     if (op == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "memory is exhausted");
     }
-    if (endpoint::failure wrong; !describe(into, op->data, wrong)) {
+    if (messages::failure wrong; !describe(into, op->data, wrong)) {
         return report(comm, call, wrong);
     }
     if (request != nullptr) {
-        if (const int error = endpoint::start_request(*op); error != MPI_SUCCESS) {
+        if (const int error = messages::start_request(*op); error != MPI_SUCCESS) {
             return fail(comm.handle, call, error, "MPI makes no request");
         }
         *request = op->request;
     }
-    endpoint::unexpected *const taken = from->what;
+    messages::unexpected *const taken = from->what;
     give_entry(*from);
     *message = MPI_MESSAGE_NULL;
-    endpoint::operation &receive = request != nullptr ? *op.release() : *op;
-    endpoint::endpoint::receive_taken(taken, receive);
+    messages::operation &receive = request != nullptr ? *op.release() : *op;
+    messages::endpoint::receive_taken(taken, receive);
     if (request != nullptr) {
         return MPI_SUCCESS;
     }
     wait_for_receive(owner.user, receive);
-    endpoint::set_status(status, receive.result);
-    return report(comm, call, endpoint::failure_of(receive.result.error));
+    messages::set_status(status, receive.result);
+    return report(comm, call, messages::failure_of(receive.result.error));
 }
 
 } // namespace thence::threadcomm

@@ -6,7 +6,7 @@
 namespace thence::threadcomm {
 
 void meeting::wait_for(int other, std::uint64_t round) noexcept {
-    for (endpoint::waiting wait; at(other).number.load(std::memory_order_acquire) < round; wait()) {
+    for (messages::waiting wait; at(other).number.load(std::memory_order_acquire) < round; wait()) {
     }
 }
 

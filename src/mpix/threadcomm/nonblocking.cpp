@@ -9,13 +9,13 @@ namespace thence::threadcomm {
 using mpi::table;
 
 void nonblocking::end() noexcept {
-    endpoint::operation &op = *op_;
+    messages::operation &op = *op_;
     op.result = {};
     op.result.error = moves_.error();
-    endpoint::endpoint &at = me_.internal;
+    messages::endpoint &at = me_.internal;
     delete this;
     at.not_needed_by_request(); // the communicator may be gone after this
-    endpoint::complete(op);
+    messages::complete(op);
 }
 
 int fail_at_end(const collective_call &call, int error_class) noexcept {

@@ -19,13 +19,13 @@
 
 namespace thence::threadcomm {
 
-class nonblocking final : public endpoint::scheduled {
+class nonblocking final : public messages::scheduled {
 public:
     // `begin`: as in run(). Sets the request of the call. Returns an error class.
     template <class Begin> static int start(collective_call &call, member &me, Begin begin) {
-        auto op = std::make_unique<endpoint::operation>();
+        auto op = std::make_unique<messages::operation>();
         std::unique_ptr<nonblocking> made(new nonblocking(me, call));
-        if (const int error = endpoint::start_request(*op); error != MPI_SUCCESS) {
+        if (const int error = messages::start_request(*op); error != MPI_SUCCESS) {
             return error;
         }
         nonblocking &its = *made.release(); // end() deletes it, and its request the operation
@@ -36,7 +36,7 @@ public:
         if (its.advance()) {
             its.end();
         } else {
-            endpoint::add_scheduled(its);
+            messages::add_scheduled(its);
         }
         return MPI_SUCCESS;
     }
@@ -69,7 +69,7 @@ private:
     }
 
     member &me_;
-    endpoint::operation *op_ = nullptr;
+    messages::operation *op_ = nullptr;
     collective_call kept_; // its datatypes and its operation
     transfers moves_;
     std::optional<steps> all_;

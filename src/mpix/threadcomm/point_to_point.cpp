@@ -33,25 +33,25 @@ int send_receive(const char *call, communicator &comm, const message_arguments &
 
 int send_receive_replace(const char *call, communicator &comm, const message_arguments &sent, int source, int tag,
                          MPI_Status *status) noexcept {
-    endpoint::send_call sending = checked_send(comm, sent);
+    messages::send_call sending = checked_send(comm, sent);
     if (sending.wrong) {
         return report(comm, call, sending.wrong);
     }
     const std::uint64_t bytes = sending.data.bytes;
     const std::unique_ptr<unsigned char[]> packed(new (std::nothrow) unsigned char[bytes + 1]);
     if (packed == nullptr) {
-        return report(comm, call, endpoint::failure_of(MPI_ERR_NO_MEM));
+        return report(comm, call, messages::failure_of(MPI_ERR_NO_MEM));
     }
     copy_out(sending.data, packed.get(), bytes);
-    sending.data = endpoint::bytes_at(packed.get(), bytes);
+    sending.data = messages::bytes_at(packed.get(), bytes);
     const message_arguments received{sent.buffer, sent.count, sent.type, source, tag};
     return report(comm, call, send_receive(sending, checked_receive(comm, received), status));
 }
 
 int isend_receive(const char *call, communicator &comm, const message_arguments &sent,
                   const message_arguments &received, MPI_Request *request) noexcept {
-    const endpoint::receive_call receiving = checked_receive(comm, received);
-    endpoint::failure wrong = receiving.wrong;
+    const messages::receive_call receiving = checked_receive(comm, received);
+    messages::failure wrong = receiving.wrong;
     if (!wrong && request == nullptr) {
         wrong = {MPI_ERR_ARG, "request is null"};
     }
@@ -65,13 +65,13 @@ int probe(const char *call, communicator &comm, int source, int tag, int *flag, 
     if (me == nullptr) {
         return code;
     }
-    endpoint::outcome found = endpoint::no_message();
+    messages::outcome found = messages::no_message();
     bool is_there = source == MPI_PROC_NULL;
-    for (endpoint::waiting wait; !is_there;) {
+    for (messages::waiting wait; !is_there;) {
         is_there = me->user.probe({source, 0, tag}, found);
         if (is_there || flag != nullptr) {
             if (!is_there) {
-                endpoint::poll_transports();
+                messages::poll_transports();
                 is_there = me->user.probe({source, 0, tag}, found);
             }
             break;
@@ -82,7 +82,7 @@ int probe(const char *call, communicator &comm, int source, int tag, int *flag, 
         *flag = is_there ? 1 : 0;
     }
     if (is_there) {
-        endpoint::set_status(status, found);
+        messages::set_status(status, found);
     }
     return MPI_SUCCESS;
 }

@@ -8,8 +8,8 @@
 
 namespace thence::threadcomm {
 
-using endpoint::message_arguments;
-using mode = endpoint::send_mode;
+using messages::message_arguments;
+using mode = messages::send_mode;
 
 THENCE_INTERNAL int send(const char *call, communicator &comm, mode how, const message_arguments &message) noexcept;
 THENCE_INTERNAL int isend(const char *call, communicator &comm, mode how, const message_arguments &message,

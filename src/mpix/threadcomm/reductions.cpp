@@ -19,12 +19,12 @@ class reducing {
 public:
     reducing(transfers &moves, const reduction &what) : moves_(moves), what_(what), mine_(make()) {
         const void *const from = what.from == MPI_IN_PLACE ? what.to : what.from;
-        const endpoint::buffer source = moves.data(from, what.count, what.type);
+        const messages::buffer source = moves.data(from, what.count, what.type);
         copy(source, at(mine_), source.bytes);
     }
 
-    endpoint::buffer at(void *operand) { return moves_.data(operand, what_.count, what_.type); }
-    endpoint::buffer result() { return at(what_.to); }
+    messages::buffer at(void *operand) { return moves_.data(operand, what_.count, what_.type); }
+    messages::buffer result() { return at(what_.to); }
     void *make() { return moves_.room(what_.count, what_.type); }
     void *mine() const noexcept { return mine_; }
 
@@ -72,7 +72,7 @@ steps to_rank_0(transfers &moves, reducing &work) {
 
 void take_result(transfers &moves, reducing &work) {
     if (moves.rank() == 0) {
-        const endpoint::buffer result = work.result();
+        const messages::buffer result = work.result();
         copy(work.at(work.mine()), result, result.bytes);
     }
 }
@@ -120,7 +120,7 @@ steps scan_along(transfers &moves, reduction what, bool exclusive) {
         co_await moves.finished();
         work.combine(before, work.mine());
     }
-    const endpoint::buffer result = work.result();
+    const messages::buffer result = work.result();
     if (!exclusive || moves.rank() > 0) {
         copy(work.at(exclusive ? before : work.mine()), result, result.bytes);
     }

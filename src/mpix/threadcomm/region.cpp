@@ -125,7 +125,7 @@ void region::finish(const char *call) noexcept {
 
 // Says once, after THENCE_STALL, how many threads are missing.
 void region::wait_for(const char *call, const arrival &mine) const noexcept {
-    endpoint::waiting wait;
+    messages::waiting wait;
     const auto limit = base::current_settings().stall.count();
     const std::uint32_t since = base::coarse_milliseconds();
     for (bool said = limit == 0; !mine.told.load(std::memory_order_acquire); wait()) {

@@ -7,19 +7,19 @@
 
 namespace thence::threadcomm {
 
-void transfers::receive(int source, const endpoint::buffer &data) {
+void transfers::receive(int source, const messages::buffer &data) {
     started &s = open_.emplace_back();
     s.op.data = data;
     start_receive(me_.internal, {source, 0, tag_}, s.op);
 }
 
-void transfers::send(int dest, const endpoint::buffer &data) {
+void transfers::send(int dest, const messages::buffer &data) {
     started &s = open_.emplace_back();
     s.op.data = data;
     int error = MPI_SUCCESS;
-    endpoint::destination to;
+    messages::destination to;
     set_destination(to, me_, channel::internal, dest, tag_);
-    if (start_send(to, endpoint::send_mode::standard, s.op, error)) {
+    if (start_send(to, messages::send_mode::standard, s.op, error)) {
         open_.pop_back();
     } else {
         s.is_send = true;
@@ -48,13 +48,13 @@ bool transfers::are_complete() noexcept {
     return open_.empty();
 }
 
-endpoint::buffer transfers::data(const void *base, MPI_Count count, MPI_Datatype type) {
-    endpoint::buffer result;
-    note(endpoint::describe(base, count, type, result));
+messages::buffer transfers::data(const void *base, MPI_Count count, MPI_Datatype type) {
+    messages::buffer result;
+    note(messages::describe(base, count, type, result));
     return result;
 }
 
-endpoint::buffer transfers::block(const blocks &of, int rank) {
+messages::buffer transfers::block(const blocks &of, int rank) {
     const MPI_Datatype type = of.type_of(rank);
     MPI_Aint unit = 1;
     if (of.types == nullptr && type != MPI_DATATYPE_NULL) {

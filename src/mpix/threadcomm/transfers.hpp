@@ -25,8 +25,8 @@ public:
     int rank() const noexcept { return me_.rank; }
     int size() const noexcept { return me_.comm->size(); }
 
-    void receive(int source, const endpoint::buffer &data);
-    void send(int dest, const endpoint::buffer &data);
+    void receive(int source, const messages::buffer &data);
+    void send(int dest, const messages::buffer &data);
     // Waits for all that were started.
     void finish() noexcept;
     // True if all that were started are complete.
@@ -50,8 +50,8 @@ public:
     std::coroutine_handle<> suspended() const noexcept { return suspended_; }
 
     // Describes data; an error is kept, and the data are empty then.
-    endpoint::buffer data(const void *base, MPI_Count count, MPI_Datatype type);
-    endpoint::buffer block(const blocks &of, int rank);
+    messages::buffer data(const void *base, MPI_Count count, MPI_Datatype type);
+    messages::buffer block(const blocks &of, int rank);
     void note(int error) noexcept { error_ = error_ == MPI_SUCCESS ? error : error_; }
     int error() const noexcept { return error_; }
 
@@ -62,9 +62,9 @@ public:
 
 private:
     struct started {
-        endpoint::operation op;
+        messages::operation op;
         bool is_send = false;
-        endpoint::endpoint *receiver = nullptr; // of a send to a rank of this process
+        messages::endpoint *receiver = nullptr; // of a send to a rank of this process
     };
     member &me_;
     const int tag_;

@@ -57,7 +57,7 @@ tbb::task_arena &arena() {
     return shared;
 }
 
-thread_local constinit const thence_host_queue *running_here = nullptr;
+thread_local constinit const thence_host_queue *queue_of_thread = nullptr;
 
 enum class state { idle, running, suspended };
 
@@ -81,9 +81,9 @@ struct thence_host_queue {
             added->next = nullptr;
             *end = added;
             end = &added->next;
-            starts = now == state::idle;
+            starts = current == state::idle;
             if (starts) {
-                now = state::running;
+                current = state::running;
             }
         }
         if (starts) {
@@ -98,10 +98,10 @@ struct thence_host_queue {
         }
         {
             const std::scoped_lock guard(mutex);
-            if (now != state::suspended || !is_set(first->word, first->value)) {
+            if (current != state::suspended || !is_set(first->word, first->value)) {
                 return;
             }
-            now = state::running;
+            current = state::running;
             suspended.store(false, std::memory_order_relaxed);
         }
         start_task();
@@ -113,7 +113,7 @@ struct thence_host_queue {
 
     // The task.
     void run() noexcept {
-        const thence_host_queue *outer = std::exchange(running_here, this);
+        const thence_host_queue *outer = std::exchange(queue_of_thread, this);
         entry *finished = nullptr; // given back together
         entry **finished_end = &finished;
         entry *todo = nullptr;
@@ -125,7 +125,7 @@ struct thence_host_queue {
                     todo = std::exchange(first, nullptr);
                     end = &first;
                     if (todo == nullptr) {
-                        now = state::idle;
+                        current = state::idle;
                         break;
                     }
                     continue;
@@ -143,7 +143,7 @@ struct thence_host_queue {
                         end = &last->next;
                     }
                     first = todo;
-                    now = state::suspended;
+                    current = state::suspended;
                     break;
                 }
             }
@@ -164,7 +164,7 @@ struct thence_host_queue {
             *finished_end = ran;
             finished_end = &ran->next;
         }
-        running_here = outer;
+        queue_of_thread = outer;
         // The queue may be destroyed from here on.
     }
 
@@ -179,7 +179,7 @@ struct thence_host_queue {
 
     bool is_idle() noexcept {
         const std::scoped_lock guard(mutex);
-        return now == state::idle;
+        return current == state::idle;
     }
 
     // Waits until `condition` is true, and lets MPI make progress meanwhile.
@@ -209,40 +209,40 @@ struct thence_host_queue {
         }
     }
 
-    spin_lock mutex; // guards what follows but `streams`; held for a few instructions
+    spin_lock mutex; // guards what follows but `users`; held for a few instructions
     entry *first = nullptr;
     entry **end = &first;
     entry *unused = nullptr;
-    state now = state::idle;
-    std::atomic<bool> suspended{false}; // `now` is or becomes `suspended`; changes under the mutex
-    std::atomic<int> streams{0};
+    state current = state::idle;
+    std::atomic<bool> suspended{false}; // `current` is or becomes `suspended`; changes under the mutex
+    std::atomic<int> users{0};          // streams of this queue
 };
 
 namespace {
 
-thence_host_queue &of(void *handle) noexcept {
+thence_host_queue &queue_of(void *handle) noexcept {
     return *static_cast<thence_host_queue *>(handle);
 }
 
 int launch(void *handle, void (*function)(void *), void *data) noexcept {
-    return of(handle).push({nullptr, function, data, nullptr, 0, false});
+    return queue_of(handle).push({nullptr, function, data, nullptr, 0, false});
 }
 
 int launch_and_wait(void *handle, void (*function)(void *), void *data, std::uint32_t *word,
                     std::uint32_t value) noexcept {
-    return of(handle).push({nullptr, function, data, word, value, false});
+    return queue_of(handle).push({nullptr, function, data, word, value, false});
 }
 
 int wait(void *handle, std::uint32_t *word, std::uint32_t value) noexcept {
-    return of(handle).push({nullptr, nullptr, nullptr, word, value, false});
+    return queue_of(handle).push({nullptr, nullptr, nullptr, word, value, false});
 }
 
 void wake(void *handle) noexcept {
-    of(handle).wake();
+    queue_of(handle).wake();
 }
 
 int use(void *handle, int on) noexcept {
-    of(handle).streams.fetch_add(on != 0 ? 1 : -1);
+    queue_of(handle).users.fetch_add(on != 0 ? 1 : -1);
     return 0;
 }
 
@@ -280,15 +280,15 @@ int thence_host_queue_destroy(thence_host_queue **queue) {
     if (queue == nullptr || *queue == nullptr) {
         return MPI_ERR_ARG;
     }
-    thence_host_queue *its = *queue;
-    if (running_here == its) {
+    thence_host_queue *destroyed = *queue;
+    if (queue_of_thread == destroyed) {
         return MPI_ERR_PENDING;
     }
-    if (its->streams.load() != 0) {
+    if (destroyed->users.load() != 0) {
         return MPI_ERR_OTHER;
     }
-    thence_host_queue::wait([&] { return its->is_idle(); });
-    delete its;
+    thence_host_queue::wait([&] { return destroyed->is_idle(); });
+    delete destroyed;
     *queue = nullptr;
     return MPI_SUCCESS;
 }
@@ -312,7 +312,7 @@ int thence_host_queue_synchronize(thence_host_queue *queue) {
     if (queue == nullptr) {
         return MPI_ERR_ARG;
     }
-    if (running_here == queue) {
+    if (queue_of_thread == queue) {
         return MPI_ERR_PENDING;
     }
     // A marker of its own, since the counters are of whole rounds of the task.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/streams/enqueued_requests.hpp"
+#include "mpix/queues/enqueued_requests.hpp"
 
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
@@ -8,7 +8,7 @@
 #include <new>
 #include <unordered_map>
 
-namespace thence::stream {
+namespace thence::queues {
 
 namespace {
 
@@ -84,4 +84,4 @@ void abandon_request(MPI_Request request) noexcept {
     mpi::table.Request_free(&request);
 }
 
-} // namespace thence::stream
+} // namespace thence::queues

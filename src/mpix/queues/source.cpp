@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/streams/queues.hpp"
+#include "mpix/queues/source.hpp"
 
 #include "core/continuation/library.hpp"
 #include "core/continuation/request.hpp"
@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <mutex>
 
-namespace thence::stream {
+namespace thence::queues {
 
 namespace {
 
@@ -156,4 +156,4 @@ mpi::extension_facts other_queues() noexcept {
                 : "the program passes a thence_queue_table, and makes progress itself: no helper thread can run"};
 }
 
-} // namespace thence::stream
+} // namespace thence::queues

@@ -4,7 +4,7 @@
 #include <thence/enqueue.h>
 
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/enqueue_operation.hpp"
+#include "mpix/enqueue/enqueue_operation.hpp"
 
 #include <array>
 #include <limits>
@@ -12,10 +12,10 @@
 #include <type_traits>
 
 using namespace thence;
-using api::buffer_use;
 using api::fail;
 using api::public_call;
 using api::reason;
+using enqueue::buffer_use;
 
 namespace {
 
@@ -87,9 +87,9 @@ int collective(const public_call &call, const void *call_site, MPI_Comm comm, Ar
         return fail(call, reason::null_comm);
     }
     std::tuple<Arguments...> arguments(each...);
-    return api::enqueue(
+    return enqueue::enqueue_operation(
         call,
-        {&stream::start_collective<nonblocking, Arguments...>, &arguments, sizeof arguments, comm, nullptr, call_site},
+        {&queues::start_collective<nonblocking, Arguments...>, &arguments, sizeof arguments, comm, nullptr, call_site},
         [&] { return buffers<form>(arguments, comm); }, MPI_STATUS_IGNORE);
 }
 

@@ -4,9 +4,9 @@
 #pragma once
 
 #include "core/mpi/extension.hpp"
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
-namespace thence::stream {
+namespace thence::queues {
 
 // The first one adds the source, and starts the helper thread where there can be one. False if that cannot be.
 bool add_queue(queue &added) noexcept;
@@ -22,4 +22,4 @@ void count_outstanding(long n) noexcept;
 mpi::extension_facts host_queues() noexcept;
 mpi::extension_facts other_queues() noexcept; // by a table of the program
 
-} // namespace thence::stream
+} // namespace thence::queues

@@ -5,13 +5,13 @@
 
 #include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
+#include "mpix/queues/queue.hpp"
 #include "mpix/streams/communicator.hpp"
-#include "mpix/streams/queue.hpp"
 
 #include <array>
 #include <span>
 
-namespace thence::api {
+namespace thence::enqueue {
 
 // One buffer of an operation.
 struct buffer_use {
@@ -23,23 +23,23 @@ struct buffer_use {
 };
 
 // Returns the queue of a communicator, and sets `not_begun` of the operation. Null: `code` is the error, which is reported.
-stream::queue *queue_of(const public_call &call, stream::operation &what, int &code) noexcept;
+queues::queue *queue_of(const api::public_call &call, queues::operation &what, int &code) noexcept;
 
 // Reports how a call of the queue has ended, if it is an error, and returns its code.
-int result_of(const public_call &call, stream::enqueuing how) noexcept;
+int result_of(const api::public_call &call, queues::enqueuing how) noexcept;
 
 // Enqueues an operation, some of whose buffers may have to be copied: the arguments get the copies in their place.
-stream::enqueuing enqueue_with_copies(stream::queue &to, const stream::operation &what,
+queues::enqueuing enqueue_with_copies(queues::queue &to, const queues::operation &what,
                                       std::span<const buffer_use> buffers, MPI_Status *status,
                                       MPI_Request *request) noexcept;
 
 // Enqueues an operation that the queue waits for, or, with `request`, one that it does not wait for. `describe` returns its
 // buffers, an array of buffer_use.
 template <class Describe>
-int enqueue(const public_call &call, stream::operation &&what, Describe &&describe, MPI_Status *status,
-            MPI_Request *request = nullptr) noexcept {
+int enqueue_operation(const api::public_call &call, queues::operation &&what, Describe &&describe, MPI_Status *status,
+                      MPI_Request *request = nullptr) noexcept {
     int code = MPI_SUCCESS;
-    stream::queue *const to = queue_of(call, what, code);
+    queues::queue *const to = queue_of(call, what, code);
     if (to == nullptr) {
         return code;
     }
@@ -49,4 +49,4 @@ int enqueue(const public_call &call, stream::operation &&what, Describe &&descri
     return result_of(call, request != nullptr ? to->enqueue(what, {}, request) : to->enqueue(what, status));
 }
 
-} // namespace thence::api
+} // namespace thence::enqueue

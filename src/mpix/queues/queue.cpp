@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The half that calls of the program run: what is enqueued. The other half is in queue_progress.cpp.
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/enqueued_requests.hpp"
-#include "mpix/streams/queues.hpp"
+#include "mpix/queues/enqueued_requests.hpp"
+#include "mpix/queues/source.hpp"
 
 #include <cstdlib>
 #include <cstring>
@@ -13,7 +13,7 @@
 #include <thread>
 #include <utility>
 
-namespace thence::stream {
+namespace thence::queues {
 
 queue *queue::create(const thence_queue &which) noexcept {
     const thence_queue_table &table = *which.table;
@@ -351,4 +351,4 @@ bool queue::push_release(void *memory) noexcept {
     return pushed;
 }
 
-} // namespace thence::stream
+} // namespace thence::queues

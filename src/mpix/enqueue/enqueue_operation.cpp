@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/streams/enqueue_operation.hpp"
+#include "mpix/enqueue/enqueue_operation.hpp"
 
 #include <new>
 #include <vector>
 
-namespace thence::api {
+namespace thence::enqueue {
 
-using stream::enqueuing;
+using queues::enqueuing;
 
 namespace {
 
@@ -37,9 +37,9 @@ bool is_memory(const void *address) noexcept {
 // Copies in place of those buffers of one operation that MPI does not take.
 class copies {
 public:
-    explicit copies(stream::queue &to) noexcept : queue_(to) {}
+    explicit copies(queues::queue &to) noexcept : queue_(to) {}
     ~copies() {
-        for (const stream::copy_back &each : kept_) {
+        for (const queues::copy_back &each : kept_) {
             queue_.release(const_cast<void *>(each.from));
         }
     }
@@ -79,45 +79,45 @@ public:
         return !must_copy || queue_.copy(memory, original, span.bytes) ? enqueuing::done : enqueuing::refused;
     }
 
-    std::vector<stream::copy_back> take() noexcept { return std::move(kept_); }
+    std::vector<queues::copy_back> take() noexcept { return std::move(kept_); }
 
 private:
-    stream::queue &queue_;
-    std::vector<stream::copy_back> kept_;
+    queues::queue &queue_;
+    std::vector<queues::copy_back> kept_;
 };
 
 } // namespace
 
-stream::queue *queue_of(const public_call &call, stream::operation &what, int &code) noexcept {
+queues::queue *queue_of(const api::public_call &call, queues::operation &what, int &code) noexcept {
     if (what.comm == MPI_COMM_NULL) {
-        code = fail(call, reason::null_comm);
+        code = api::fail(call, api::reason::null_comm);
         return nullptr;
     }
     const bool set_up = continuation::is_set_up.load(std::memory_order_acquire);
-    stream::attachment *const attached = set_up ? stream::attachment_of(what.comm) : nullptr;
-    if (attached == nullptr || attached->its->order == nullptr) {
-        code = fail(call, mpi::usable() ? reason::no_queue : reason::mpi_inactive);
+    streams::attachment *const attached = set_up ? streams::attachment_of(what.comm) : nullptr;
+    if (attached == nullptr || attached->its->queue == nullptr) {
+        code = api::fail(call, mpi::usable() ? api::reason::no_queue : api::reason::mpi_inactive);
         return nullptr;
     }
     what.not_begun = &attached->not_begun;
-    code = attached->its->order->take_error();
-    return code == MPI_SUCCESS ? attached->its->order.get() : nullptr;
+    code = attached->its->queue->take_error();
+    return code == MPI_SUCCESS ? attached->its->queue.get() : nullptr;
 }
 
-int result_of(const public_call &call, stream::enqueuing how) noexcept {
+int result_of(const api::public_call &call, queues::enqueuing how) noexcept {
     switch (how) {
     case enqueuing::done:
         return MPI_SUCCESS;
     case enqueuing::no_memory:
-        return fail(call, reason::no_memory);
+        return api::fail(call, api::reason::no_memory);
     case enqueuing::not_copyable:
-        return fail(call, reason::no_copy_of_such);
+        return api::fail(call, api::reason::no_copy_of_such);
     default:
-        return fail(call, reason::queue_refused);
+        return api::fail(call, api::reason::queue_refused);
     }
 }
 
-enqueuing enqueue_with_copies(stream::queue &to, const stream::operation &what, std::span<const buffer_use> buffers,
+enqueuing enqueue_with_copies(queues::queue &to, const queues::operation &what, std::span<const buffer_use> buffers,
                               MPI_Status *status, MPI_Request *request) noexcept {
     try {
         copies all(to);
@@ -136,4 +136,4 @@ enqueuing enqueue_with_copies(stream::queue &to, const stream::operation &what, 
     }
 }
 
-} // namespace thence::api
+} // namespace thence::enqueue

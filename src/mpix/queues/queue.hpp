@@ -19,7 +19,7 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
-#include "mpix/streams/operation.hpp"
+#include "mpix/queues/operation.hpp"
 
 #include <thence/enqueue.h>
 
@@ -31,7 +31,7 @@
 #include <mutex>
 #include <vector>
 
-namespace thence::stream {
+namespace thence::queues {
 
 class queue;
 
@@ -174,4 +174,4 @@ private:
     std::atomic<long> inside_{0};              // threads that still use the queue
 };
 
-} // namespace thence::stream
+} // namespace thence::queues

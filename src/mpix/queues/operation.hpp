@@ -13,7 +13,7 @@
 #include <limits>
 #include <tuple>
 
-namespace thence::stream {
+namespace thence::queues {
 
 struct operation {
     thence_start_function *start = nullptr;
@@ -61,4 +61,4 @@ int start_collective(MPI_Comm comm, void *arguments, MPI_Request *request) {
                       *static_cast<std::tuple<Arguments...> *>(arguments));
 }
 
-} // namespace thence::stream
+} // namespace thence::queues

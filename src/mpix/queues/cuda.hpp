@@ -14,7 +14,7 @@
 
 #include <thence/enqueue.h>
 
-namespace thence::stream {
+namespace thence::queues {
 
 // The queue of a CUDA stream. Its `use(..., 0)` releases it. Null table: there is none, and `why` says why.
 thence_queue open_cuda_stream(void *cuda_stream, const char *&why) noexcept;
@@ -22,4 +22,4 @@ thence_queue open_cuda_stream(void *cuda_stream, const char *&why) noexcept;
 // Loads the driver, as the first open_cuda_stream() does.
 mpi::extension_facts cuda_streams() noexcept;
 
-} // namespace thence::stream
+} // namespace thence::queues

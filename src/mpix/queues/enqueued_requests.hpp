@@ -6,9 +6,9 @@
 // until MPI frees it.
 #pragma once
 
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
-namespace thence::stream {
+namespace thence::queues {
 
 // Creates the request of the item. False: MPI refuses, or memory is exhausted.
 bool start_request(item &it) noexcept;
@@ -20,4 +20,4 @@ void release_request(MPI_Request request) noexcept;
 // The operation will not take place.
 void abandon_request(MPI_Request request) noexcept;
 
-} // namespace thence::stream
+} // namespace thence::queues

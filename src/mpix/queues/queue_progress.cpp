@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The half of a queue that runs while the queue does its work: items begin, operations are complete, waits end.
-#include "mpix/streams/queue.hpp"
+#include "mpix/queues/queue.hpp"
 
 #include "core/continuation/attach.hpp"
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
-#include "mpix/streams/queues.hpp"
+#include "mpix/queues/source.hpp"
 
 #include <cstdlib>
 #include <utility>
 
-namespace thence::stream {
+namespace thence::queues {
 
 namespace {
 
@@ -261,4 +261,4 @@ void queue::end(item &it) noexcept {
     inside_.fetch_sub(1);
 }
 
-} // namespace thence::stream
+} // namespace thence::queues

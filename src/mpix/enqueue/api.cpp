@@ -2,21 +2,21 @@
 // Enqueued messages, waits, and operations of any kind: thence/enqueue.h.
 #include <thence/enqueue.h>
 
-#include "mpix/streams/enqueue_operation.hpp"
-#include "mpix/streams/enqueued_requests.hpp"
+#include "mpix/enqueue/enqueue_operation.hpp"
+#include "mpix/queues/enqueued_requests.hpp"
 
 #include <algorithm>
 
 using namespace thence;
-using api::buffer_use;
 using api::fail;
 using api::public_call;
 using api::reason;
+using enqueue::buffer_use;
 
 namespace {
 
-int enqueue(const public_call &call, stream::message m, bool receives, MPI_Comm comm, MPI_Status *status,
-            MPI_Request *request, const void *call_site) {
+int enqueue_message(const public_call &call, queues::message m, bool receives, MPI_Comm comm, MPI_Status *status,
+                    MPI_Request *request, const void *call_site) {
     if (m.count < 0) {
         return fail(call, reason::negative_count);
     }
@@ -25,8 +25,8 @@ int enqueue(const public_call &call, stream::message m, bool receives, MPI_Comm 
         return fail(call, reason::count_too_large);
     }
 #endif
-    return api::enqueue(
-        call, {receives ? &stream::start_receive : &stream::start_send, &m, sizeof m, comm, nullptr, call_site},
+    return enqueue::enqueue_operation(
+        call, {receives ? &queues::start_receive : &queues::start_send, &m, sizeof m, comm, nullptr, call_site},
         [&] {
             return std::array{buffer_use{&m.buffer, m.count, m.type, !receives, receives}};
         },
@@ -39,12 +39,12 @@ int check_request(const public_call &call, const MPI_Request *request) {
 
 // `requests` are not null.
 int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status *statuses) {
-    stream::queue *queue = nullptr;
+    queues::queue *queue = nullptr;
     for (int i = 0; i < count; ++i) {
         if (requests[i] == MPI_REQUEST_NULL) {
             continue;
         }
-        const stream::item *operation = stream::item_of(requests[i]);
+        const queues::item *operation = queues::item_of(requests[i]);
         if (operation == nullptr) {
             return fail(call, reason::no_enqueued_request);
         }
@@ -60,7 +60,7 @@ int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status 
         }
         return MPI_SUCCESS;
     }
-    return api::result_of(call, queue->enqueue_wait(count, requests, statuses));
+    return enqueue::result_of(call, queue->enqueue_wait(count, requests, statuses));
 }
 
 } // namespace
@@ -69,14 +69,14 @@ extern "C" {
 
 int thence_stream_get_error(thence_stream stream, int *error) {
     static constexpr public_call call{"thence_stream_get_error"};
-    const stream::context *its = stream::find(stream);
+    const streams::context *its = streams::find(stream);
     if (its == nullptr || error == nullptr) {
         return fail(call, its == nullptr ? reason::no_stream : reason::null_error);
     }
-    if (its->order == nullptr) {
+    if (its->queue == nullptr) {
         return fail(call, reason::stream_without_queue);
     }
-    *error = its->order->take_error();
+    *error = its->queue->take_error();
     return MPI_SUCCESS;
 }
 
@@ -86,7 +86,7 @@ int thence_start_enqueue(thence_start_function *start, const void *data, size_t 
     if (start == nullptr || (data == nullptr && size != 0)) {
         return fail(call, start == nullptr ? reason::null_start : reason::null_data_to_copy);
     }
-    return api::enqueue(
+    return enqueue::enqueue_operation(
         call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
         [] { return std::array<buffer_use, 0>{}; }, status);
 }
@@ -100,7 +100,7 @@ int thence_istart_enqueue(thence_start_function *start, const void *data, size_t
     if (const int code = check_request(call, request); code != MPI_SUCCESS) {
         return code;
     }
-    return api::enqueue(
+    return enqueue::enqueue_operation(
         call, {start, data, size, comm, nullptr, __builtin_return_address(0)},
         [] { return std::array<buffer_use, 0>{}; }, nullptr, request);
 }
@@ -108,27 +108,27 @@ int thence_istart_enqueue(thence_start_function *start, const void *data, size_t
 #define MESSAGES(c, count_t)                                                                                           \
     int thence_send_enqueue##c(const void *buf, count_t count, MPI_Datatype datatype, int dest, int tag,               \
                                MPI_Comm comm) {                                                                        \
-        return enqueue("thence_send_enqueue" #c, {buf, count, datatype, dest, tag}, false, comm, MPI_STATUS_IGNORE,    \
-                       nullptr, __builtin_return_address(0));                                                          \
+        return enqueue_message("thence_send_enqueue" #c, {buf, count, datatype, dest, tag}, false, comm,               \
+                               MPI_STATUS_IGNORE, nullptr, __builtin_return_address(0));                               \
     }                                                                                                                  \
     int thence_recv_enqueue##c(void *buf, count_t count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,    \
                                MPI_Status *status) {                                                                   \
-        return enqueue("thence_recv_enqueue" #c, {buf, count, datatype, source, tag}, true, comm, status, nullptr,     \
-                       __builtin_return_address(0));                                                                   \
+        return enqueue_message("thence_recv_enqueue" #c, {buf, count, datatype, source, tag}, true, comm, status,      \
+                               nullptr, __builtin_return_address(0));                                                  \
     }                                                                                                                  \
     int thence_isend_enqueue##c(const void *buf, count_t count, MPI_Datatype datatype, int dest, int tag,              \
                                 MPI_Comm comm, MPI_Request *request) {                                                 \
         const int code = check_request("thence_isend_enqueue" #c, request);                                            \
         return code != MPI_SUCCESS ? code                                                                              \
-                                   : enqueue("thence_isend_enqueue" #c, {buf, count, datatype, dest, tag}, false,      \
-                                             comm, nullptr, request, __builtin_return_address(0));                     \
+                                   : enqueue_message("thence_isend_enqueue" #c, {buf, count, datatype, dest, tag},     \
+                                                     false, comm, nullptr, request, __builtin_return_address(0));      \
     }                                                                                                                  \
     int thence_irecv_enqueue##c(void *buf, count_t count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,   \
                                 MPI_Request *request) {                                                                \
         const int code = check_request("thence_irecv_enqueue" #c, request);                                            \
         return code != MPI_SUCCESS ? code                                                                              \
-                                   : enqueue("thence_irecv_enqueue" #c, {buf, count, datatype, source, tag}, true,     \
-                                             comm, nullptr, request, __builtin_return_address(0));                     \
+                                   : enqueue_message("thence_irecv_enqueue" #c, {buf, count, datatype, source, tag},   \
+                                                     true, comm, nullptr, request, __builtin_return_address(0));       \
     }
 MESSAGES(, int)
 MESSAGES(_c, MPI_Count)

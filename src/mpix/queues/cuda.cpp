@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/streams/cuda.hpp"
+#include "mpix/queues/cuda.hpp"
 
 #include "core/mpi/gpu.hpp"
 
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace thence::stream {
+namespace thence::queues {
 
 namespace {
 
@@ -331,4 +331,4 @@ mpi::extension_facts cuda_streams() noexcept {
                : mpi::extension_facts{mpi::extension_state::not_possible, missing};
 }
 
-} // namespace thence::stream
+} // namespace thence::queues
