@@ -5,8 +5,8 @@
 #include "mpix/messages/endpoint.hpp"
 #include "mpix/messages/ring.hpp"
 #include "mpix/messages/waiting.hpp"
-#include "mpix/threadcomm/meeting.hpp"
-#include "mpix/threadcomm/region.hpp"
+#include "mpix/threadcomm/activation.hpp"
+#include "mpix/threadcomm/shared_exchange.hpp"
 
 #include <gtest/gtest.h>
 
@@ -135,7 +135,7 @@ TEST_F(endpoint_stress, messages_arrive_once_and_in_order_whoever_drives) {
 TEST_F(endpoint_stress, regions_do_not_overtake_each_other) {
     constexpr int count = 4;
     constexpr int rounds = 200 * scale;
-    thence::threadcomm::region r(count);
+    thence::threadcomm::activation r(count);
     std::atomic<int> inside{0};
     std::array<std::atomic<int>, count> in_round{};
     std::vector<std::thread> threads;
@@ -144,7 +144,7 @@ TEST_F(endpoint_stress, regions_do_not_overtake_each_other) {
             for (int round = 0; round < rounds; ++round) {
                 int index = -1;
                 ASSERT_EQ(r.start("start", static_cast<std::uint64_t>(i) + 1, -1, -1, index),
-                          thence::threadcomm::region::answer::done);
+                          thence::threadcomm::activation::answer::done);
                 inside.fetch_add(1);
                 ASSERT_LE(inside.load(), count);
                 ASSERT_EQ(in_round[static_cast<std::size_t>(index)].fetch_add(1), round);
@@ -164,18 +164,18 @@ TEST_F(endpoint_stress, regions_do_not_overtake_each_other) {
 
 // Barriers, broadcasts and reductions in a sequence that repeats after a prime number of rounds.
 TEST_F(endpoint_stress, rounds_read_what_was_brought_to_them) {
-    using thence::threadcomm::meeting;
+    using thence::threadcomm::shared_exchange;
     constexpr int count = 4;
     constexpr int rounds = 700 * scale;
     constexpr int words = 8;
-    meeting all(count);
+    shared_exchange all(count);
     std::array<std::atomic<int>, count> entered{};
     const auto word = [](int round, int rank, int i) { return static_cast<unsigned char>(31 * round + 7 * rank + i); };
     std::vector<std::thread> threads;
     for (int me = 0; me < count; ++me) {
         threads.emplace_back([&, me] {
             const auto check = [&](int round, int from) {
-                const meeting::contribution &its = all.read(me, from);
+                const shared_exchange::contribution &its = all.read(me, from);
                 ASSERT_EQ(its.bytes, static_cast<std::uint64_t>(round));
                 for (int i = 0; i < words; ++i) {
                     ASSERT_EQ(its.data[static_cast<std::size_t>(i)], word(round, from, i));
@@ -183,12 +183,12 @@ TEST_F(endpoint_stress, rounds_read_what_was_brought_to_them) {
             };
             for (int round = 1; round <= rounds; ++round) {
                 entered[static_cast<std::size_t>(me)] = round;
-                meeting::contribution &mine = all.begin(me);
+                shared_exchange::contribution &mine = all.begin(me);
                 mine.bytes = static_cast<std::uint64_t>(round);
                 for (int i = 0; i < words; ++i) {
                     mine.data[static_cast<std::size_t>(i)] = word(round, me, i);
                 }
-                all.come(me);
+                all.arrive(me);
                 const int root = round % 7; // 4 to 6: all read all
                 if (root < count) {
                     if (me != root) {

@@ -75,7 +75,7 @@ void set_destination(messages::destination &to, const member &me, channel which,
     to.header.source = me.rank;
     to.header.index = 0;
     to.header.tag = tag;
-    if (member *const receiver = comm.here[static_cast<std::size_t>(dest)]) {
+    if (member *const receiver = comm.local[static_cast<std::size_t>(dest)]) {
         to.receiver = &receiver->at(which);
         return;
     }

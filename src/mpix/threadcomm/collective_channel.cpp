@@ -11,13 +11,13 @@ int send(member &me, int dest, int tag, const messages::buffer &data) noexcept {
     messages::send_call call;
     call.data = data;
     call.has_peer = true;
-    set_destination(call.to, me, channel::internal, dest, tag);
-    call.own = &me.internal;
+    set_destination(call.to, me, channel::collective, dest, tag);
+    call.own = &me.collective;
     return send(call, messages::send_mode::standard).error_class;
 }
 
 int receive(member &me, int source, int tag, const messages::buffer &data) noexcept {
-    const messages::receive_call call{{}, data, &me.internal, {source, 0, tag}};
+    const messages::receive_call call{{}, data, &me.collective, {source, 0, tag}};
     return receive(call, MPI_STATUS_IGNORE).error_class;
 }
 
@@ -31,7 +31,7 @@ int exchange_all(member &me, const void *mine, void *all, std::size_t bytes) noe
     };
     const messages::buffer whole = messages::bytes_at(all, static_cast<std::size_t>(size) * bytes);
     int error = MPI_SUCCESS;
-    const auto note = [&](int its) { error = error == MPI_SUCCESS ? its : error; };
+    const auto note = [&](int code) { error = error == MPI_SUCCESS ? code : error; };
     if (me.rank != 0) {
         note(send(me, 0, tag, messages::bytes_at(mine, bytes)));
         note(receive(me, 0, tag, whole));

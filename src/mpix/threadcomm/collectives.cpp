@@ -2,8 +2,8 @@
 // Collectives that move data.
 #include "mpix/threadcomm/collectives.hpp"
 
-#include "mpix/threadcomm/direct.hpp"
 #include "mpix/threadcomm/nonblocking.hpp"
+#include "mpix/threadcomm/shared_memory_collectives.hpp"
 
 namespace thence::threadcomm {
 
@@ -18,76 +18,75 @@ bool is_root(const collective_call &call, int root) noexcept {
     return me != nullptr && me->rank == root;
 }
 
-steps meet(transfers &moves) {
+algorithm meet(collective_operation &op) {
     const messages::buffer nothing = messages::bytes_at(nullptr, 0);
-    const int size = moves.size();
+    const int size = op.size();
     for (int distance = 1; distance < size; distance *= 2) {
-        moves.send((moves.rank() + distance) % size, nothing);
-        moves.receive((moves.rank() + size - distance % size) % size, nothing);
-        co_await moves.finished();
+        op.send((op.rank() + distance) % size, nothing);
+        op.receive((op.rank() + size - distance % size) % size, nothing);
+        co_await op.all_complete();
     }
 }
 
-steps gather_at(transfers &moves, data_argument sent, blocks received, int root) {
-    const bool is_root = moves.rank() == root;
+algorithm gather_at(collective_operation &op, data_argument sent, blocks received, int root) {
+    const bool is_root = op.rank() == root;
     const bool in_place = is_root && sent.base == MPI_IN_PLACE;
-    for (int rank = 0; is_root && rank < moves.size(); ++rank) {
+    for (int rank = 0; is_root && rank < op.size(); ++rank) {
         if (rank != root || !in_place) {
-            moves.receive(rank, moves.block(received, rank));
+            op.receive(rank, op.block(received, rank));
         }
     }
     if (!in_place) {
-        moves.send(root, moves.data(sent.base, sent.count, sent.type));
+        op.send(root, op.data(sent.base, sent.count, sent.type));
     }
     co_return;
 }
 
-steps scatter_from(transfers &moves, blocks sent, data_argument received, int root) {
-    const bool is_root = moves.rank() == root;
+algorithm scatter_from(collective_operation &op, blocks sent, data_argument received, int root) {
+    const bool is_root = op.rank() == root;
     const bool in_place = is_root && received.base == MPI_IN_PLACE;
     if (!in_place) {
-        moves.receive(root, moves.data(received.base, received.count, received.type));
+        op.receive(root, op.data(received.base, received.count, received.type));
     }
-    for (int rank = 0; is_root && rank < moves.size(); ++rank) {
+    for (int rank = 0; is_root && rank < op.size(); ++rank) {
         if (rank != root || !in_place) {
-            moves.send(rank, moves.block(sent, rank));
+            op.send(rank, op.block(sent, rank));
         }
     }
     co_return;
 }
 
-steps gather_at_all(transfers &moves, data_argument sent, blocks received) {
+algorithm gather_at_all(collective_operation &op, data_argument sent, blocks received) {
     const bool in_place = sent.base == MPI_IN_PLACE;
-    const int size = moves.size();
+    const int size = op.size();
     for (int rank = 0; rank < size; ++rank) {
-        if (rank != moves.rank() || !in_place) {
-            moves.receive(rank, moves.block(received, rank));
+        if (rank != op.rank() || !in_place) {
+            op.receive(rank, op.block(received, rank));
         }
     }
-    const messages::buffer mine =
-        in_place ? moves.block(received, moves.rank()) : moves.data(sent.base, sent.count, sent.type);
+    const messages::buffer mine = in_place ? op.block(received, op.rank()) : op.data(sent.base, sent.count, sent.type);
     for (int i = in_place ? 1 : 0; i < size; ++i) {
-        moves.send((moves.rank() + i) % size, mine);
+        op.send((op.rank() + i) % size, mine);
     }
     co_return;
 }
 
-steps exchange_blocks(transfers &moves, blocks sent, blocks received) {
+algorithm exchange_blocks(collective_operation &op, blocks sent, blocks received) {
     const bool in_place = sent.base == MPI_IN_PLACE;
-    const int size = moves.size();
+    const int size = op.size();
     std::vector<messages::buffer> copies; // what is sent, before it is overwritten
     for (int rank = 0; in_place && rank < size; ++rank) {
-        const messages::buffer data = moves.block(received, rank);
-        unsigned char *const copy = moves.room(data.bytes);
+        const messages::buffer data = op.block(received, rank);
+        unsigned char *const copy = op.temporary(data.bytes);
         copy_out(data, copy, data.bytes);
         copies.push_back(messages::bytes_at(copy, data.bytes));
     }
     for (int rank = 0; rank < size; ++rank) {
-        moves.receive(rank, moves.block(received, rank));
+        op.receive(rank, op.block(received, rank));
     }
     for (int i = 0; i < size; ++i) {
-        const int rank = (moves.rank() + i) % size;
-        moves.send(rank, in_place ? copies[static_cast<std::size_t>(rank)] : moves.block(sent, rank));
+        const int rank = (op.rank() + i) % size;
+        op.send(rank, in_place ? copies[static_cast<std::size_t>(rank)] : op.block(sent, rank));
     }
     co_return;
 }
@@ -95,50 +94,50 @@ steps exchange_blocks(transfers &moves, blocks sent, blocks received) {
 } // namespace
 
 // A binomial tree.
-steps broadcast_from(transfers &moves, data_argument data, int root) {
-    const messages::buffer all = moves.data(data.base, data.count, data.type);
-    const int size = moves.size();
-    const int place = (moves.rank() + size - root) % size;
+algorithm broadcast_from(collective_operation &op, data_argument data, int root) {
+    const messages::buffer all = op.data(data.base, data.count, data.type);
+    const int size = op.size();
+    const int relative_rank = (op.rank() + size - root) % size;
     int bit = 1;
-    while (bit < size && (place & bit) == 0) {
+    while (bit < size && (relative_rank & bit) == 0) {
         bit *= 2;
     }
-    if (place != 0) {
-        moves.receive((place - bit + root) % size, all);
-        co_await moves.finished();
+    if (relative_rank != 0) {
+        op.receive((relative_rank - bit + root) % size, all);
+        co_await op.all_complete();
     }
     for (bit /= 2; bit > 0; bit /= 2) {
-        if (place + bit < size) {
-            moves.send((place + bit + root) % size, all);
+        if (relative_rank + bit < size) {
+            op.send((relative_rank + bit + root) % size, all);
         }
     }
 }
 
 int barrier(collective_call &call) noexcept {
-    if (call.is_blocking() && call.comm.together != nullptr) {
+    if (call.is_blocking() && call.comm.exchange != nullptr) {
         int code = MPI_SUCCESS;
         if (const member *const me = check_self(call.name, call.comm, code)) {
-            meeting &all = *call.comm.together;
+            shared_exchange &all = *call.comm.exchange;
             all.begin(me->rank);
-            all.come(me->rank);
+            all.arrive(me->rank);
             all.wait_for_all(me->rank);
         }
         return code;
     }
-    return run(call, all_ranks, [](transfers &moves) { return meet(moves); });
+    return run(call, all_ranks, [](collective_operation &op) { return meet(op); });
 }
 
 int broadcast(collective_call &call, data_argument data, int root) noexcept {
     communicator &comm = call.comm;
-    if (call.is_blocking() && comm.together != nullptr && root >= 0 && root < comm.size()) {
+    if (call.is_blocking() && comm.exchange != nullptr && root >= 0 && root < comm.size()) {
         int code = MPI_SUCCESS;
         member *const me = check_self(call.name, comm, code);
-        if (me == nullptr || broadcast_directly(*me, data, root, code)) {
+        if (me == nullptr || broadcast_in_shared_memory(*me, data, root, code)) {
             return me == nullptr || code == MPI_SUCCESS ? code : fail_at_end(call, code);
         }
     }
     call.keep(data.type);
-    return run(call, checked_root(root), [=](transfers &moves) { return broadcast_from(moves, data, root); });
+    return run(call, checked_root(root), [=](collective_operation &op) { return broadcast_from(op, data, root); });
 }
 
 int gather(collective_call &call, data_argument sent, blocks received, int root) noexcept {
@@ -149,7 +148,7 @@ int gather(collective_call &call, data_argument sent, blocks received, int root)
     if (at_root) {
         call.keep(received);
     }
-    return run(call, checked_root(root), [=](transfers &moves) { return gather_at(moves, sent, received, root); });
+    return run(call, checked_root(root), [=](collective_operation &op) { return gather_at(op, sent, received, root); });
 }
 
 int scatter(collective_call &call, blocks sent, data_argument received, int root) noexcept {
@@ -160,7 +159,8 @@ int scatter(collective_call &call, blocks sent, data_argument received, int root
     if (!at_root || received.base != MPI_IN_PLACE) {
         call.keep(received.type);
     }
-    return run(call, checked_root(root), [=](transfers &moves) { return scatter_from(moves, sent, received, root); });
+    return run(call, checked_root(root),
+               [=](collective_operation &op) { return scatter_from(op, sent, received, root); });
 }
 
 int all_gather(collective_call &call, data_argument sent, blocks received) noexcept {
@@ -168,7 +168,7 @@ int all_gather(collective_call &call, data_argument sent, blocks received) noexc
         call.keep(sent.type);
     }
     call.keep(received);
-    return run(call, all_ranks, [=](transfers &moves) { return gather_at_all(moves, sent, received); });
+    return run(call, all_ranks, [=](collective_operation &op) { return gather_at_all(op, sent, received); });
 }
 
 int all_to_all(collective_call &call, blocks sent, blocks received) noexcept {
@@ -176,7 +176,7 @@ int all_to_all(collective_call &call, blocks sent, blocks received) noexcept {
         call.keep(sent);
     }
     call.keep(received);
-    return run(call, all_ranks, [=](transfers &moves) { return exchange_blocks(moves, sent, received); });
+    return run(call, all_ranks, [=](collective_operation &op) { return exchange_blocks(op, sent, received); });
 }
 
 } // namespace thence::threadcomm

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Collectives on thread communicators, blocking and nonblocking, as MPI's calls of these names. They are made of messages
-// on the internal channel (collective_channel.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and MPI_Allreduce of
-// small data, go by direct reads (meeting.hpp, direct.hpp). Each returns an MPI error code and has reported the error.
+// on the collective channel (collective_channel.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and
+// MPI_Allreduce of small data, use shared memory (shared_memory_collectives.hpp). Each returns an MPI error code and has reported the error.
 //
 // Order: reductions combine in the order of the ranks, so operations need not be commutative.
 #pragma once
@@ -23,22 +23,22 @@ struct blocks {
     void *base = nullptr;
     MPI_Datatype type = MPI_DATATYPE_NULL;
     const MPI_Datatype *types = nullptr; // of the forms with a datatype per rank, whose displacements are in bytes
-    kind of = kind::even;
+    kind counts_are = kind::even;
     MPI_Count each = 0;
     const void *counts = nullptr;
     const void *displacements = nullptr;
 
     MPI_Count count(int rank) const noexcept {
-        return of == kind::even   ? each
-               : of == kind::ints ? static_cast<const int *>(counts)[rank]
-                                  : static_cast<const MPI_Count *>(counts)[rank];
+        return counts_are == kind::even   ? each
+               : counts_are == kind::ints ? static_cast<const int *>(counts)[rank]
+                                          : static_cast<const MPI_Count *>(counts)[rank];
     }
     MPI_Datatype type_of(int rank) const noexcept { return types != nullptr ? types[rank] : type; }
     // In extents, or, with a datatype per rank, in bytes.
     MPI_Aint displacement(int rank) const noexcept {
-        return of == kind::even   ? static_cast<MPI_Aint>(rank * each)
-               : of == kind::ints ? static_cast<const int *>(displacements)[rank]
-                                  : static_cast<const MPI_Aint *>(displacements)[rank];
+        return counts_are == kind::even   ? static_cast<MPI_Aint>(rank * each)
+               : counts_are == kind::ints ? static_cast<const int *>(displacements)[rank]
+                                          : static_cast<const MPI_Aint *>(displacements)[rank];
     }
 };
 
@@ -56,7 +56,7 @@ blocks vector_blocks(const void *base, const Count *counts, const Displacement *
     b.base = const_cast<void *>(base);
     b.type = type;
     b.types = types;
-    b.of = sizeof(Count) == sizeof(int) ? blocks::kind::ints : blocks::kind::large;
+    b.counts_are = sizeof(Count) == sizeof(int) ? blocks::kind::ints : blocks::kind::large;
     b.counts = counts;
     b.displacements = displacements;
     return b;
@@ -82,8 +82,8 @@ struct reduction {
 class collective_call {
 public:
     // `its_request`: where the request goes; null: the call blocks.
-    collective_call(const char *its_name, communicator &its_comm, MPI_Request *its_request) noexcept
-        : name(its_name), comm(its_comm), request(its_request) {}
+    collective_call(const char *call_name, communicator &on, MPI_Request *to_start) noexcept
+        : name(call_name), comm(on), request(to_start) {}
     THENCE_INTERNAL ~collective_call();
     collective_call(const collective_call &) = delete;
     collective_call &operator=(const collective_call &) = delete;
@@ -92,8 +92,8 @@ public:
     bool lacks_memory() const noexcept { return no_memory_; }
     // Only of arguments that count on this rank: the others may be anything.
     void keep(MPI_Datatype &type) noexcept;
-    void keep(blocks &its) noexcept;
-    void keep(reduction &its) noexcept;
+    void keep(blocks &data) noexcept;
+    void keep(reduction &what) noexcept;
 
     const char *const name;
     communicator &comm;
@@ -117,7 +117,7 @@ THENCE_INTERNAL int all_to_all(collective_call &call, blocks sent, blocks receiv
 inline constexpr int all_ranks = -1;
 THENCE_INTERNAL int reduce(collective_call &call, reduction what, int root) noexcept;
 // `parts`: the counts of the parts; base, datatypes and displacements are not used.
-THENCE_INTERNAL int reduce_scatter(collective_call &call, reduction what, blocks parts) noexcept;
+THENCE_INTERNAL int reduce_scatter(collective_call &call, reduction what, blocks counts) noexcept;
 THENCE_INTERNAL int scan(collective_call &call, reduction what, bool exclusive) noexcept;
 
 } // namespace thence::threadcomm

@@ -35,7 +35,7 @@ int largest_tag_of(MPI_Comm comm) noexcept {
 std::uint64_t key_of(MPI_Comm comm) noexcept {
     return static_cast<std::uint64_t>(mpi::bits(comm));
 }
-std::size_t place_of(std::uint64_t key) noexcept {
+std::size_t home_slot(std::uint64_t key) noexcept {
     return (key * 0x9e3779b97f4a7c15U) >> 52;
 }
 static_assert(slots == std::size_t{1} << 12);
@@ -49,11 +49,11 @@ struct memberships {
     member *last;
     std::uint64_t number;
     int count;
-    membership of[most_memberships];
+    membership list[most_memberships];
 };
 thread_local memberships mine{};
 
-// Says it when a thread ends inside a region.
+// Reports a thread that ends between start and finish.
 struct end_of_thread {
     bool used = false;
     ~end_of_thread() {
@@ -73,7 +73,7 @@ communicator *find(MPI_Comm comm) noexcept {
         return mine.last->comm;
     }
     const std::uint64_t key = key_of(comm);
-    const std::size_t home = place_of(key);
+    const std::size_t home = home_slot(key);
     for (std::size_t i = 0; i < most_probes && alive.load(std::memory_order_relaxed) != 0; ++i) {
         const std::size_t at = (home + i) % slots;
         if (keys[at].load(std::memory_order_acquire) == key) {
@@ -102,7 +102,7 @@ member *self(const communicator &comm) noexcept {
 bool enter(communicator &comm) noexcept {
     const std::scoped_lock guard(table_mutex);
     const std::uint64_t key = key_of(comm.handle);
-    const std::size_t home = place_of(key);
+    const std::size_t home = home_slot(key);
     for (std::size_t i = 0; i < most_probes; ++i) {
         const std::size_t at = (home + i) % slots;
         if (keys[at].load(std::memory_order_relaxed) == 0) {
@@ -164,14 +164,14 @@ bool may_join() noexcept {
 
 void join(root_state &root, int index) noexcept {
     watcher.used = true;
-    mine.of[mine.count++] = {&root, index};
+    mine.list[mine.count++] = {&root, index};
 }
 
 void part(root_state &root) noexcept {
     mine.last = nullptr;
     for (int i = 0; i < mine.count; ++i) {
-        if (mine.of[i].root == &root) {
-            mine.of[i] = mine.of[--mine.count];
+        if (mine.list[i].root == &root) {
+            mine.list[i] = mine.list[--mine.count];
             return;
         }
     }
@@ -185,8 +185,8 @@ void forget(const communicator &comm) noexcept {
 
 int index_in(const root_state &root) noexcept {
     for (int i = 0; i < mine.count; ++i) {
-        if (mine.of[i].root == &root) {
-            return mine.of[i].index;
+        if (mine.list[i].root == &root) {
+            return mine.list[i].index;
         }
     }
     return -1;
@@ -218,11 +218,11 @@ root_state::~root_state() {
     }
 }
 
-communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint64_t its_context, bool root_itself,
+communicator::communicator(MPI_Comm new_handle, root_state &root_of_all, std::uint64_t new_context, bool root_itself,
                            std::vector<int> processes, const std::vector<int> &threads)
-    : handle(its_handle), root(its_root), context(its_context), is_root(root_itself),
-      largest_tag(largest_tag_of(its_handle)), process_of(std::move(processes)), thread_of(threads),
-      here(process_of.size(), nullptr), of_thread(static_cast<std::size_t>(its_root.threads.threads()), nullptr) {
+    : handle(new_handle), root(root_of_all), context(new_context), is_root(root_itself),
+      largest_tag(largest_tag_of(new_handle)), process_of(std::move(processes)), thread_of(threads),
+      local(process_of.size(), nullptr), of_thread(static_cast<std::size_t>(root_of_all.threads.threads()), nullptr) {
     for (std::size_t rank = 0; rank < process_of.size(); ++rank) {
         if (process_of[rank] != root.process) {
             continue;
@@ -231,23 +231,23 @@ communicator::communicator(MPI_Comm its_handle, root_state &its_root, std::uint6
         each->comm = this;
         each->rank = static_cast<int>(rank);
         each->thread = thread_of[rank];
-        here[rank] = each;
+        local[rank] = each;
         of_thread[static_cast<std::size_t>(each->thread)] = each;
         ++members;
     }
     if (members == size() && members > 1) {
-        together = std::make_unique<meeting>(members);
+        exchange = std::make_unique<shared_exchange>(members);
     }
 }
 
 bool communicator::has_open_requests() const noexcept {
-    return std::ranges::any_of(here, [](const member *each) {
-        return each != nullptr && (each->user.is_needed() || each->internal.is_needed());
+    return std::ranges::any_of(local, [](const member *each) {
+        return each != nullptr && (each->user.is_needed() || each->collective.is_needed());
     });
 }
 
 communicator::~communicator() {
-    for (member *each : here) {
+    for (member *each : local) {
         delete each;
     }
 }

@@ -5,7 +5,7 @@
 // those that MPI_Comm_dup and MPI_Comm_split make of a thread communicator, one of this process alone. All threads of a process have
 // the same handle. So MPI itself does what has nothing to do with ranks: names, info, error handlers. It carries no messages.
 //
-// A root is what MPIX_Threadcomm_init makes: it has the region (start and finish) and the transport between
+// A root is what MPIX_Threadcomm_init makes: it has the activation (start and finish) and the transport between
 // processes. A communicator that is derived from it has ranks of its own over the same threads.
 //
 // find() is called by each interposed call that has a communicator, if any_alive() is true, which is one bit of the word
@@ -16,8 +16,8 @@
 #include "core/progress/interposed.hpp"
 #include "mpix/messages/endpoint.hpp"
 #include "mpix/messages/transport.hpp"
-#include "mpix/threadcomm/meeting.hpp"
-#include "mpix/threadcomm/region.hpp"
+#include "mpix/threadcomm/activation.hpp"
+#include "mpix/threadcomm/shared_exchange.hpp"
 
 #include <mpi.h>
 
@@ -35,7 +35,7 @@ class communicator;
 
 // The two channels of a communicator: what the user sends, and what its own operations (collectives) send. Wildcards of
 // one never match messages of the other.
-enum class channel : int { user, internal };
+enum class channel : int { user, collective };
 
 // One rank, of a thread of this process. All but the endpoints is used by that thread only.
 struct member {
@@ -43,18 +43,18 @@ struct member {
     int rank = 0;
     int thread = 0; // the index of the thread in its process
     messages::endpoint user;
-    messages::endpoint internal;
+    messages::endpoint collective;
     std::uint32_t operations = 0;        // collective operations begun: the tag of their messages
     MPI_Comm attributes = MPI_COMM_NULL; // a communicator of this thread, which has its attributes
-    messages::endpoint &at(channel which) noexcept { return which == channel::user ? user : internal; }
+    messages::endpoint &at(channel which) noexcept { return which == channel::user ? user : collective; }
 };
 
 // What a root has in one process.
 struct root_state {
-    explicit root_state(int its_threads) : threads(its_threads) {}
+    explicit root_state(int count) : threads(count) {}
     ~root_state();
 
-    region threads;
+    activation threads;
     std::optional<messages::transport> between; // none if only one process has threads
     int process = 0;                            // of this process, among those that have threads; -1: it has none
     std::atomic<std::uint32_t> contexts{0};     // made by this process
@@ -81,15 +81,15 @@ public:
     root_state &root;
     const std::uint64_t context;
     const bool is_root;
-    const int largest_tag;             // MPI_TAG_UB, which the program reads from MPI
-    const std::vector<int> process_of; // by rank
-    const std::vector<int> thread_of;  // by rank
-    std::vector<member *> here;        // by rank; null: in another process
-    std::vector<member *> of_thread;   // by the index of a thread; null: it has no rank
-    std::atomic<int> left{0};          // members that have freed it
-    int members = 0;                   // ranks in this process
-    std::unique_ptr<meeting> together; // null: one rank, or ranks in several processes
-    communicator *next_kept = nullptr; // in the list of the root
+    const int largest_tag;                     // MPI_TAG_UB, which the program reads from MPI
+    const std::vector<int> process_of;         // by rank
+    const std::vector<int> thread_of;          // by rank
+    std::vector<member *> local;               // by rank; null: in another process
+    std::vector<member *> of_thread;           // by the index of a thread; null: it has no rank
+    std::atomic<int> left{0};                  // members that have freed it
+    int members = 0;                           // ranks in this process
+    std::unique_ptr<shared_exchange> exchange; // null: one rank, or ranks in several processes
+    communicator *next_kept = nullptr;         // in the list of the root
 
     // True if a request of a rank of this process needs one of the endpoints.
     bool has_open_requests() const noexcept;
@@ -116,7 +116,7 @@ void hide_all() noexcept;
 // The threads of this process that are between start and finish.
 inline constexpr int most_memberships = 8;
 std::uint64_t this_thread_number() noexcept; // never zero, of no other thread that lives
-bool may_join() noexcept;                    // false if this thread is in `most_memberships` regions
+bool may_join() noexcept;                    // false if this thread is active in `most_memberships` others
 void join(root_state &root, int index) noexcept;
 void part(root_state &root) noexcept;
 // Called by a thread that frees a communicator: this thread no longer looks at it.

@@ -47,7 +47,7 @@ messages::endpoint *route(void *data, const messages::wire_header &header) noexc
     if (at == root.by_context.end()) {
         return nullptr;
     }
-    member *const to = at->second->here[static_cast<std::size_t>(header.dest)];
+    member *const to = at->second->local[static_cast<std::size_t>(header.dest)];
     return to != nullptr ? &to->at(static_cast<channel>(header.channel)) : nullptr;
 }
 
@@ -60,7 +60,7 @@ int openmp_thread() noexcept {
 // The roots that are not freed. MPI_Finalize reports them, and ends what polls them.
 std::mutex mutex; // guards these
 root_state *roots = nullptr;
-bool is_client = false;
+bool has_finalize_functions = false;
 
 void report_roots() noexcept {
     const std::scoped_lock guard(mutex);
@@ -73,10 +73,10 @@ void report_roots() noexcept {
     }
 }
 
-// They stay in memory: threads may be in their regions, and requests may be open.
+// They stay in memory: threads may be between start and finish, and requests may be open.
 void end_roots() noexcept {
     const std::scoped_lock guard(mutex);
-    is_client = false;
+    has_finalize_functions = false;
     hide_all();
     for (; roots != nullptr; roots = roots->next) {
         if (roots->between) {
@@ -86,13 +86,13 @@ void end_roots() noexcept {
     }
 }
 
-constexpr continuation::client as_client{&report_roots, &end_roots};
+constexpr continuation::client at_finalize{&report_roots, &end_roots};
 
 void add_root(root_state &added) noexcept {
     const std::scoped_lock guard(mutex);
-    if (!is_client) {
-        continuation::add_client(as_client);
-        is_client = true;
+    if (!has_finalize_functions) {
+        continuation::add_client(at_finalize);
+        has_finalize_functions = true;
     }
     added.next = std::exchange(roots, &added);
 }
@@ -106,18 +106,18 @@ void remove_root(root_state &removed) noexcept {
     *link = removed.next;
 }
 
-// What this process has of a root.
-struct half_made {
+// What this process has of a root that is being made.
+struct unfinished_root {
     std::unique_ptr<root_state> root;
     std::unique_ptr<communicator> whole;
     MPI_Comm handle = MPI_COMM_NULL;
     bool entered = false;
 
-    half_made() = default;
-    half_made(const half_made &) = delete;
-    half_made &operator=(const half_made &) = delete;
+    unfinished_root() = default;
+    unfinished_root(const unfinished_root &) = delete;
+    unfinished_root &operator=(const unfinished_root &) = delete;
     // Collective.
-    ~half_made() {
+    ~unfinished_root() {
         if (root != nullptr) {
             root->between.reset(); // waits for the other processes
         }
@@ -152,7 +152,7 @@ bool make_transport(MPI_Comm comm, bool has_threads, int with_threads, int rank,
 // or none. After it no message comes for a communicator that is not there yet.
 int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<int> &all, int rank,
               MPI_Comm *created) noexcept {
-    half_made made;
+    unfinished_root made;
     const char *why = nullptr; // what is wrong in this process
     std::vector<int> processes;
     std::vector<int> indices;
@@ -292,13 +292,13 @@ int start(const char *call, MPI_Comm comm, int wanted) noexcept {
     }
     int index = -1;
     switch (root.threads.start(call, this_thread_number(), wanted, openmp_thread(), index)) {
-    case region::answer::done:
+    case activation::answer::done:
         break;
-    case region::answer::too_many:
+    case activation::answer::too_many:
         return fail(comm, call, MPI_ERR_COMM, "more threads start it than num_threads of MPIX_Threadcomm_init");
-    case region::answer::index_out_of_range:
+    case activation::answer::index_out_of_range:
         return fail(comm, call, MPI_ERR_RANK, "the index is not below num_threads of MPIX_Threadcomm_init");
-    case region::answer::index_twice:
+    case activation::answer::index_twice:
         return fail(comm, call, MPI_ERR_RANK, "two threads have asked for the same index, so none has started");
     }
     join(root, index);

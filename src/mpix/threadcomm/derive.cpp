@@ -99,8 +99,8 @@ int derive(const char *call, communicator &parent, member &me, std::int64_t colo
     const int second = exchange_all(me, &made, results.data(), sizeof made);
     error = error == MPI_SUCCESS ? second : error;
     for (const int each : ranks) {
-        const auto its = static_cast<int>(results[static_cast<std::size_t>(each)].error);
-        error = error == MPI_SUCCESS ? its : error;
+        const auto other = static_cast<int>(results[static_cast<std::size_t>(each)].error);
+        error = error == MPI_SUCCESS ? other : error;
     }
     if (error != MPI_SUCCESS) {
         if (made.made != nullptr) {
@@ -112,9 +112,9 @@ int derive(const char *call, communicator &parent, member &me, std::int64_t colo
         *created = MPI_COMM_NULL;
         return MPI_SUCCESS;
     }
-    communicator &its = *results[static_cast<std::size_t>(*maker)].made;
-    self(its)->attributes = attributes;
-    *created = its.handle;
+    communicator &made_here = *results[static_cast<std::size_t>(*maker)].made;
+    self(made_here)->attributes = attributes;
+    *created = made_here.handle;
     return MPI_SUCCESS;
 }
 

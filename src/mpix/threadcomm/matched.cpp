@@ -19,7 +19,7 @@ namespace {
 
 struct entry {
     messages::unexpected *what = nullptr; // null: the entry is free
-    member *of = nullptr;
+    member *receiver = nullptr;
     entry *next = nullptr; // free too
 };
 
@@ -87,8 +87,8 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
         }
         return MPI_SUCCESS;
     }
-    entry *const place = take_entry();
-    if (place == nullptr) {
+    entry *const receipt = take_entry();
+    if (receipt == nullptr) {
         return fail(comm.handle, call, MPI_ERR_NO_MEM, "4096 messages are matched and not received");
     }
     messages::outcome found;
@@ -110,12 +110,12 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
         *flag = taken != nullptr ? 1 : 0;
     }
     if (taken == nullptr) {
-        give_entry(*place);
+        give_entry(*receipt);
         return MPI_SUCCESS;
     }
-    place->what = taken;
-    place->of = me;
-    *message = handle_of<MPI_Message>(*place);
+    receipt->what = taken;
+    receipt->receiver = me;
+    *message = handle_of<MPI_Message>(*receipt);
     messages::set_status(status, found);
     return MPI_SUCCESS;
 }
@@ -126,7 +126,7 @@ int receive_matched(const char *call, const message_arguments &into, MPI_Message
     if (from == nullptr || from->what == nullptr) {
         return fail(MPI_COMM_WORLD, call, MPI_ERR_REQUEST, "the message was received already");
     }
-    member &owner = *from->of;
+    member &owner = *from->receiver;
     communicator &comm = *owner.comm;
     std::unique_ptr<messages::operation> op(new (std::nothrow) messages::operation);
     if (op == nullptr) {

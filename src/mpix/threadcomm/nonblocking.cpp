@@ -11,8 +11,8 @@ using mpi::table;
 void nonblocking::end() noexcept {
     messages::operation &op = *op_;
     op.result = {};
-    op.result.error = moves_.error();
-    messages::endpoint &at = me_.internal;
+    op.result.error = collective_.error();
+    messages::endpoint &at = me_.collective;
     delete this;
     at.not_needed_by_request(); // the communicator may be gone after this
     messages::complete(op);
@@ -53,28 +53,28 @@ void collective_call::keep(MPI_Datatype &type) noexcept {
     }
 }
 
-void collective_call::keep(blocks &its) noexcept {
-    if (is_blocking() || its.types == nullptr) {
-        return keep(its.type);
+void collective_call::keep(blocks &data) noexcept {
+    if (is_blocking() || data.types == nullptr) {
+        return keep(data.type);
     }
     const auto n = static_cast<std::size_t>(comm.size());
     auto &list = lists_[lists_[0] != nullptr ? 1 : 0];
     list.reset(new (std::nothrow) MPI_Datatype[n]);
     no_memory_ = no_memory_ || list == nullptr;
     for (std::size_t i = 0; list != nullptr && i < n; ++i) {
-        list[i] = its.types[i];
+        list[i] = data.types[i];
         keep(list[i]);
     }
-    its.types = list != nullptr ? list.get() : its.types;
+    data.types = list != nullptr ? list.get() : data.types;
 }
 
-void collective_call::keep(reduction &its) noexcept {
-    keep(its.type);
-    if (its.type != its.given && !mpi::dup_keeps_original()) {
-        its.given = its.type;
+void collective_call::keep(reduction &what) noexcept {
+    keep(what.type);
+    if (what.type != what.given && !mpi::dup_keeps_original()) {
+        what.given = what.type;
     }
     try {
-        operation_ = kept_operation(is_blocking() ? MPI_OP_NULL : its.op);
+        operation_ = kept_operation(is_blocking() ? MPI_OP_NULL : what.op);
     } catch (const std::exception &) {
         no_memory_ = true;
     }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an algorithm (steps.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at once, and
-// the rest by whoever makes progress.
+// How an algorithm (algorithm.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at once, and
+// the rest by threads that make progress.
 //
-// A nonblocking operation has a request (mpix/messages/requests.hpp). Until its end it keeps the internal endpoint of its rank
-// driven, so the rank need not call anything for its messages to be received, nor may its communicator be deleted.
+// A nonblocking operation has a request (mpix/messages/requests.hpp). Until its end it counts as a request that needs the
+// collective endpoint of its rank, so progress drives that endpoint: the rank need not call anything for its messages to be
+// received, and its communicator is not deleted.
 #pragma once
 
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/scheduled.hpp"
+#include "mpix/threadcomm/algorithm.hpp"
 #include "mpix/threadcomm/checks.hpp"
-#include "mpix/threadcomm/steps.hpp"
 
 #include <exception>
 #include <memory>
@@ -28,15 +29,15 @@ public:
         if (const int error = messages::start_request(*op); error != MPI_SUCCESS) {
             return error;
         }
-        nonblocking &its = *made.release(); // end() deletes it, and its request the operation
-        its.op_ = op.release();
-        *call.request = its.op_->request;
-        me.internal.needed_by_request();
-        its.begin(begin);
-        if (its.advance()) {
-            its.end();
+        nonblocking &started = *made.release(); // end() deletes it, and its request the operation
+        started.op_ = op.release();
+        *call.request = started.op_->request;
+        me.collective.needed_by_request();
+        started.begin(begin);
+        if (started.advance()) {
+            started.end();
         } else {
-            messages::add_scheduled(its);
+            messages::add_scheduled(started);
         }
         return MPI_SUCCESS;
     }
@@ -44,16 +45,16 @@ public:
     ~nonblocking() = default;
 
     bool advance() noexcept override {
-        while (all_ && !all_->done() && moves_.are_complete()) {
-            moves_.suspended().resume();
+        while (all_ && !all_->done() && collective_.are_complete()) {
+            collective_.suspended().resume();
         }
-        return (!all_ || all_->done()) && moves_.are_complete();
+        return (!all_ || all_->done()) && collective_.are_complete();
     }
     void end() noexcept override;
 
 private:
     nonblocking(member &me, collective_call &call)
-        : me_(me), kept_(call.name, call.comm, nullptr), moves_(me, transfers::kind::nonblocking) {
+        : me_(me), kept_(call.name, call.comm, nullptr), collective_(me, collective_operation::kind::nonblocking) {
         kept_.types_.swap(call.types_);
         for (int i : {0, 1}) {
             kept_.lists_[i].swap(call.lists_[i]);
@@ -62,23 +63,23 @@ private:
     }
     template <class Begin> void begin(Begin &begin) noexcept {
         try {
-            all_.emplace(begin(moves_));
+            all_.emplace(begin(collective_));
         } catch (const std::exception &) {
-            moves_.note(MPI_ERR_NO_MEM);
+            collective_.note(MPI_ERR_NO_MEM);
         }
     }
 
     member &me_;
     messages::operation *op_ = nullptr;
     collective_call kept_; // its datatypes and its operation
-    transfers moves_;
-    std::optional<steps> all_;
+    collective_operation collective_;
+    std::optional<algorithm> all_;
 };
 
 // Reports an error of an operation that was begun.
 int fail_at_end(const collective_call &call, int error_class) noexcept;
 
-// Runs the algorithm that `begin(transfers &)` starts. `root`: `all_ranks` if the call has none.
+// Runs the algorithm that `begin(collective_operation &)` starts. `root`: `all_ranks` if the call has none.
 template <class Begin> int run(collective_call &call, int root, Begin begin) noexcept {
     int code = MPI_SUCCESS;
     member *const me = check_self(call.name, call.comm, code);
@@ -95,10 +96,10 @@ template <class Begin> int run(collective_call &call, int root, Begin begin) noe
         } else if (!call.is_blocking()) {
             error = nonblocking::start(call, *me, std::move(begin));
         } else {
-            transfers moves(*me, transfers::kind::blocking);
-            const steps all = begin(moves);
-            moves.finish();
-            error = moves.error();
+            collective_operation op(*me, collective_operation::kind::blocking);
+            const algorithm all = begin(op);
+            op.finish();
+            error = op.error();
         }
     } catch (const std::exception &) {
         error = MPI_ERR_NO_MEM;
@@ -107,6 +108,6 @@ template <class Begin> int run(collective_call &call, int root, Begin begin) noe
 }
 
 // To be awaited by another algorithm.
-steps broadcast_from(transfers &moves, data_argument data, int root);
+algorithm broadcast_from(collective_operation &op, data_argument data, int root);
 
 } // namespace thence::threadcomm

@@ -4,8 +4,8 @@
 #include "mpix/threadcomm/collectives.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "mpix/threadcomm/direct.hpp"
 #include "mpix/threadcomm/nonblocking.hpp"
+#include "mpix/threadcomm/shared_memory_collectives.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -17,15 +17,15 @@ namespace {
 // The operands of one operation on one rank.
 class reducing {
 public:
-    reducing(transfers &moves, const reduction &what) : moves_(moves), what_(what), mine_(make()) {
+    reducing(collective_operation &op, const reduction &what) : op_(op), what_(what), mine_(make()) {
         const void *const from = what.from == MPI_IN_PLACE ? what.to : what.from;
-        const messages::buffer source = moves.data(from, what.count, what.type);
+        const messages::buffer source = op.data(from, what.count, what.type);
         copy(source, at(mine_), source.bytes);
     }
 
-    messages::buffer at(void *operand) { return moves_.data(operand, what_.count, what_.type); }
+    messages::buffer at(void *operand) { return op_.data(operand, what_.count, what_.type); }
     messages::buffer result() { return at(what_.to); }
-    void *make() { return moves_.room(what_.count, what_.type); }
+    void *make() { return op_.temporary(what_.count, what_.type); }
     void *mine() const noexcept { return mine_; }
 
     // right = left op right
@@ -38,7 +38,7 @@ public:
             const int code =
                 mpi::table.Reduce_local(static_cast<const unsigned char *>(left) + i * extent,
                                         static_cast<unsigned char *>(right) + i * extent, n, what_.given, what_.op);
-            moves_.note(code == MPI_SUCCESS ? int{MPI_SUCCESS} : int{MPI_ERR_OP});
+            op_.note(code == MPI_SUCCESS ? int{MPI_SUCCESS} : int{MPI_ERR_OP});
             i += n;
         }
     }
@@ -48,84 +48,84 @@ public:
     }
 
 private:
-    transfers &moves_;
+    collective_operation &op_;
     const reduction what_;
     void *mine_;
 };
 
 // Rank 0 has the result in mine().
-steps to_rank_0(transfers &moves, reducing &work) {
-    const int rank = moves.rank();
-    for (int distance = 1; distance < moves.size(); distance *= 2) {
+algorithm to_rank_0(collective_operation &op, reducing &work) {
+    const int rank = op.rank();
+    for (int distance = 1; distance < op.size(); distance *= 2) {
         if (rank % (2 * distance) != 0) {
-            moves.send(rank - distance, work.at(work.mine()));
+            op.send(rank - distance, work.at(work.mine()));
             co_return;
         }
-        if (rank + distance < moves.size()) {
+        if (rank + distance < op.size()) {
             void *const right = work.make();
-            moves.receive(rank + distance, work.at(right));
-            co_await moves.finished();
+            op.receive(rank + distance, work.at(right));
+            co_await op.all_complete();
             work.combine_mine_with(right);
         }
     }
 }
 
-void take_result(transfers &moves, reducing &work) {
-    if (moves.rank() == 0) {
+void take_result(collective_operation &op, reducing &work) {
+    if (op.rank() == 0) {
         const messages::buffer result = work.result();
         copy(work.at(work.mine()), result, result.bytes);
     }
 }
 
-steps reduce_to(transfers &moves, reduction what, int root) {
-    reducing work(moves, what);
-    co_await to_rank_0(moves, work);
+algorithm reduce_to(collective_operation &op, reduction what, int root) {
+    reducing work(op, what);
+    co_await to_rank_0(op, work);
     if (root == 0) {
-        take_result(moves, work);
-    } else if (moves.rank() == 0) {
-        moves.send(root, work.at(work.mine()));
-    } else if (moves.rank() == root) {
-        moves.receive(0, work.result());
+        take_result(op, work);
+    } else if (op.rank() == 0) {
+        op.send(root, work.at(work.mine()));
+    } else if (op.rank() == root) {
+        op.receive(0, work.result());
     }
 }
 
-steps reduce_to_all(transfers &moves, reduction what) {
-    reducing work(moves, what);
-    co_await to_rank_0(moves, work);
-    take_result(moves, work);
+algorithm reduce_to_all(collective_operation &op, reduction what) {
+    reducing work(op, what);
+    co_await to_rank_0(op, work);
+    take_result(op, work);
     // Also if the operation has failed, on the ranks that combine: the others wait for this.
-    co_await broadcast_from(moves, {what.to, what.count, what.type}, 0);
+    co_await broadcast_from(op, {what.to, what.count, what.type}, 0);
 }
 
-steps reduce_to_parts(transfers &moves, reduction whole, blocks parts) {
-    reducing work(moves, whole);
-    co_await to_rank_0(moves, work);
-    moves.receive(0, moves.data(whole.to, parts.count(moves.rank()), whole.type));
+algorithm reduce_and_scatter(collective_operation &op, reduction whole, blocks counts) {
+    reducing work(op, whole);
+    co_await to_rank_0(op, work);
+    op.receive(0, op.data(whole.to, counts.count(op.rank()), whole.type));
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
     mpi::table.Type_get_extent(whole.type, &lower, &extent);
     const auto *at = static_cast<const unsigned char *>(work.mine());
-    for (int rank = 0; moves.rank() == 0 && rank < moves.size(); ++rank) {
-        moves.send(rank, moves.data(at, parts.count(rank), whole.type));
-        at += parts.count(rank) * extent;
+    for (int rank = 0; op.rank() == 0 && rank < op.size(); ++rank) {
+        op.send(rank, op.data(at, counts.count(rank), whole.type));
+        at += counts.count(rank) * extent;
     }
 }
 
 // A chain: each rank gets the result of those before it.
-steps scan_along(transfers &moves, reduction what, bool exclusive) {
-    reducing work(moves, what);
+algorithm scan_along(collective_operation &op, reduction what, bool exclusive) {
+    reducing work(op, what);
     void *const before = work.make();
-    if (moves.rank() > 0) {
-        moves.receive(moves.rank() - 1, work.at(before));
-        co_await moves.finished();
+    if (op.rank() > 0) {
+        op.receive(op.rank() - 1, work.at(before));
+        co_await op.all_complete();
         work.combine(before, work.mine());
     }
     const messages::buffer result = work.result();
-    if (!exclusive || moves.rank() > 0) {
+    if (!exclusive || op.rank() > 0) {
         copy(work.at(exclusive ? before : work.mine()), result, result.bytes);
     }
-    if (moves.rank() + 1 < moves.size()) {
-        moves.send(moves.rank() + 1, work.at(work.mine()));
+    if (op.rank() + 1 < op.size()) {
+        op.send(op.rank() + 1, work.at(work.mine()));
     }
 }
 
@@ -150,30 +150,31 @@ template <class Begin> int run_valid(collective_call &call, const reduction &wha
 int reduce(collective_call &call, reduction what, int root) noexcept {
     communicator &comm = call.comm;
     const bool to_all = root == all_ranks;
-    if (call.is_blocking() && to_all && comm.together != nullptr && is_valid(what)) {
+    if (call.is_blocking() && to_all && comm.exchange != nullptr && is_valid(what)) {
         int code = MPI_SUCCESS;
         member *const me = check_self(call.name, comm, code);
-        if (me == nullptr || reduce_directly(*me, what, code)) {
+        if (me == nullptr || reduce_in_shared_memory(*me, what, code)) {
             return me == nullptr || code == MPI_SUCCESS ? code : fail_at_end(call, code);
         }
     }
     call.keep(what);
-    return to_all ? run_valid(call, what, root, [=](transfers &moves) { return reduce_to_all(moves, what); })
-                  : run_valid(call, what, root, [=](transfers &moves) { return reduce_to(moves, what, root); });
+    return to_all ? run_valid(call, what, root, [=](collective_operation &op) { return reduce_to_all(op, what); })
+                  : run_valid(call, what, root, [=](collective_operation &op) { return reduce_to(op, what, root); });
 }
 
-int reduce_scatter(collective_call &call, reduction what, blocks parts) noexcept {
+int reduce_scatter(collective_call &call, reduction what, blocks counts) noexcept {
     what.count = 0;
     for (int rank = 0; rank < call.comm.size(); ++rank) {
-        what.count += parts.count(rank);
+        what.count += counts.count(rank);
     }
     call.keep(what);
-    return run_valid(call, what, all_ranks, [=](transfers &moves) { return reduce_to_parts(moves, what, parts); });
+    return run_valid(call, what, all_ranks,
+                     [=](collective_operation &op) { return reduce_and_scatter(op, what, counts); });
 }
 
 int scan(collective_call &call, reduction what, bool exclusive) noexcept {
     call.keep(what);
-    return run_valid(call, what, all_ranks, [=](transfers &moves) { return scan_along(moves, what, exclusive); });
+    return run_valid(call, what, all_ranks, [=](collective_operation &op) { return scan_along(op, what, exclusive); });
 }
 
 } // namespace thence::threadcomm

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What collectives are made of: several messages of one operation at a time, and temporary buffers.
+// One collective operation on one rank: its messages, several at a time, and its temporary buffers.
 #pragma once
 
 #include "mpix/threadcomm/collective_channel.hpp"
@@ -11,16 +11,15 @@
 
 namespace thence::threadcomm {
 
-// The messages and buffers of one collective operation. Errors are kept: error() is the class of the first. May throw
-// std::bad_alloc.
-class transfers {
+// Errors are kept: error() is the class of the first. May throw std::bad_alloc.
+class collective_operation {
 public:
     enum class kind { blocking, nonblocking };
 
-    transfers(member &me, kind how) : me_(me), tag_(begin_operation(me)), how_(how) {}
-    ~transfers() { finish(); }
-    transfers(const transfers &) = delete;
-    transfers &operator=(const transfers &) = delete;
+    collective_operation(member &me, kind how) : me_(me), tag_(begin_operation(me)), how_(how) {}
+    ~collective_operation() { finish(); }
+    collective_operation(const collective_operation &) = delete;
+    collective_operation &operator=(const collective_operation &) = delete;
 
     int rank() const noexcept { return me_.rank; }
     int size() const noexcept { return me_.comm->size(); }
@@ -32,33 +31,33 @@ public:
     // True if all that were started are complete.
     bool are_complete() noexcept;
 
-    // To be awaited by the algorithm (steps.hpp): goes on once all that were started are complete.
+    // To be awaited by the algorithm (algorithm.hpp): goes on once all that were started are complete.
     struct awaiter {
-        transfers &moves;
+        collective_operation &op;
         bool await_ready() const noexcept {
-            if (moves.how_ == kind::blocking) {
-                moves.finish();
+            if (op.how_ == kind::blocking) {
+                op.finish();
                 return true;
             }
-            return moves.are_complete();
+            return op.are_complete();
         }
-        void await_suspend(std::coroutine_handle<> suspended) const noexcept { moves.suspended_ = suspended; }
+        void await_suspend(std::coroutine_handle<> suspended) const noexcept { op.suspended_ = suspended; }
         void await_resume() const noexcept {}
     };
-    awaiter finished() noexcept { return {*this}; }
+    awaiter all_complete() noexcept { return {*this}; }
     // The part of the algorithm that awaits finished().
     std::coroutine_handle<> suspended() const noexcept { return suspended_; }
 
     // Describes data; an error is kept, and the data are empty then.
     messages::buffer data(const void *base, MPI_Count count, MPI_Datatype type);
-    messages::buffer block(const blocks &of, int rank);
+    messages::buffer block(const blocks &all, int rank);
     void note(int error) noexcept { error_ = error_ == MPI_SUCCESS ? error : error_; }
     int error() const noexcept { return error_; }
 
     // Buffers that stay until this object is destroyed. The second is for elements of a datatype, which may have gaps and
     // a lower bound.
-    unsigned char *room(std::size_t bytes);
-    void *room(MPI_Count count, MPI_Datatype type);
+    unsigned char *temporary(std::size_t bytes);
+    void *temporary(MPI_Count count, MPI_Datatype type);
 
 private:
     struct started {
@@ -71,7 +70,7 @@ private:
     const kind how_;
     int error_ = MPI_SUCCESS;
     std::coroutine_handle<> suspended_;
-    std::deque<std::unique_ptr<unsigned char[]>> rooms_;
+    std::deque<std::unique_ptr<unsigned char[]>> temporaries_;
     std::deque<started> open_; // operations do not move
 };
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * Start and finish of a thread communicator in a process (region.cpp): no thread is between start and finish before all
- * have called start, none leaves finish before all have called it, a region that begins anew does not mix with the one
+ * Start and finish of a thread communicator in a process (activation.cpp): no thread is between start and finish before all
+ * have called start, none leaves finish before all have called it, a new start does not mix with the finish
  * before, and no thread waits for ever.
  *
- * As in region.cpp: under the mutex a thread adds its arrival to the list, and the last one changes the state, empties the
- * list and tells all. Each thread waits for its own word, and reads nothing of the region after that.
+ * As in activation.cpp: under the mutex a thread adds its arrival to the list, and the last one changes the state, empties the
+ * list and tells all. Each thread waits for its own word, and reads nothing of the activation after that.
  *
  * Mutations, each of which must be found:
- *   SHARED_WORD   the threads wait for one word of the region, which the next region clears
- *   EARLY_IDLE    the first thread at the finish makes the region idle
+ *   SHARED_WORD   the threads wait for one word of the activation, which the next start clears
+ *   EARLY_IDLE    the first thread at the finish makes the activation idle
  *   KEPT_LIST     the list is not emptied at the start
  */
 
@@ -89,7 +89,7 @@ proctype thread(byte me) {
             unlock();
             wait_until_told();
             atomic { assert(state != IS_IDLE && state != IS_GATHERING); inside++; assert(inside <= THREADS); rounds[me]++ };
-            /* the region */
+            /* between start and finish */
             lock();
             atomic { add() };
 #ifdef EARLY_IDLE

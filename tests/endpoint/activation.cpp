@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Start and finish of a thread communicator in one process: who gets which index.
-#include "mpix/threadcomm/region.hpp"
+#include "mpix/threadcomm/activation.hpp"
 
 #include "../tasks/standard_error.hpp"
 #include "core/base/settings.hpp"
@@ -19,8 +19,8 @@
 
 namespace {
 
-using thence::threadcomm::region;
-using answer = region::answer;
+using thence::threadcomm::activation;
+using answer = activation::answer;
 
 struct caller {
     std::uint64_t thread;
@@ -30,12 +30,12 @@ struct caller {
     answer result = answer::done;
 };
 
-class regions : public ::testing::Test {
+class activations : public ::testing::Test {
 protected:
-    regions() { thence::fake::world.begin({}); }
-    ~regions() override { thence::fake::world.end(); }
+    activations() { thence::fake::world.begin({}); }
+    ~activations() override { thence::fake::world.end(); }
     // All start, in any order, and finish if they could.
-    static void run(region &r, std::vector<caller> &all) {
+    static void run(activation &r, std::vector<caller> &all) {
         std::vector<std::thread> threads;
         for (caller &each : all) {
             threads.emplace_back([&r, &each] {
@@ -60,8 +60,8 @@ protected:
 
 } // namespace
 
-TEST_F(regions, indices_are_kept_by_threads_that_come_again) {
-    region r(3);
+TEST_F(activations, indices_are_kept_by_threads_that_come_again) {
+    activation r(3);
     std::vector<caller> all{{11}, {12}, {13}};
     run(r, all);
     const auto first = indices(all);
@@ -77,8 +77,8 @@ TEST_F(regions, indices_are_kept_by_threads_that_come_again) {
     EXPECT_EQ(others[1].index, first[2]);
 }
 
-TEST_F(regions, a_wanted_index_goes_before_a_kept_one) {
-    region r(2);
+TEST_F(activations, a_wanted_index_goes_before_a_kept_one) {
+    activation r(2);
     std::vector<caller> all{{1, 0}, {2, 1}};
     run(r, all);
     all = {{1}, {2, 0}};
@@ -86,12 +86,12 @@ TEST_F(regions, a_wanted_index_goes_before_a_kept_one) {
     EXPECT_EQ(indices(all), (std::vector<int>{1, 0}));
 }
 
-TEST_F(regions, suggestions_are_taken_if_they_differ) {
-    region r(3);
+TEST_F(activations, suggestions_are_taken_if_they_differ) {
+    activation r(3);
     std::vector<caller> all{{1, -1, 2}, {2, -1, 0}, {3, -1, 1}};
     run(r, all);
     EXPECT_EQ(indices(all), (std::vector<int>{2, 0, 1}));
-    region other(3);
+    activation other(3);
     all = {{1, -1, 0}, {2, -1, 0}, {3, -1, 0}};
     run(other, all);
     auto found = indices(all);
@@ -99,8 +99,8 @@ TEST_F(regions, suggestions_are_taken_if_they_differ) {
     EXPECT_EQ(found, (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(regions, none_starts_if_two_want_one_index) {
-    region r(3);
+TEST_F(activations, none_starts_if_two_want_one_index) {
+    activation r(3);
     std::vector<caller> all{{1, 1}, {2}, {3, 1}};
     run(r, all);
     for (const caller &each : all) {
@@ -112,8 +112,8 @@ TEST_F(regions, none_starts_if_two_want_one_index) {
     EXPECT_EQ(all[0].result, answer::done);
 }
 
-TEST_F(regions, one_thread_too_many_is_refused_at_once) {
-    region r(1);
+TEST_F(activations, one_thread_too_many_is_refused_at_once) {
+    activation r(1);
     int index = -1;
     ASSERT_EQ(r.start("start", 1, -1, -1, index), answer::done);
     EXPECT_FALSE(r.idle());
@@ -121,12 +121,12 @@ TEST_F(regions, one_thread_too_many_is_refused_at_once) {
     EXPECT_EQ(r.start("start", 2, 1, -1, index), answer::index_out_of_range);
     r.finish("finish");
     EXPECT_TRUE(r.idle());
-    region none(0);
+    activation none(0);
     EXPECT_EQ(none.start("start", 1, -1, -1, index), answer::too_many);
 }
 
 // Threads that are missing are reported after THENCE_STALL, once for each thread that waits.
-class stalled_regions : public regions {
+class stalled_regions : public activations {
 protected:
     stalled_regions() { set_stall("50ms"); }
     ~stalled_regions() override { set_stall("0"); }
@@ -150,7 +150,7 @@ protected:
 
 TEST_F(stalled_regions, a_start_that_lasts_is_reported_once_with_how_many_are_missing) {
     const std::string expected = "the_start: 1 of 2 threads have called it";
-    region r(2);
+    activation r(2);
     std::thread first([&] {
         int index = -1;
         EXPECT_EQ(r.start("the_start", 1, -1, -1, index), answer::done);
@@ -166,7 +166,7 @@ TEST_F(stalled_regions, a_start_that_lasts_is_reported_once_with_how_many_are_mi
 
 TEST_F(stalled_regions, a_thread_that_ends_without_the_finish_is_reported_as_missing) {
     const std::string expected = "the_finish: 1 of 2 threads have called it";
-    region r(2);
+    activation r(2);
     std::thread first([&] {
         int index = -1;
         EXPECT_EQ(r.start("the_start", 1, -1, -1, index), answer::done);
@@ -186,11 +186,11 @@ TEST_F(stalled_regions, a_thread_that_ends_without_the_finish_is_reported_as_mis
 }
 
 // The last thread of a finish tells the others under the mutex of the region; idle() waits until it has given it up.
-TEST_F(regions, a_region_is_destroyed_as_soon_as_it_is_idle) {
+TEST_F(activations, a_region_is_destroyed_as_soon_as_it_is_idle) {
     for (int round = 0; round < 200; ++round) {
-        auto r = std::make_unique<region>(2);
+        auto r = std::make_unique<activation>(2);
         std::atomic<int> started{0};
-        const auto enter = [&started](region &its, std::uint64_t number) {
+        const auto enter = [&started](activation &its, std::uint64_t number) {
             int index = -1;
             ASSERT_EQ(its.start("start", number, -1, -1, index), answer::done);
             ++started;

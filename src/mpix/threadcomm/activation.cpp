@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/threadcomm/region.hpp"
+#include "mpix/threadcomm/activation.hpp"
 
 #include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
@@ -11,13 +11,13 @@
 
 namespace thence::threadcomm {
 
-region::region(int threads)
+activation::activation(int threads)
     : threads_(threads), last_thread_of_(static_cast<std::size_t>(threads), 0),
       owner_(static_cast<std::size_t>(threads), nullptr), suggested_(static_cast<std::size_t>(threads), 0) {
     arrivals_.reserve(static_cast<std::size_t>(threads));
 }
 
-void region::assign() noexcept {
+void activation::assign() noexcept {
     const auto count = static_cast<std::size_t>(threads_);
     std::ranges::fill(owner_, nullptr);
     for (arrival *each : arrivals_) {
@@ -71,7 +71,7 @@ void region::assign() noexcept {
     }
 }
 
-void region::tell_all() noexcept {
+void activation::tell_all() noexcept {
     arrived_.store(0, std::memory_order_relaxed);
     for (arrival *each : arrivals_) { // an arrival is gone once it is told
         each->told.store(true, std::memory_order_release);
@@ -79,7 +79,8 @@ void region::tell_all() noexcept {
     arrivals_.clear(); // a thread that was told and arrives again needs the mutex
 }
 
-region::answer region::start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index) noexcept {
+activation::answer activation::start(const char *call, std::uint64_t thread, int wanted, int suggested,
+                                     int &index) noexcept {
     if (wanted < -1 || wanted >= threads_) {
         return answer::index_out_of_range;
     }
@@ -89,8 +90,8 @@ region::answer region::start(const char *call, std::uint64_t thread, int wanted,
     mine.suggested = suggested;
     {
         const std::scoped_lock guard(mutex_);
-        const state now = state_.load(std::memory_order_relaxed);
-        if (now == state::active || now == state::finishing || threads_ == 0) {
+        const state current = state_.load(std::memory_order_relaxed);
+        if (current == state::active || current == state::finishing || threads_ == 0) {
             return answer::too_many;
         }
         arrivals_.push_back(&mine);
@@ -108,7 +109,7 @@ region::answer region::start(const char *call, std::uint64_t thread, int wanted,
     return mine.result;
 }
 
-void region::finish(const char *call) noexcept {
+void activation::finish(const char *call) noexcept {
     arrival mine;
     {
         const std::scoped_lock guard(mutex_);
@@ -124,7 +125,7 @@ void region::finish(const char *call) noexcept {
 }
 
 // Says once, after THENCE_STALL, how many threads are missing.
-void region::wait_for(const char *call, const arrival &mine) const noexcept {
+void activation::wait_for(const char *call, const arrival &mine) const noexcept {
     messages::waiting wait;
     const auto limit = base::current_settings().stall.count();
     const std::uint32_t since = base::coarse_milliseconds();

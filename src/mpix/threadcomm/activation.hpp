@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Start and finish of a thread communicator in one process: a fixed number of threads meet at the start, get their
-// indices, and meet again at the finish. It calls no MPI.
+// Activation of a thread communicator in one process, from start to finish: a fixed number of threads wait for each other at
+// the start, get their indices, and wait for each other again at the finish. It calls no MPI.
 //
-// Indices: a thread gets the index that it asks for; else the one that it had in the last region; else, if all threads
-// suggest different ones, that (the OpenMP thread number); else the lowest that is left, in the order of arrival. All of
-// them are known only when the last thread has arrived, so that thread assigns them.
+// Indices: a thread gets the index that it asks for; else the one that it had last time; else, if all threads suggest
+// different ones, that (the OpenMP thread number); else the lowest that is left, in the order of arrival. All of them are
+// known only when the last thread has arrived, so that thread assigns them.
 //
 // Invariant: `state_` goes idle -> gathering -> active -> finishing -> idle. Each arrival lies on the stack of its thread,
-// which waits until `told` is set and does not look at the region before. So a region that begins anew cannot overtake a
-// thread that has not left the one before: that thread is no longer counted. tests/model/threadcomm_region.pml checks it.
-// Start and finish need no memory, so no thread can fail between two of the others.
+// which waits until `told` is set and does not read the activation before. Setting `told` is the last access to an arrival.
+// So a thread that has been told at the finish, and has not returned yet, does not count in a start that follows.
+// tests/model/threadcomm_activation.pml checks it. Start and finish need no memory, so no thread fails while others wait.
 #pragma once
 
 #include <atomic>
@@ -19,17 +19,17 @@
 
 namespace thence::threadcomm {
 
-class region {
+class activation {
 public:
     enum class answer { done, too_many, index_out_of_range, index_twice };
 
-    explicit region(int threads); // may throw std::bad_alloc
-    region(const region &) = delete;
-    region &operator=(const region &) = delete;
+    explicit activation(int threads); // may throw std::bad_alloc
+    activation(const activation &) = delete;
+    activation &operator=(const activation &) = delete;
 
     int threads() const noexcept { return threads_; }
     // False between the first arrival at a start and the end of the finish. If true, no thread is inside start() or
-    // finish() with an access to the region before it, so it may be destroyed.
+    // finish() with an access to this object before it, so it may be destroyed.
     bool idle() const noexcept {
         const std::scoped_lock guard(mutex_); // the last thread tells the others under it
         return state_.load(std::memory_order_relaxed) == state::idle;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "mpix/threadcomm/direct.hpp"
+#include "mpix/threadcomm/shared_memory_collectives.hpp"
 
 #include "core/mpi/calls.hpp"
 #include "mpix/messages/data.hpp"
-#include "mpix/threadcomm/meeting.hpp"
+#include "mpix/threadcomm/shared_exchange.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -23,28 +23,28 @@ bool whole_elements_fit(const reduction &what) noexcept {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;
     return what.count != 1 || (mpi::table.Type_get_extent(what.type, &lower, &extent) == MPI_SUCCESS && lower == 0 &&
-                               extent <= static_cast<MPI_Aint>(sizeof meeting::contribution::data));
+                               extent <= static_cast<MPI_Aint>(sizeof shared_exchange::contribution::data));
 }
 
 } // namespace
 
-bool broadcast_directly(member &me, const data_argument &data, int root, int &error) noexcept {
-    meeting &all = *me.comm->together;
+bool broadcast_in_shared_memory(member &me, const data_argument &data, int root, int &error) noexcept {
+    shared_exchange &all = *me.comm->exchange;
     messages::buffer mine;
     error = messages::describe(data.base, data.count, data.type, mine);
-    meeting::contribution &brought = all.begin(me.rank);
+    shared_exchange::contribution &brought = all.begin(me.rank);
     if (me.rank == root) {
         brought.bytes = mine.bytes;
-        brought.inside = mine.bytes <= meeting::most_bytes;
+        brought.inside = mine.bytes <= shared_exchange::most_bytes;
         if (brought.inside) {
             copy_out(mine, brought.data.data(), mine.bytes);
         }
         const bool is_done = brought.inside;
-        all.come(me.rank);
+        all.arrive(me.rank);
         return is_done;
     }
-    all.come(me.rank);
-    const meeting::contribution &from = all.read(me.rank, root);
+    all.arrive(me.rank);
+    const shared_exchange::contribution &from = all.read(me.rank, root);
     if (!from.inside) {
         return false;
     }
@@ -56,24 +56,24 @@ bool broadcast_directly(member &me, const data_argument &data, int root, int &er
 }
 
 // right = x(i) op right, from the last rank to the first: a partial result is that of consecutive ranks.
-bool reduce_directly(member &me, const reduction &what, int &error) noexcept {
-    meeting &all = *me.comm->together;
+bool reduce_in_shared_memory(member &me, const reduction &what, int &error) noexcept {
+    shared_exchange &all = *me.comm->exchange;
     messages::buffer source;
     messages::buffer result;
     error = messages::describe(what.from == MPI_IN_PLACE ? what.to : what.from, what.count, what.type, source);
     error = error == MPI_SUCCESS ? messages::describe(what.to, what.count, what.type, result) : error;
-    meeting::contribution &brought = all.begin(me.rank);
+    shared_exchange::contribution &brought = all.begin(me.rank);
     brought.bytes = source.bytes;
-    brought.inside = error == MPI_SUCCESS && source.bytes <= meeting::most_bytes && is_row(source) && is_row(result) &&
-                     whole_elements_fit(what);
+    brought.inside = error == MPI_SUCCESS && source.bytes <= shared_exchange::most_bytes && is_row(source) &&
+                     is_row(result) && whole_elements_fit(what);
     if (brought.inside) {
         copy_out(source, brought.data.data(), source.bytes);
     }
-    all.come(me.rank);
+    all.arrive(me.rank);
     all.wait_for_all(me.rank);
     const std::uint64_t bytes = all.read(me.rank, 0).bytes;
     for (int rank = 0; rank < all.ranks(); ++rank) {
-        const meeting::contribution &each = all.read(me.rank, rank);
+        const shared_exchange::contribution &each = all.read(me.rank, rank);
         if (!each.inside || each.bytes != bytes) {
             return false;
         }
