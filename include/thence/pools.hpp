@@ -92,20 +92,22 @@ public:
     /** @return the mode of operations for which transform_mpi() is given none. */
     const thence::completion_mode &mode() const noexcept { return state_->mode; }
 
-    /** @brief As thence::transform_mpi(), handled by these pools. The completion signatures are the same.
+    /** @brief As thence::transform_mpi(f, options...), handled by these pools. The completion signatures are the same.
      *  @param given options of thence::transform_mpi() except thence::in_completion, and a
      *               `thence::completion_mode`. */
-    template <class F, class... Given> auto transform_mpi(F &&fn, Given... given) {
-        static_assert((std::is_same_v<Given, thence::completion_mode> + ... + 0) <= 1,
-                      "transform_mpi: more than one mode");
-        static_assert(((std::is_same_v<Given, thence::completion_mode> || detail::mpi_option<Given>)&&...),
-                      "transform_mpi: an option is neither one of transform_mpi nor a thence::completion_mode");
-        static_assert(!detail::any_of_type<in_completion_t, Given...>,
-                      "transform_mpi: thence::in_completion is for operations without pools");
-        thence::completion_mode how = state_->mode;
-        ((void)detail::take_completion_mode(how, given), ...);
-        return detail::transform_closure<std::decay_t<F>, detail::options_from<Given...>, detail::pool_delivery>(
-            static_cast<F &&>(fn), detail::pool_delivery{state_, how});
+    template <class F, class... Given>
+    requires(!ex::sender<std::decay_t<F>>) auto transform_mpi(F &&fn, Given... given) {
+        return detail::transform_closure<std::decay_t<F>, options_for<Given...>, detail::pool_delivery>(
+            static_cast<F &&>(fn), delivery_for(given...));
+    }
+    /** @brief As thence::transform_mpi(sender, f, options...), handled by these pools. */
+    template <ex::sender S, class F, class... Given> auto transform_mpi(S &&s, F &&fn, Given... given) {
+        return detail::transform_sender<std::decay_t<S>, std::decay_t<F>, options_for<Given...>, detail::pool_delivery>{
+            static_cast<F &&>(fn), delivery_for(given...), static_cast<S &&>(s)};
+    }
+    /** @brief As thence::call_mpi(), handled by these pools: transform_mpi() with thence::without_values. */
+    template <class... Args> auto call_mpi(Args &&...args) {
+        return transform_mpi(static_cast<Args &&>(args)..., without_values);
     }
 
     /** @return a scheduler whose tasks the workers run. Those with urgency::high run before others. */
@@ -143,6 +145,22 @@ public:
     ::tbb::task_arena &arena() noexcept { return *state_->arena; }
 
 private:
+    template <class... Given> struct checked_options {
+        static_assert((std::is_same_v<Given, thence::completion_mode> + ... + 0) <= 1,
+                      "transform_mpi: more than one mode");
+        static_assert(((std::is_same_v<Given, thence::completion_mode> || detail::mpi_option<Given>)&&...),
+                      "transform_mpi: an option is neither one of transform_mpi nor a thence::completion_mode");
+        static_assert(!detail::any_of_type<in_completion_t, Given...>,
+                      "transform_mpi: thence::in_completion is for operations without pools");
+        using type = detail::options_from<Given...>;
+    };
+    template <class... Given> using options_for = typename checked_options<Given...>::type;
+    template <class... Given> detail::pool_delivery delivery_for(const Given &...given) const noexcept {
+        thence::completion_mode how = state_->mode;
+        ((void)detail::take_completion_mode(how, given), ...);
+        return {state_, how};
+    }
+
     /** oneTBB has one thread per core for all arenas together, unless a global_control allows more. */
     static std::unique_ptr<::tbb::global_control> allow(int threads) {
         if (threads <= ::tbb::info::default_concurrency())

@@ -17,7 +17,8 @@
  *
  *  Completion signatures:
  *  - set_value_t(Values...): the values of the predecessor. They exist until then, so a buffer may be moved in. With
- *    the option thence::with_status also `MPI_Status`, or `std::array<MPI_Status, N>` for a group;
+ *    the option thence::with_status also `MPI_Status`, or `std::array<MPI_Status, N>` for a group. With the option
+ *    thence::without_values the values of the predecessor are not sent;
  *  - set_error_t(std::exception_ptr): a thence::mpi_error, from the call or from the completion; what `f` throws; for a
  *    group a thence::partly_stopped;
  *  - set_stopped_t() if stop_possible() may be true for the stop token of the receiver;
@@ -60,6 +61,10 @@ struct with_status_t {
     using sent = MPI_Status;
 };
 inline constexpr with_status_t with_status{};
+/** @brief Option of transform_mpi(): the values of the predecessor are kept for the operation, but not sent. With
+ *         thence::with_status only the status is sent. */
+struct without_values_t {};
+inline constexpr without_values_t without_values{};
 /** @brief Option of transform_mpi(): a stop request does not cancel the operation. */
 struct uncancellable_t {};
 inline constexpr uncancellable_t uncancellable{};
@@ -91,10 +96,11 @@ struct sent_of<First, More...> {
 };
 
 template <class... Given>
-using options_from = mpi_options<any_of_type<persistent_t, Given...> ? THENCE_PERSISTENT : 0U,
-                                 typename sent_of<Given...>::type, !any_of_type<uncancellable_t, Given...>>;
+using options_from =
+    mpi_options<any_of_type<persistent_t, Given...> ? THENCE_PERSISTENT : 0U, typename sent_of<Given...>::type,
+                !any_of_type<uncancellable_t, Given...>, !any_of_type<without_values_t, Given...>>;
 template <class T>
-concept mpi_option = any_of_type<T, uncancellable_t, persistent_t, in_completion_t> || requires {
+concept mpi_option = any_of_type<T, without_values_t, uncancellable_t, persistent_t, in_completion_t> || requires {
     typename T::sent;
 };
 template <class... Given> using delivery_from = inline_delivery<any_of_type<in_completion_t, Given...>>;
@@ -225,18 +231,20 @@ private:
             return false;
     }
     void begin_here() noexcept { (void)base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
+    template <class... Vs> void send(Vs &...values) noexcept {
+        if constexpr (!Options::status)
+            ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...);
+        else if constexpr (found::count == 1)
+            ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...,
+                          typename Options::sent(base::statuses()[0]));
+        else
+            ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)..., base::statuses());
+    }
     void send_values() noexcept {
-        std::apply(
-            [this]<class... Vs>(Vs &...values) {
-                if constexpr (!Options::status)
-                    ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...);
-                else if constexpr (found::count == 1)
-                    ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...,
-                                  typename Options::sent(base::statuses()[0]));
-                else
-                    ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)..., base::statuses());
-            },
-            *values_);
+        if constexpr (Options::passes_values)
+            std::apply([this](auto &...values) { send(values...); }, *values_);
+        else
+            send();
     }
     void send_error(std::exception_ptr error) noexcept {
         ex::set_error(static_cast<R &&>(receiver_), static_cast<std::exception_ptr &&>(error));
@@ -265,8 +273,9 @@ template <class S, class F, class Options, class Delivery> struct transform_send
         using before = ex::completion_signatures_of_t<predecessor_type, Env...>;
         using values = typename values_before<before>::type;
         using status = status_value<Options, for_values<values, F>::count>;
-        using sent = typename std::conditional_t<Options::status, value_signature<values, status>,
-                                                 value_signature<values>>::type;
+        using passed = std::conditional_t<Options::passes_values, values, std::tuple<>>;
+        using sent = typename std::conditional_t<Options::status, value_signature<passed, status>,
+                                                 value_signature<passed>>::type;
         return typename mpi_completions<sent, may_be_stopped<Options, Env...>, before>::type();
     }
     template <ex::receiver R> auto connect(R r) && {
@@ -322,6 +331,17 @@ struct transform_mpi_t {
     }
 };
 inline constexpr transform_mpi_t transform_mpi{};
+
+/** @brief The type of thence::call_mpi. */
+struct call_mpi_t {
+    template <class... Args> auto operator()(Args &&...args) const {
+        return transform_mpi(static_cast<Args &&>(args)..., without_values);
+    }
+};
+/** @brief `call_mpi(f, options...)` and `call_mpi(sender, f, options...)`: transform_mpi() with the option
+ *         thence::without_values. The work that follows has no use for the arguments of the call:
+ *         `just(buf, n, MPI_DOUBLE, to, tag, comm) | call_mpi(MPI_Isend) | then([buf] { release(buf); })`. */
+inline constexpr call_mpi_t call_mpi{};
 
 /** @brief A sender that starts a persistent or partitioned request and completes when the request is complete. It can
  *         be connected and started again after that. The request stays the caller's, who frees it.

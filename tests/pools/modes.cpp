@@ -35,6 +35,24 @@ TEST_P(any_mode, values_and_messages_arrive) {
     }
 }
 
+TEST_P(any_mode, the_arguments_may_be_given_with_the_call_and_not_be_passed_on) {
+    std::vector<int> out(20000, 17);
+    std::vector<int> in(out.size());
+    const int count = static_cast<int>(out.size());
+    int received = 0;
+    int *sent = nullptr;
+    auto receive = pools.call_mpi(ex::just(in.data(), count, MPI_INT, 0, 1, MPI_COMM_SELF), MPI_Irecv, mode(),
+                                  thence::with_status) |
+                   ex::then([&](MPI_Status status) { MPI_Get_count(&status, MPI_INT, &received); });
+    auto send = pools.transform_mpi(ex::just(out.data(), count, MPI_INT, 0, 1, MPI_COMM_SELF), MPI_Isend, mode()) |
+                ex::then([&](int *from, auto &&...) { sent = from; });
+    auto empty = ex::just(1) | pools.call_mpi([](int, MPI_Request *) {}, mode());
+    pools.sync_wait(ex::when_all(std::move(receive), std::move(send), std::move(empty)));
+    EXPECT_EQ(received, count);
+    EXPECT_EQ(sent, out.data());
+    EXPECT_EQ(in, out);
+}
+
 TEST_P(any_mode, many_at_once_all_arrive) {
     constexpr int many = 40;
     std::array<int, many> in{};

@@ -56,21 +56,23 @@ public:
         // To copy a trivially copyable tuple is one memory copy. To move it is one move for each element.
         if constexpr (std::is_same_v<typename value::type, kept> && std::is_trivially_copy_constructible_v<kept>)
             return sender_.predecessor.values;
-        else if constexpr (!std::is_void_v<typename value::type>)
-            return std::apply(
-                [&]<class... Vs>(Vs &...values) -> typename value::type {
-                    if constexpr (!Options::status)
-                        return typename value::type(static_cast<Vs &&>(values)...);
-                    else if constexpr (N == 1)
-                        return typename value::type(static_cast<Vs &&>(values)...,
-                                                    typename Options::sent(base::statuses()[0]));
-                    else
-                        return typename value::type(static_cast<Vs &&>(values)..., base::statuses());
-                },
-                sender_.predecessor.values);
+        else if constexpr (std::is_void_v<typename value::type>)
+            return;
+        else if constexpr (Options::passes_values)
+            return std::apply([this](auto &...values) { return sent(values...); }, sender_.predecessor.values);
+        else
+            return sent();
     }
 
 private:
+    template <class... Vs> typename value::type sent(Vs &...values) {
+        if constexpr (!Options::status)
+            return typename value::type(static_cast<Vs &&>(values)...);
+        else if constexpr (N == 1)
+            return typename value::type(static_cast<Vs &&>(values)..., typename Options::sent(base::statuses()[0]));
+        else
+            return typename value::type(static_cast<Vs &&>(values)..., base::statuses());
+    }
     int call(MPI_Request *requests) {
         return std::apply([&](auto &...values) { return call_for_requests<N>(sender_.fn, requests, values...); },
                           sender_.predecessor.values);

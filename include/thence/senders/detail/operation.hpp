@@ -41,11 +41,12 @@
 namespace thence::detail {
 
 /** The options of transform_mpi(), as a type. */
-template <unsigned AttachFlags, class Sent, bool Cancellable> struct mpi_options {
+template <unsigned AttachFlags, class Sent, bool Cancellable, bool PassesValues> struct mpi_options {
     static constexpr unsigned attach_flags = AttachFlags;
     using sent = Sent; // the value that is sent for a status: void, MPI_Status, or a class that is constructed from it
     static constexpr bool status = !std::is_void_v<Sent>;
-    static constexpr bool cancellable = Cancellable; // a stop request cancels
+    static constexpr bool cancellable = Cancellable;    // a stop request cancels
+    static constexpr bool passes_values = PassesValues; // those of the predecessor are sent
 };
 
 /** Where an operation completes: inside begin(), on its thread, or in a continuation, on any thread. */
