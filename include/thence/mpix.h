@@ -110,13 +110,16 @@
 #define MPIX_Type_iov_len thence_type_iov_len
 #define MPIX_Type_iov thence_type_iov
 
-/* Generalized requests that MPI polls */
-#include <thence/grequest.h>
+/* Generalized requests that MPI polls: MPICH's names of the types, and those of the paper (`_fn`). A wait function may have
+ * either form. */
+#include <thence/mpix_grequest.h>
+#define MPIX_Grequest_poll_fn thence_grequest_poll_function
+#define MPIX_Grequest_wait_fn thence_mpix_grequest_wait_fn
 #define MPIX_Grequest_poll_function thence_grequest_poll_function
 #define MPIX_Grequest_wait_function thence_grequest_wait_function
 #define MPIX_Grequest_class thence_grequest_class
-#define MPIX_Grequest_start thence_grequest_start
-#define MPIX_Grequest_class_create thence_grequest_class_create
+#define MPIX_Grequest_start thence_mpix_grequest_start
+#define MPIX_Grequest_class_create thence_mpix_grequest_class_create
 #define MPIX_Grequest_class_allocate thence_grequest_class_allocate
 
 /* Explicit progress */

@@ -50,6 +50,7 @@ HEADER_ROOMS = {
     "task_table.h": "c",
     "extensions.h": "c",
     "grequest.h": "c",
+    "mpix_grequest.h": "c",
     "progress.h": "c",
     "backoff.h": "c",
     "threadcomm.h": "c",

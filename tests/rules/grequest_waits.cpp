@@ -5,6 +5,8 @@
 
 #include "core/progress/interposed.hpp"
 
+#include <thence/mpix.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -43,6 +45,11 @@ int wait_for(int count, void **states, double timeout, MPI_Status *status) {
 }
 int another_wait_for(int count, void **states, double timeout, MPI_Status *status) {
     return wait_for(count, states, timeout, status);
+}
+
+// The form that the paper prints.
+int wait_as_printed(int count, void *array_of_states, double timeout, MPI_Status *status) {
+    return wait_for(count, static_cast<void **>(array_of_states), timeout, status);
 }
 
 class grequest_waits : public on_fake {
@@ -238,6 +245,49 @@ TEST_P(grequest_waits, a_completion_from_outside_waits_for_the_wait_function) {
     completes.join();
     EXPECT_EQ(seen.calls, 1);
     w.expect_over();
+}
+
+TEST_P(grequest_waits, a_wait_function_of_the_form_of_the_paper_gets_all_states) {
+    MPIX_Grequest_class its = 0;
+    MPIX_Grequest_poll_fn *const poll = &work::poll;
+    MPIX_Grequest_wait_fn *const wait = &wait_as_printed;
+    work of_class[2];
+    ASSERT_EQ(MPIX_Grequest_class_create(&work::query, &work::free, &work::cancel, poll, wait, &its), MPI_SUCCESS);
+    for (work &each : of_class) {
+        ASSERT_EQ(MPIX_Grequest_class_allocate(its, &each, &each.handle), MPI_SUCCESS);
+    }
+    MPI_Request requests[] = {of_class[0].handle, of_class[1].handle};
+    seen.before = [&] { of_class[0].ended = of_class[1].ended = true; };
+    EXPECT_EQ(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(seen.most, 2);
+    EXPECT_FALSE(seen.no_states);
+    work alone;
+    ASSERT_EQ(MPIX_Grequest_start(&work::query, &work::free, &work::cancel, nullptr, wait, &alone, &alone.handle),
+              MPI_SUCCESS);
+    alone.ended = true;
+    MPI_Request request = alone.handle;
+    EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    alone.expect_over();
+    EXPECT_EQ(thence_grequest_class_free(&its), MPI_SUCCESS);
+}
+
+// Any null pointer may stand for no function.
+TEST_P(grequest_waits, no_wait_function_is_a_null_pointer_of_any_kind) {
+    work w[3];
+    ASSERT_EQ(MPIX_Grequest_start(&work::query, &work::free, &work::cancel, &work::poll, nullptr, &w[0], &w[0].handle),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Grequest_start(&work::query, &work::free, &work::cancel, &work::poll, NULL, &w[1], &w[1].handle),
+              MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Grequest_start(&work::query, &work::free, &work::cancel, &work::poll,
+                                  static_cast<MPIX_Grequest_wait_fn *>(nullptr), &w[2], &w[2].handle),
+              MPI_SUCCESS);
+    for (work &each : w) {
+        each.ended = true;
+        MPI_Request request = each.handle;
+        EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        each.expect_over();
+    }
+    EXPECT_EQ(seen.calls, 0);
 }
 
 THENCE_RULES(grequest_waits);
