@@ -4,6 +4,7 @@
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/mpi/implementation.hpp"
 #include "mpix/messages/source.hpp"
 #include "mpix/threadcomm/attributes.hpp"
 
@@ -13,6 +14,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 namespace thence::threadcomm {
@@ -24,12 +26,31 @@ using mpi::table;
 // What each process says at init: how many threads it has, or why it refuses.
 enum refusal : int { negative_threads = -1, no_thread_multiple = -2, no_source = -3 };
 
+// How a program whose MPI_Init gives too little gets the level, also one that is not to be changed.
+const char *text_of_level() noexcept {
+    const std::string_view mpi(mpi::library());
+    const auto is = [mpi](const char *name) { return mpi.find(name) != std::string_view::npos; };
+    if (is("Open MPI")) {
+        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
+               "OMPI_MPI_THREAD_LEVEL=3 in the environment, which gives it to MPI_Init";
+    }
+    if (is("Intel(R) MPI")) {
+        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
+               "I_MPI_THREAD_LEVEL_DEFAULT=multiple in the environment, which gives it to MPI_Init";
+    }
+    if (is("MPICH")) {
+        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
+               "MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE in the environment, which gives it to MPI_Init";
+    }
+    return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it";
+}
+
 const char *text_of(int said) noexcept {
     switch (said) {
     case negative_threads:
         return "num_threads is negative in a process";
     case no_thread_multiple:
-        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it";
+        return text_of_level();
     default:
         return "others have registered all sources of progress that there can be";
     }
