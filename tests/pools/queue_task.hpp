@@ -25,6 +25,7 @@ struct counting_host final : thence::detail::runner_host {
     bool polls_while_waiting = false;
     int begins = 0;
     std::function<void()> in_progress;
+    std::function<void()> in_yield;
 
     bool call() override { return has_threads && ++calls != 0; }
     bool progress() noexcept override {
@@ -34,7 +35,11 @@ struct counting_host final : thence::detail::runner_host {
         return finds_something;
     }
     bool polls_for_waiting() noexcept override { return polls_while_waiting; }
-    void yield() noexcept override { ++yields; }
+    void yield() noexcept override {
+        ++yields;
+        if (in_yield)
+            in_yield();
+    }
     void began() noexcept override { ++begins; }
 };
 

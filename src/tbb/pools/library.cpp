@@ -42,11 +42,11 @@ void suspending(pools_state &pools) noexcept {
     pools_implementation::of(pools).queue(pool_queue::workers).ensure_searching_worker();
     detail::work_queue::clear_thread_state();
 }
-void resuming(pools_state &pools) noexcept {
-    pools_implementation::of(pools).queue(pool_queue::workers).resuming();
+void resuming(pools_state &pools, detail::urgency how) noexcept {
+    pools_implementation::of(pools).queue(pool_queue::workers).resuming(how);
 }
-void resumed(pools_state &pools) noexcept {
-    pools_implementation::of(pools).queue(pool_queue::workers).resumed();
+void resumed(pools_state &pools, detail::urgency how) noexcept {
+    pools_implementation::of(pools).queue(pool_queue::workers).resumed(how);
 }
 
 // If only the thread of the MPI pool may make progress, the wait counts as an operation of that pool. After the wait

@@ -34,9 +34,9 @@ void work_queue::push_suspending(pool_task &added) {
     call_if_needed_and_unlock();
 }
 
-void work_queue::push_polling_task(pool_task &added) noexcept {
+void work_queue::push_polling_task(pool_task &added, urgency how) noexcept {
     const std::scoped_lock guard(lock_);
-    polling_tasks_.push(added);
+    (how == urgency::high ? polling_urgent_ : polling_tasks_).push(added);
 }
 
 bool work_queue::push_to_poller(pool_task &added, urgency how) noexcept {
@@ -47,7 +47,10 @@ bool work_queue::push_to_poller(pool_task &added, urgency how) noexcept {
     return true;
 }
 
-void work_queue::begin_operation() {
+void work_queue::begin_operation(urgency how) {
+    if (how == urgency::high) [[unlikely]] {
+        urgent_operations_.fetch_add(1, std::memory_order_relaxed);
+    }
     if (operations_.fetch_add(1, std::memory_order_seq_cst) != 0)
         return;
     host_.began();
@@ -57,8 +60,11 @@ void work_queue::begin_operation() {
     call_if_needed_and_unlock();
 }
 
-void work_queue::end_operation() noexcept {
+void work_queue::end_operation(urgency how) noexcept {
     ++this_thread().completed;
+    if (how == urgency::high) [[unlikely]] {
+        urgent_operations_.fetch_sub(1, std::memory_order_relaxed);
+    }
     operations_.fetch_sub(1, std::memory_order_release);
 }
 
@@ -93,8 +99,11 @@ bool work_queue::busy() noexcept {
     return has_task() || !suspending_.empty() || operations() > 0;
 }
 
-void work_queue::resumed() noexcept {
+void work_queue::resumed(urgency how) noexcept {
     this_thread().resumed = true;
+    if (how == urgency::high) {
+        resuming_urgent_tasks_.fetch_sub(1, std::memory_order_relaxed);
+    }
     resuming_tasks_.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -205,14 +214,19 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
     thence_backoff backoff = THENCE_BACKOFF_INIT;
     int in_a_row = 0;
     int since_poll = 0;
+    bool after_other = false; // since the last poll a task ran that was not urgent
     // Without workers no other thread may run the tasks that are ready, so this one runs them before it returns.
     while (end == nullptr || at_least_one_round || (no_workers_ && in_a_row != 0 && has_task()) || !end->holds()) {
-        pool_task *const task = since_poll < tasks_between_polls ? take(worker) : nullptr;
+        const bool early = poll_is_next(since_poll, after_other);
+        const bool urgent = !urgent_.empty();
+        pool_task *const task = early || since_poll >= tasks_between_polls ? nullptr : take(worker);
         if (task != nullptr) {
             run_and_lock(worker, *task);
             thence_backoff_found(&backoff);
             since_poll += polling_ ? 0 : 1;
-            if (++in_a_row >= tasks_in_a_row) {
+            after_other = after_other || !urgent;
+            if (++in_a_row >= tasks_in_a_row ||
+                (worker && resuming_urgent_tasks_.load(std::memory_order_relaxed) > 0)) {
                 in_a_row = 0;
                 if (at_least_one_round)
                     since_poll = tasks_between_polls; // the round ends with a poll
@@ -220,12 +234,15 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
             }
         } else if (since_poll != 0 && (polling_ || !should_poll(end))) {
             since_poll = 0; // there is nothing to poll for, or another runner polls
+            after_other = false;
             at_least_one_round = false;
         } else if (!polling_ && should_poll(end)) {
             since_poll = 0;
+            after_other = false;
             if (poll_and_lock()) {
                 thence_backoff_found(&backoff);
-                in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
+                if (!early) // else tasks remain, and after enough of them other tasks of the scheduler run
+                    in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
             } else if (!at_least_one_round && ++in_a_row >= polls_in_a_row) {
                 in_a_row = 0;
                 pause_search(worker, [&] {
@@ -265,6 +282,11 @@ bool work_queue::should_poll(const wait_condition *end) noexcept {
     return operations() > 0 || (end != nullptr && host_.polls_for_waiting());
 }
 
+bool work_queue::poll_is_next(int tasks_since_poll, bool after_other) const noexcept {
+    return tasks_since_poll != 0 && after_other && !polling_ && urgent_.empty() &&
+           urgent_operations_.load(std::memory_order_relaxed) > 0;
+}
+
 void work_queue::yield(bool worker) noexcept {
     if (!worker)
         return;
@@ -290,7 +312,16 @@ void work_queue::run_and_lock(bool worker, pool_task &task) noexcept {
     });
 }
 
+void work_queue::run_polling_tasks(pool_task *first) noexcept {
+    while (first != nullptr) {
+        pool_task *const now = first;
+        first = now->next; // it may push itself again, or be destroyed
+        now->run(now);
+    }
+}
+
 bool work_queue::poll_and_lock() noexcept {
+    pool_task *urgent = polling_urgent_.take();
     pool_task *rest = polling_tasks_.take();
     polling_ = true;
     lock_.unlock();
@@ -298,12 +329,9 @@ bool work_queue::poll_and_lock() noexcept {
     const unsigned long completed_before = here.completed;
     here.queue = this;
     here.polls = true;
+    run_polling_tasks(urgent);
     const bool found_some = host_.progress();
-    while (rest != nullptr) {
-        pool_task *const now = rest;
-        rest = now->next; // it may push itself again, or be destroyed
-        now->run(now);
-    }
+    run_polling_tasks(rest);
     here.polls = false;
     lock_.lock();
     polling_ = false;
@@ -338,8 +366,8 @@ void push(pools_state &pools, pool_queue where, pool_task &task, urgency how) no
 void push_suspending(pools_state &pools, pool_task &task) noexcept {
     pools_implementation::of(pools).queue(pool_queue::workers).push_suspending(task);
 }
-void push_polling_task(pools_state &pools, pool_queue where, pool_task &task) noexcept {
-    pools_implementation::of(pools).queue(where).push_polling_task(task);
+void push_polling_task(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
+    pools_implementation::of(pools).queue(where).push_polling_task(task, how);
 }
 void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) noexcept) noexcept {
     detail::work_queue &workers = pools_implementation::of(pools).queue(pool_queue::workers);
@@ -361,11 +389,11 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
     }
 }
 
-void begin_operation(pools_state &pools, pool_queue where) noexcept {
-    pools_implementation::of(pools).queue(where).begin_operation();
+void begin_operation(pools_state &pools, pool_queue where, urgency how) noexcept {
+    pools_implementation::of(pools).queue(where).begin_operation(how);
 }
-void end_operation(pools_state &pools, pool_queue where) noexcept {
-    pools_implementation::of(pools).queue(where).end_operation();
+void end_operation(pools_state &pools, pool_queue where, urgency how) noexcept {
+    pools_implementation::of(pools).queue(where).end_operation(how);
 }
 bool begin_nested(pools_state &pools, pool_queue where) noexcept {
     return pools_implementation::of(pools).queue(where).begin_nested();

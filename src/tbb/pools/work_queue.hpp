@@ -14,6 +14,9 @@
 //  - While operations are outstanding, a runner searches, or one is on its way, or one is in a task and searches after
 //    it. A task that suspends itself calls ensure_searching_worker() before.
 //  - At most one runner polls. It counts as searching.
+//  - Urgent work goes first in all that a runner does: urgent tasks before others; while an urgent operation is
+//    outstanding, a poll after each other task, and in the poll the tests of urgent operations first; while an urgent
+//    task is being resumed, the runner yields to its scheduler, which resumes it, after each other task.
 //  - A runner that waits for a condition also polls while no operation of this queue is outstanding, unless the host
 //    says that another thread does.
 // `operations_` changes without the lock, so a completion takes no lock. The first operation takes the lock after it
@@ -69,15 +72,15 @@ public:
     void push_suspending(pool_task &added);
     // Runs the task once, after the next poll. A task that polls for an operation pushes itself again until that is
     // complete. The operation counts as outstanding meanwhile.
-    void push_polling_task(pool_task &added) noexcept;
+    void push_polling_task(pool_task &added, urgency how = urgency::normal) noexcept;
     // If this thread is in a poll for this queue, adds the task without the lock and returns true: the task is in the
     // queue after the poll. Else returns false.
     bool push_to_poller(pool_task &added, urgency how) noexcept;
 
     // Call it after MPI has started the operation, and before the continuation is attached or the request is tested.
-    void begin_operation();
+    void begin_operation(urgency how = urgency::normal);
     // Call it before the receiver of the operation is completed, since the queue may be destroyed after that.
-    void end_operation() noexcept;
+    void end_operation(urgency how = urgency::normal) noexcept;
     long operations() const noexcept { return operations_.load(std::memory_order_seq_cst); }
     // True if a runner waits for a condition.
     bool waited_for() const noexcept { return waiting_runners_.load(std::memory_order_seq_cst) > 0; }
@@ -94,8 +97,13 @@ public:
     bool busy() noexcept;
     // Call resuming() before a suspended task is resumed, and resumed() in that task afterwards. Between the two, the
     // runner that polls yields after each poll, so that the task runs.
-    void resuming() noexcept { resuming_tasks_.fetch_add(1, std::memory_order_relaxed); }
-    void resumed() noexcept;
+    void resuming(urgency how = urgency::normal) noexcept {
+        resuming_tasks_.fetch_add(1, std::memory_order_relaxed);
+        if (how == urgency::high) {
+            resuming_urgent_tasks_.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    void resumed(urgency how = urgency::normal) noexcept;
     // The watchdog calls it at intervals. @return true if there are tasks and none was begun since the last call, or
     // operations are outstanding and no poll has ended since. Then it has called another worker, and the caller should
     // make progress.
@@ -168,12 +176,16 @@ private:
     // Called with the lock held; unlocks it. `end`: null for a worker.
     void run(const wait_condition *end, bool at_least_one_round = false) noexcept;
     bool should_poll(const wait_condition *end) noexcept;
+    // Called with the lock held. True if a poll goes before the next task. `after_other`: since the last poll a task ran
+    // that was not urgent.
+    bool poll_is_next(int tasks_since_poll, bool after_other) const noexcept;
     void yield(bool worker) noexcept;
 
     void change_searching(bool worker, int by) noexcept;
     template <class Action> void pause_search(bool worker, Action &&action) noexcept;
     void run_and_lock(bool worker, pool_task &task) noexcept;
 
+    static void run_polling_tasks(pool_task *first) noexcept; // this one and those that it is linked to
     // Called with the lock held, which it releases meanwhile. @return true if the poll has found anything.
     bool poll_and_lock() noexcept;
 
@@ -184,6 +196,7 @@ private:
     task_list waiting_;
     task_list suspending_;
     task_list polling_tasks_;
+    task_list polling_urgent_;
     int runners_ = 0;
     int searching_ = 0;         // runners that search
     int searching_workers_ = 0; // workers that search
@@ -196,6 +209,8 @@ private:
     unsigned long completed_in_polls_ = 0;
     std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
     std::atomic<int> resuming_tasks_{0};
+    std::atomic<int> resuming_urgent_tasks_{0}; // of resuming_tasks_
+    std::atomic<long> urgent_operations_{0};    // of operations_; decides only how soon a runner polls
     std::atomic<int> waiting_runners_{0};
     std::atomic<long> operations_{0};
 };

@@ -71,8 +71,9 @@ void push(detail::pools_state &pools, detail::pool_queue where, detail::pool_tas
 /** As push() into the queue of the workers, for a task that suspends itself: only workers take it. */
 void push_suspending(detail::pools_state &pools, detail::pool_task &task) noexcept;
 /** The queue runs the task once, after its next poll. A task that polls for an operation pushes itself again until that
- *  is complete. The operation counts as outstanding meanwhile. */
-void push_polling_task(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task) noexcept;
+ *  is complete. The operation counts as outstanding meanwhile. Those of urgent operations run first. */
+void push_polling_task(detail::pools_state &pools, detail::pool_queue where, detail::pool_task &task,
+                       detail::urgency how) noexcept;
 /** Runs the task at once on this thread as a task of the workers, without their queue. If this thread is in a callback,
  *  the task runs after it: as the next task of this thread if that polls for these pools, else on a worker. `in_arena`
  *  runs the task in the arena of the workers; the thread of the MPI pool calls it. */
@@ -80,10 +81,10 @@ void bypass(detail::pools_state &pools, detail::pool_task &task,
             void (*in_arena)(detail::pool_task *) noexcept) noexcept;
 
 /** Call it after MPI has started the operation, and before the continuation is attached or the request is tested. The
- *  threads of the queue poll while any is outstanding. */
-void begin_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
+ *  threads of the queue poll while any is outstanding, and sooner if one is urgent. */
+void begin_operation(detail::pools_state &pools, detail::pool_queue where, detail::urgency how) noexcept;
 /** Call it before the receiver of the operation is completed: operation and pools may be destroyed after that. */
-void end_operation(detail::pools_state &pools, detail::pool_queue where) noexcept;
+void end_operation(detail::pools_state &pools, detail::pool_queue where, detail::urgency how) noexcept;
 /** @return the poll-only continuation request of the queue. The caller registers one operation with it. */
 MPI_Request poll_only_request(detail::pools_state &pools, detail::pool_queue where) noexcept;
 /** An operation that was registered with it is complete. */
@@ -99,8 +100,8 @@ bool is_runner(const detail::pools_state &pools, detail::pool_queue where) noexc
 /** A task of the workers calls it directly before it suspends itself. Another worker runs tasks meanwhile. */
 void suspending(detail::pools_state &pools) noexcept;
 /** Call resuming() before such a task is resumed; the task calls resumed() afterwards. */
-void resuming(detail::pools_state &pools) noexcept;
-void resumed(detail::pools_state &pools) noexcept;
+void resuming(detail::pools_state &pools, detail::urgency how) noexcept;
+void resumed(detail::pools_state &pools, detail::urgency how) noexcept;
 
 /** This thread runs tasks and polls until `holds(condition)` is true. Some thread polls meanwhile, also for operations
  *  that are not those of the pools. `at_least_one_round`: it runs at least one round before it tests the condition,

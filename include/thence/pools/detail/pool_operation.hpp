@@ -76,7 +76,7 @@ public:
     /** MPI has started the operation, and it is not known to be complete. */
     void attaching() noexcept {
         outstanding_ = true;
-        libthence_pools::begin_operation(*state_, polling_queue(how_));
+        libthence_pools::begin_operation(*state_, polling_queue(how_), urgent());
     }
 
     void succeeded(Operation &) noexcept { completed(outcome::values); }
@@ -117,13 +117,15 @@ private:
     void test_request() noexcept {
         pools_state &pools = *state_; // a test that finds it complete may destroy the operation
         const pool_queue polling = polling_queue(how_);
+        const urgency how = urgent();
         if (operation_->test_polled(requests_))
             return;
         libthence_pools::push_polling_task(
             pools, polling, as_task([](pool_task *task) noexcept {
                 const completing_scope inside; // the work that follows must not wait in a poll
                 static_cast<pool_operation *>(task)->test_request();
-            }));
+            }),
+            how);
     }
     // suspend_resume
     static void wait(pool_task *task) noexcept {
@@ -135,13 +137,13 @@ private:
                 if (self->arrived_.exchange(true, std::memory_order_acq_rel))
                     self->resume();
             });
-            libthence_pools::resumed(*self->state_);
+            libthence_pools::resumed(*self->state_, self->urgent());
         }
         self->deliver();
     }
 
     void resume() noexcept {
-        libthence_pools::resuming(*state_);
+        libthence_pools::resuming(*state_, urgent());
         ::tbb::task::resume(point_);
     }
 
@@ -150,7 +152,7 @@ private:
         if (outstanding_) {
             if (on_poll_only_request_) [[unlikely]]
                 libthence_pools::poll_only_completed(*state_, polling_queue(how_));
-            libthence_pools::end_operation(*state_, polling_queue(how_));
+            libthence_pools::end_operation(*state_, polling_queue(how_), urgent());
         }
         if (how_.method == completion_method::suspend_resume) {
             if (arrived_.exchange(true, std::memory_order_acq_rel))
