@@ -5,6 +5,7 @@
 //
 // A task is one of these objects while its body runs or events are outstanding. It is taken from a list of its thread
 // and given back, by whoever lowers the last event, to the list of that thread.
+#include "core/base/per_thread.hpp"
 #include "tasks/events.hpp"
 #include "tasks/runtime.hpp"
 
@@ -35,17 +36,18 @@ struct thread_cache {
         }
     }
 };
-thread_local thread_cache spare;
+using spare = base::per_thread<thread_cache>;
 thread_local constinit detached *innermost = nullptr; // the task whose body this thread runs
 
 void give_back(detached *unused) noexcept {
-    if (spare.count == thread_cache::most) {
+    thread_cache *const mine = spare::get();
+    if (mine == nullptr || mine->count == thread_cache::most) {
         delete unused;
         return;
     }
-    unused->next = spare.first;
-    spare.first = unused;
-    ++spare.count;
+    unused->next = mine->first;
+    mine->first = unused;
+    ++mine->count;
 }
 
 void complete(thence_events *, int, void *owner) {
@@ -82,10 +84,11 @@ const thence_task_runtime detached_tasks{sizeof(thence_task_runtime),
                                          nullptr};
 
 bool detached_begin(void (*function)(void *event), void *event) noexcept {
-    detached *made = spare.first;
+    thread_cache *const mine = spare::existing();
+    detached *made = mine != nullptr ? mine->first : nullptr;
     if (made != nullptr) {
-        spare.first = made->next;
-        --spare.count;
+        mine->first = made->next;
+        --mine->count;
     } else if (made = new (std::nothrow) detached; made == nullptr) {
         return false;
     }

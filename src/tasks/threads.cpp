@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Plain threads as a task runtime: a thread is a task that can be blocked.
+#include "core/base/per_thread.hpp"
 #include "tasks/runtime.hpp"
 
 #include <chrono>
@@ -18,10 +19,10 @@ struct blocked_thread {
     std::condition_variable changed;
     bool unblocked = false;
 };
-thread_local blocked_thread this_one;
 
+// Without memory for its state, a thread is no task, and blocks in MPI.
 void *current_thread() {
-    return &this_one;
+    return base::rare_per_thread<blocked_thread>::get();
 }
 
 int block(void *task) {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/continuation/thread_state.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/continuation/continuation.hpp"
 #include "core/continuation/owned_data.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <new>
 
 namespace thence::continuation {
 
@@ -46,8 +48,9 @@ void enlist_this_thread() {
     if (this_thread.enlisted()) {
         return;
     }
-    static thread_local leaving at_exit;
-    (void)at_exit;
+    if (base::rare_per_thread<leaving>::get() == nullptr) {
+        throw std::bad_alloc(); // as where the C++ runtime finds no memory for a thread_local object
+    }
     std::scoped_lock guard(list_mutex);
     this_thread.busy += thread_state::enlisted_mark;
     this_thread.next = list;

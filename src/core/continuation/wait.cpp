@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/continuation/wait.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/continuation/deadlock_detector.hpp"
 #include "core/continuation/run.hpp"
 
@@ -15,7 +16,11 @@ inline test_result conclude(continuation_request &cr) noexcept {
     return cr.idle() ? report_complete(cr) : test_result{};
 }
 
-thread_local constinit deadlock_detector waiting_inside;
+// Without memory for a detector nothing is detected.
+bool waits_for_itself(continuation_request &cr) noexcept {
+    auto *const detector = base::rare_per_thread<deadlock_detector>::get();
+    return detector != nullptr && detector->detects(cr);
+}
 
 } // namespace
 
@@ -57,7 +62,7 @@ test_result test(continuation_request &cr) noexcept {
         }
         // An operation may wait for work of another source. max_poll limits the callbacks of continuations only.
         progress::run_sources(LONG_MAX, cr.max_poll() < 0 ? nullptr : &as_source);
-    } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waiting_inside.detects(cr))) {
+    } else if (this_thread.in_callback() && !cr.idle() && (this_thread.in_completion() || waits_for_itself(cr))) {
         return {false, MPI_ERR_PENDING};
     }
     return conclude(cr);

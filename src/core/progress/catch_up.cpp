@@ -5,6 +5,7 @@
 #include "core/progress/clock.hpp"
 
 #include <algorithm>
+#include <atomic>
 
 namespace thence::progress {
 
@@ -14,11 +15,13 @@ namespace thence::progress {
 // when nothing has arrived, it is the second or third.
 //
 // `shortest` is what a call takes that finds nothing. It grows a little each time, since the speed of a processor changes.
+// Threads share it: one that overwrites the value of another does no harm.
 // A wrong value costs up to `most` calls, or leaves messages until the next sleep.
 void make_progress_until_idle() noexcept {
     constexpr int most = 256;
-    static thread_local constinit nanoseconds shortest = 1'000'000;
-    nanoseconds least = shortest + shortest / 64 + 1;
+    static constinit std::atomic<nanoseconds> shortest{1'000'000};
+    const nanoseconds so_far = shortest.load(std::memory_order_relaxed);
+    nanoseconds least = so_far + so_far / 64 + 1;
     nanoseconds before = read_clock(CLOCK_MONOTONIC);
     for (int i = 0; i < most; ++i) {
         mpi::table.stream_progress(mpi::stream_null);
@@ -31,7 +34,7 @@ void make_progress_until_idle() noexcept {
             break;
         }
     }
-    shortest = least;
+    shortest.store(least, std::memory_order_relaxed);
 }
 
 } // namespace thence::progress

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/messages/blocks.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/base/pool.hpp"
 
 namespace thence::messages {
@@ -12,20 +13,33 @@ base::pool<block> &all() noexcept {
     static auto *const pool = new base::pool<block>;
     return *pool;
 }
-thread_local constinit base::thread_cache<block> cache{};
+using cache = base::per_thread<base::thread_cache<block>>;
+
+// Without memory for a cache, the other blocks of a batch go back at once.
+template <class Function> auto with_cache(Function &&use) noexcept {
+    if (base::thread_cache<block> *const mine = cache::get(); mine != nullptr) [[likely]] {
+        return use(*mine);
+    }
+    struct returned : base::thread_cache<block> {
+        ~returned() { all().retire(*this); }
+    } none{};
+    return use(none);
+}
 
 } // namespace
 
 block *take_block() noexcept {
-    return all().take(cache);
+    return with_cache([](auto &mine) { return all().take(mine); });
 }
 
 void give_block(block *given) noexcept {
-    all().give(cache, given);
+    with_cache([given](auto &mine) { all().give(mine, given); });
 }
 
 void retire_blocks() noexcept {
-    all().retire(cache);
+    if (base::thread_cache<block> *const mine = cache::existing(); mine != nullptr) {
+        all().retire(*mine);
+    }
 }
 
 } // namespace thence::messages

@@ -5,24 +5,44 @@
 #include "core/mpi/handles.hpp"
 #include "mpix/datatype/copy.hpp"
 
+#include <array>
+#include <atomic>
 #include <cstring>
 
 namespace thence::messages {
 
 namespace {
 
+// The layouts of predefined types, which no other type gets the handle of. Threads share them, since a table for each thread
+// would take much of the little thread-local storage that a library may have that dlopen() loads.
+//
+// Invariant: an entry that has a type keeps it, and gets its layout once. So a reader that finds the type and a layout has
+// those that belong together.
 struct type_facts {
-    MPI_Datatype type;
-    const datatype::layout *layout; // null: this entry is empty
+    std::atomic<std::uintptr_t> type; // the bits of the handle; zero: the entry is empty
+    std::atomic<const datatype::layout *> layout;
 };
+constexpr std::size_t kept = 256;
+constinit std::array<type_facts, kept> facts{};
 
-// Only predefined types are kept: no other type gets the handle of one of them.
-constexpr std::size_t kept = 64;
-thread_local type_facts facts_of_thread[kept] = {};
+type_facts &entry_of(std::uintptr_t type) noexcept {
+    return facts[(type ^ (type >> 6) ^ (type >> 12)) % kept];
+}
 
-type_facts &entry_of(MPI_Datatype type) noexcept {
+void keep(MPI_Datatype type, const datatype::layout *layout) noexcept {
     const std::uintptr_t bits = mpi::bits(type);
-    return facts_of_thread[(bits ^ (bits >> 6) ^ (bits >> 12)) % kept];
+    type_facts &entry = entry_of(bits);
+    std::uintptr_t none = 0;
+    if (entry.type.compare_exchange_strong(none, bits, std::memory_order_relaxed)) {
+        entry.layout.store(layout, std::memory_order_release);
+    }
+}
+
+// Null if it is not kept.
+const datatype::layout *kept_layout(MPI_Datatype type) noexcept {
+    const std::uintptr_t bits = mpi::bits(type);
+    const type_facts &entry = entry_of(bits);
+    return entry.type.load(std::memory_order_relaxed) == bits ? entry.layout.load(std::memory_order_acquire) : nullptr;
 }
 
 const datatype::layout *look_up(MPI_Datatype type) noexcept {
@@ -36,7 +56,7 @@ const datatype::layout *look_up(MPI_Datatype type) noexcept {
     int types = 0;
     if (mpi::table.Type_get_envelope(type, &integers, &addresses, &types, &combiner) == MPI_SUCCESS &&
         combiner == MPI_COMBINER_NAMED) {
-        entry_of(type) = {type, found.what};
+        keep(type, found.what);
     }
     return found.what;
 }
@@ -54,8 +74,10 @@ int describe(const void *base, MPI_Count count, MPI_Datatype type, buffer &resul
     if (type == MPI_DATATYPE_NULL) {
         return MPI_ERR_TYPE;
     }
-    const type_facts &known = entry_of(type);
-    const datatype::layout *const layout = known.layout != nullptr && known.type == type ? known.layout : look_up(type);
+    const datatype::layout *layout = kept_layout(type);
+    if (layout == nullptr) {
+        layout = look_up(type);
+    }
     if (layout == nullptr) {
         return MPI_ERR_TYPE;
     }

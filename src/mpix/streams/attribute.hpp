@@ -6,6 +6,7 @@
 // for MPI tell by changed(). There is one attribute per type of value.
 #pragma once
 
+#include "core/base/per_thread.hpp"
 #include "core/mpi/calls.hpp"
 
 #include <mpi.h>
@@ -35,16 +36,15 @@ public:
     }
     // Null if the communicator has none.
     Value *of(MPI_Comm comm) noexcept {
-        static thread_local constinit struct {
-            MPI_Comm comm;
-            unsigned long changes;
-            Value *value;
-        } noted{};
+        note *const noted = base::per_thread<note>::get();
         const unsigned long now = changes_.load(std::memory_order_acquire);
-        if (noted.changes != now || noted.comm != comm) {
-            noted = {comm, now, look_up(comm)};
+        if (noted == nullptr) [[unlikely]] {
+            return look_up(comm);
         }
-        return noted.value;
+        if (noted->changes != now || noted->comm != comm) {
+            *noted = {comm, now, look_up(comm)};
+        }
+        return noted->value;
     }
     // Returns the error code of MPI.
     int set(MPI_Comm comm, Value *value) noexcept {
@@ -65,6 +65,11 @@ public:
     }
 
 private:
+    struct note {
+        MPI_Comm comm;
+        unsigned long changes;
+        Value *value;
+    };
     Value *look_up(MPI_Comm comm) const noexcept {
         const int known = key_.load(std::memory_order_acquire);
         Value *value = nullptr;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/serial_check.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/base/settings.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/handles.hpp"
@@ -29,9 +30,9 @@ struct thread_identity {
     char name[16] = "";
 };
 
-const thread_identity &this_thread() noexcept {
-    static thread_local const thread_identity mine;
-    return mine;
+// Null if memory is exhausted.
+const thread_identity *this_thread() noexcept {
+    return base::rare_per_thread<thread_identity>::get();
 }
 
 std::mutex mutex; // guards the table
@@ -61,7 +62,8 @@ context *serial_stream_of(MPI_Comm comm) noexcept {
 } // namespace
 
 bool serial_use::enter(const char *call, int handle) noexcept {
-    const thread_identity &mine = this_thread();
+    const thread_identity *const known = this_thread();
+    const thread_identity mine = known != nullptr ? *known : thread_identity{};
     const std::scoped_lock guard(lock_);
     if (depth_ == 0) {
         call_ = call;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/threadcomm/communicator.hpp"
 
+#include "core/base/per_thread.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/handles.hpp"
@@ -50,27 +51,23 @@ struct memberships {
     std::uint64_t number;
     int count;
     membership list[most_memberships];
-};
-thread_local memberships mine{};
 
-// Reports a thread that ends between start and finish.
-struct end_of_thread {
-    bool used = false;
-    ~end_of_thread() {
-        if (mine.count != 0) {
+    ~memberships() {
+        if (count != 0) {
             std::fputs("thence: a thread has ended between MPIX_Threadcomm_start and MPIX_Threadcomm_finish. The other "
                        "threads wait for it in MPIX_Threadcomm_finish for ever\n",
                        stderr);
         }
     }
 };
-thread_local end_of_thread watcher;
+using of_this_thread = base::per_thread<memberships>; // made by may_join()
 
 } // namespace
 
 communicator *find(MPI_Comm comm) noexcept {
-    if (mine.last != nullptr && mine.last_handle == comm) {
-        return mine.last->comm;
+    if (const memberships *mine = of_this_thread::existing();
+        mine != nullptr && mine->last != nullptr && mine->last_handle == comm) {
+        return mine->last->comm;
     }
     const std::uint64_t key = key_of(comm);
     const std::size_t home = home_slot(key);
@@ -84,8 +81,12 @@ communicator *find(MPI_Comm comm) noexcept {
 }
 
 member *self(const communicator &comm) noexcept {
-    if (mine.last != nullptr && mine.last->comm == &comm) {
-        return mine.last;
+    memberships *const mine = of_this_thread::existing();
+    if (mine == nullptr) {
+        return nullptr;
+    }
+    if (mine->last != nullptr && mine->last->comm == &comm) {
+        return mine->last;
     }
     const int index = index_in(comm.root);
     if (index < 0) {
@@ -93,8 +94,8 @@ member *self(const communicator &comm) noexcept {
     }
     member *const found = comm.of_thread[static_cast<std::size_t>(index)];
     if (found != nullptr) {
-        mine.last_handle = comm.handle;
-        mine.last = found;
+        mine->last_handle = comm.handle;
+        mine->last = found;
     }
     return found;
 }
@@ -152,6 +153,7 @@ void leave(communicator &comm) noexcept {
 
 std::uint64_t this_thread_number() noexcept {
     static std::atomic<std::uint64_t> numbers{0};
+    memberships &mine = *of_this_thread::existing();
     if (mine.number == 0) {
         mine.number = numbers.fetch_add(1) + 1;
     }
@@ -159,15 +161,17 @@ std::uint64_t this_thread_number() noexcept {
 }
 
 bool may_join() noexcept {
-    return mine.count < most_memberships;
+    const memberships *mine = of_this_thread::get();
+    return mine != nullptr && mine->count < most_memberships;
 }
 
 void join(root_state &root, int index) noexcept {
-    watcher.used = true;
+    memberships &mine = *of_this_thread::existing();
     mine.list[mine.count++] = {&root, index};
 }
 
 void part(root_state &root) noexcept {
+    memberships &mine = *of_this_thread::existing();
     mine.last = nullptr;
     for (int i = 0; i < mine.count; ++i) {
         if (mine.list[i].root == &root) {
@@ -178,15 +182,17 @@ void part(root_state &root) noexcept {
 }
 
 void forget(const communicator &comm) noexcept {
-    if (mine.last != nullptr && mine.last->comm == &comm) {
-        mine.last = nullptr;
+    memberships *const mine = of_this_thread::existing();
+    if (mine != nullptr && mine->last != nullptr && mine->last->comm == &comm) {
+        mine->last = nullptr;
     }
 }
 
 int index_in(const root_state &root) noexcept {
-    for (int i = 0; i < mine.count; ++i) {
-        if (mine.list[i].root == &root) {
-            return mine.list[i].index;
+    const memberships *mine = of_this_thread::existing();
+    for (int i = 0; mine != nullptr && i < mine->count; ++i) {
+        if (mine->list[i].root == &root) {
+            return mine->list[i].index;
         }
     }
     return -1;

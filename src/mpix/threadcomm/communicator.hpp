@@ -115,7 +115,7 @@ void hide_all() noexcept;
 
 // The threads of this process that are between start and finish.
 inline constexpr int most_memberships = 8;
-std::uint64_t this_thread_number() noexcept; // never zero, of no other thread that lives
+std::uint64_t this_thread_number() noexcept; // never zero, of no other thread that lives; after may_join()
 bool may_join() noexcept;                    // false if this thread is active in `most_memberships` others
 void join(root_state &root, int index) noexcept;
 void part(root_state &root) noexcept;
