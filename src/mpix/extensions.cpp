@@ -82,10 +82,10 @@ int thence_extension_query(int index, thence_extension_info *info, size_t size) 
     thence_extension_info facts{};
     const auto i = static_cast<std::size_t>(index);
     if (i < std::size(rows)) {
-        const mpi::extension_facts its = rows[i].facts();
+        const mpi::extension_facts known = rows[i].facts();
         facts.name = rows[i].name;
-        facts.state = text(its.state);
-        facts.why = its.why;
+        facts.state = text(known.state);
+        facts.why = known.why;
     }
     api::copy_sized(facts, info, size);
     return MPI_SUCCESS;

@@ -59,12 +59,12 @@ int thence_stream_progress(thence_stream stream) {
     if (stream == THENCE_STREAM_NULL) [[likely]] {
         return thence_progress();
     }
-    const streams::context *const its = streams::find(stream);
-    if (its == nullptr) {
+    const streams::context *const found = streams::find(stream);
+    if (found == nullptr) {
         return fail("thence_stream_progress", reason::no_stream);
     }
-    if (its->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
-        mpi::table.stream_progress(its->native); // general progress need not include it
+    if (found->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
+        mpi::table.stream_progress(found->native); // general progress need not include it
     }
     return thence_progress();
 }

@@ -149,7 +149,7 @@ TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator
     thence::messages::operation unused;
     const int sent = 7;
     unused.data = thence::messages::bytes_at(&sent, sizeof sent);
-    EXPECT_TRUE(send_here(*at, unused, 0, 0, 3, false));
+    EXPECT_TRUE(send_local(*at, unused, 0, 0, 3, false));
     const thence::streams::multiplex *const copy = here.copy(*here.add(1));
     ASSERT_NE(copy, nullptr);
     EXPECT_EQ(copy->context, first);

@@ -62,7 +62,7 @@ protected:
     bool send(operation &op, const std::vector<int> &data, int source, int tag, bool synchronous = false,
               int index = 0) {
         op.data = bytes_at(data.data(), data.size() * sizeof(int));
-        return send_here(at, op, source, index, tag, synchronous);
+        return send_local(at, op, source, index, tag, synchronous);
     }
     void post(operation &op, std::vector<int> &room, pattern wanted) {
         op.data = bytes_at(room.data(), room.size() * sizeof(int));
@@ -203,7 +203,7 @@ TEST_F(matching, a_receive_is_withdrawn_unless_a_message_has_matched) {
     operation second;
     post(first, in, {0, 0, 1});
     post(second, in, {0, 0, 2});
-    endpoint::round left;
+    endpoint::deferred_work left;
     EXPECT_TRUE(at.withdraw(first, left));
     EXPECT_TRUE(left.empty());
     operation unused;
@@ -286,7 +286,7 @@ TEST_F(matching, as_the_text_of_mpi_says) {
             ASSERT_EQ(ops[i]->done, expected[i] != -1);
         }
         for (const auto &each : waiting) {
-            endpoint::round left;
+            endpoint::deferred_work left;
             ASSERT_TRUE(at.withdraw(*ops[each.first], left));
         }
         for (const sent &each : model) {

@@ -104,7 +104,7 @@ TEST_F(endpoint_stress, messages_arrive_once_and_in_order_whoever_drives) {
                 for (int to = 0; to < count; ++to) {
                     auto op = std::make_unique<operation>();
                     op->data = bytes_at(out.data(), n * sizeof(int));
-                    if (!send_here(*at[static_cast<std::size_t>(to)], *op, me, 0, round, round % 5 == 0)) {
+                    if (!send_local(*at[static_cast<std::size_t>(to)], *op, me, 0, round, round % 5 == 0)) {
                         sends.push_back(std::move(op));
                     }
                 }

@@ -15,16 +15,16 @@ void check(int code) {
     }
 }
 
-template <class Count> void resize(contents &of, Count integers, Count addresses, Count counts, Count types) {
-    of.integers.resize(static_cast<std::size_t>(integers));
-    of.addresses.resize(static_cast<std::size_t>(addresses));
-    of.counts.resize(static_cast<std::size_t>(counts));
-    of.types.resize(static_cast<std::size_t>(types));
+template <class Count> void resize(contents &args, Count integers, Count addresses, Count counts, Count types) {
+    args.integers.resize(static_cast<std::size_t>(integers));
+    args.addresses.resize(static_cast<std::size_t>(addresses));
+    args.counts.resize(static_cast<std::size_t>(counts));
+    args.types.resize(static_cast<std::size_t>(types));
     // MPIs refuse a null pointer to an array also where it has no entries.
-    of.integers.reserve(1);
-    of.addresses.reserve(1);
-    of.counts.reserve(1);
-    of.types.reserve(1);
+    args.integers.reserve(1);
+    args.addresses.reserve(1);
+    args.counts.reserve(1);
+    args.types.reserve(1);
 }
 
 } // namespace
@@ -60,16 +60,16 @@ contents envelope_of(MPI_Datatype type) {
     return result;
 }
 
-void get_contents(MPI_Datatype type, contents &of) {
+void get_contents(MPI_Datatype type, contents &args) {
     if (mpi::table.type_get_contents_c != nullptr) {
         const auto length = [](const auto &array) { return static_cast<MPI_Count>(array.size()); };
-        check(mpi::table.type_get_contents_c(type, length(of.integers), length(of.addresses), length(of.counts),
-                                             length(of.types), of.integers.data(), of.addresses.data(),
-                                             of.counts.data(), of.types.data()));
+        check(mpi::table.type_get_contents_c(type, length(args.integers), length(args.addresses), length(args.counts),
+                                             length(args.types), args.integers.data(), args.addresses.data(),
+                                             args.counts.data(), args.types.data()));
     } else {
         const auto length = [](const auto &array) { return static_cast<int>(array.size()); };
-        check(mpi::table.Type_get_contents(type, length(of.integers), length(of.addresses), length(of.types),
-                                           of.integers.data(), of.addresses.data(), of.types.data()));
+        check(mpi::table.Type_get_contents(type, length(args.integers), length(args.addresses), length(args.types),
+                                           args.integers.data(), args.addresses.data(), args.types.data()));
     }
 }
 

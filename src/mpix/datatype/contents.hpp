@@ -26,7 +26,7 @@ contents envelope_of(MPI_Datatype type);
 // The combiner alone. Throws mpi_failure.
 int combiner_of(MPI_Datatype type);
 // Fills the arrays. Throws mpi_failure. The caller frees the derived ones of `types`.
-void get_contents(MPI_Datatype type, contents &of);
+void get_contents(MPI_Datatype type, contents &args);
 
 // A datatype that MPI has from the beginning, under a name or as MPI_Type_create_f90_real and others return it. It must
 // not be freed.

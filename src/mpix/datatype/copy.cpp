@@ -49,11 +49,11 @@ template <direction Way> void move_run(char *row, number segment, number length,
     }
 }
 
-template <direction Way> void move_bytes(number row, number bytes, const sequence &of) noexcept {
-    if (of.root == nullptr || bytes == 0) {
+template <direction Way> void move_bytes(number row, number bytes, const sequence &data) noexcept {
+    if (data.root == nullptr || bytes == 0) {
         return;
     }
-    for_each_run(*of.root, of.times, of.stride, of.base,
+    for_each_run(*data.root, data.times, data.stride, data.base,
                  [&](number segment, number length, number times, number stride) noexcept {
                      const number whole = std::min(times, bytes / length);
                      move_run<Way>(at(row), segment, length, whole, stride);
@@ -70,14 +70,14 @@ template <direction Way> void move_bytes(number row, number bytes, const sequenc
 // The segments of a sequence, one after the other.
 class cursor {
 public:
-    explicit cursor(const sequence &of) noexcept : of_(of) { fill(); }
+    explicit cursor(const sequence &data) noexcept : data_(data) { fill(); }
     number length() const noexcept { return static_cast<number>(segments_[next_].iov_len); }
     char *address() const noexcept { return static_cast<char *>(segments_[next_].iov_base); }
     void advance(number bytes) noexcept {
-        thence_iov &here = segments_[next_];
-        here.iov_base = static_cast<char *>(here.iov_base) + bytes;
-        here.iov_len -= static_cast<MPI_Aint>(bytes);
-        if (here.iov_len == 0 && ++next_ == filled_) {
+        thence_iov &segment = segments_[next_];
+        segment.iov_base = static_cast<char *>(segment.iov_base) + bytes;
+        segment.iov_len -= static_cast<MPI_Aint>(bytes);
+        if (segment.iov_len == 0 && ++next_ == filled_) {
             fill();
         }
     }
@@ -86,11 +86,11 @@ private:
     static constexpr number room = 64;
     void fill() noexcept {
         next_ = 0;
-        filled_ = write_segments(of_, written_, segments_, room);
+        filled_ = write_segments(data_, written_, segments_, room);
         written_ += filled_;
     }
 
-    const sequence &of_;
+    const sequence &data_;
     number written_ = 0;
     number next_ = 0;
     number filled_ = 0;
@@ -115,11 +115,11 @@ copied copy(const sequence &source, const sequence &destination) noexcept {
         cursor from(source);
         cursor to(destination);
         for (number left = bytes; left > 0;) {
-            const number now = std::min({left, from.length(), to.length()});
-            std::memcpy(to.address(), from.address(), static_cast<std::size_t>(now));
-            left -= now;
-            from.advance(now);
-            to.advance(now);
+            const number length = std::min({left, from.length(), to.length()});
+            std::memcpy(to.address(), from.address(), static_cast<std::size_t>(length));
+            left -= length;
+            from.advance(length);
+            to.advance(length);
         }
     }
     return result;

@@ -38,21 +38,21 @@ struct layout {
 class kept_layout {
 public:
     kept_layout() noexcept = default;
-    explicit kept_layout(const layout &of) noexcept : of_(&of) { of.acquire(); }
-    kept_layout(kept_layout &&other) noexcept : of_(std::exchange(other.of_, nullptr)) {}
+    explicit kept_layout(const layout &kept) noexcept : layout_(&kept) { kept.acquire(); }
+    kept_layout(kept_layout &&other) noexcept : layout_(std::exchange(other.layout_, nullptr)) {}
     kept_layout &operator=(kept_layout &&other) noexcept {
-        std::swap(of_, other.of_);
+        std::swap(layout_, other.layout_);
         return *this;
     }
     ~kept_layout() {
-        if (of_ != nullptr) {
-            of_->release();
+        if (layout_ != nullptr) {
+            layout_->release();
         }
     }
-    const layout *get() const noexcept { return of_; }
+    const layout *get() const noexcept { return layout_; }
 
 private:
-    const layout *of_ = nullptr;
+    const layout *layout_ = nullptr;
 };
 
 enum class found {

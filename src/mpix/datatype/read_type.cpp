@@ -34,21 +34,21 @@ tree named(MPI_Datatype type) {
 }
 
 // An argument that a call with large counts has in `counts`, any other in `integers`, at the same place.
-number argument(const contents &of, std::size_t place) {
-    return of.counts.empty() ? of.integers[place] : of.counts[place];
+number argument(const contents &args, std::size_t index) {
+    return args.counts.empty() ? args.integers[index] : args.counts[index];
 }
 
-std::size_t size_argument(const contents &of, std::size_t place) {
-    return static_cast<std::size_t>(argument(of, place));
+std::size_t size_argument(const contents &args, std::size_t index) {
+    return static_cast<std::size_t>(argument(args, index));
 }
 
 // Displacement `i` of `count`, in bytes, of a call that has `before` other counts before its displacements.
-number displacement(const contents &of, std::size_t before, std::size_t i) {
-    if (!of.counts.empty()) {
-        return of.counts[before + i];
+number displacement(const contents &args, std::size_t before, std::size_t i) {
+    if (!args.counts.empty()) {
+        return args.counts[before + i];
     }
     // Calls of MPI 1 had them among the integers.
-    return of.addresses.empty() ? of.integers[before + i] : of.addresses[i];
+    return args.addresses.empty() ? args.integers[before + i] : args.addresses[i];
 }
 
 number rounded_up(number value, number to) {
@@ -76,35 +76,37 @@ tree blocks_of_process(number size, number length, number process, number proces
 }
 
 // The outermost repetition is that of the dimension that varies slowest.
-tree subarray(const contents &of, const tree &what, number extent) {
-    const auto dimensions = static_cast<std::size_t>(of.integers[0]);
-    const std::size_t begin = of.counts.empty() ? 1 : 0;
-    const int order = of.counts.empty() ? of.integers[3 * dimensions + 1] : of.integers[1];
+tree subarray(const contents &args, const tree &what, number extent) {
+    const auto dimensions = static_cast<std::size_t>(args.integers[0]);
+    const std::size_t begin = args.counts.empty() ? 1 : 0;
+    const int order = args.counts.empty() ? args.integers[3 * dimensions + 1] : args.integers[1];
     tree result = what;
     number stride = extent;
     number first = 0;
     for (std::size_t i = 0; i < dimensions; ++i) {
         const std::size_t dimension = begin + (order == MPI_ORDER_C ? dimensions - 1 - i : i);
-        result = repeat(argument(of, dimension + dimensions), stride, result);
-        first = add(first, multiply(argument(of, dimension + 2 * dimensions), stride));
-        stride = multiply(stride, argument(of, dimension));
+        result = repeat(argument(args, dimension + dimensions), stride, result);
+        first = add(first, multiply(argument(args, dimension + 2 * dimensions), stride));
+        stride = multiply(stride, argument(args, dimension));
     }
     return shifted(first, result);
 }
 
-tree distributed_array(const contents &of, const tree &what, number extent) {
-    const auto dimensions = static_cast<std::size_t>(of.integers[2]);
+tree distributed_array(const contents &args, const tree &what, number extent) {
+    const auto dimensions = static_cast<std::size_t>(args.integers[2]);
     // The sizes of the array are among the counts, if there are any; then the integers lack them.
-    const auto size_of = [&](std::size_t i) -> number { return of.counts.empty() ? of.integers[3 + i] : of.counts[i]; };
-    const std::size_t begin = of.counts.empty() ? 3 + dimensions : 3;
-    const int *distributions = of.integers.data() + begin;
+    const auto size_of = [&](std::size_t i) -> number {
+        return args.counts.empty() ? args.integers[3 + i] : args.counts[i];
+    };
+    const std::size_t begin = args.counts.empty() ? 3 + dimensions : 3;
+    const int *distributions = args.integers.data() + begin;
     const int *lengths = distributions + dimensions;
     const int *grid = lengths + dimensions;
-    const int order = of.integers[begin + 3 * dimensions];
-    std::vector<number> place(dimensions); // of the process in the grid
-    number rank = of.integers[1];
+    const int order = args.integers[begin + 3 * dimensions];
+    std::vector<number> coordinates(dimensions); // of the process in the grid
+    number rank = args.integers[1];
     for (std::size_t i = dimensions; i-- > 0;) { // the last dimension of the grid varies fastest
-        place[i] = rank % grid[i];
+        coordinates[i] = rank % grid[i];
         rank /= grid[i];
     }
     tree result = what;
@@ -114,7 +116,7 @@ tree distributed_array(const contents &of, const tree &what, number extent) {
         const number size = size_of(dimension);
         const number processes = grid[dimension];
         number length = lengths[dimension];
-        number process = place[dimension];
+        number process = coordinates[dimension];
         if (distributions[dimension] == MPI_DISTRIBUTE_NONE) {
             length = size;
             process = 0;
@@ -129,8 +131,8 @@ tree distributed_array(const contents &of, const tree &what, number extent) {
 
 // Blocks of `what`: block i begins at displacement(i) and has length(i) elements.
 template <class Displacement, class Length>
-tree blocks_of(const contents &of, const tree &what, number extent, Displacement displacement, Length length) {
-    const std::size_t count = size_argument(of, 0);
+tree blocks_of(const contents &args, const tree &what, number extent, Displacement displacement, Length length) {
+    const std::size_t count = size_argument(args, 0);
     list_builder list;
     list.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -148,9 +150,9 @@ type_reader::~type_reader() {
 }
 
 // Room in `owned_` is reserved, so that no handle is lost.
-void type_reader::own(const contents &of) {
+void type_reader::own(const contents &args) {
     const MPI_Datatype *predefined = nullptr; // the last one that was found to be
-    for (const MPI_Datatype &type : of.types) {
+    for (const MPI_Datatype &type : args.types) {
         if (predefined != nullptr && *predefined == type) {
             continue;
         }
@@ -191,87 +193,87 @@ read_result type_reader::read(MPI_Datatype type) {
     return result;
 }
 
-tree type_reader::derived(const contents &of) {
-    switch (of.combiner) {
+tree type_reader::derived(const contents &args) {
+    switch (args.combiner) {
 #if defined(THENCE_MPI_INTEGER_COMBINERS)
     case MPI_COMBINER_STRUCT_INTEGER:
 #endif
     case MPI_COMBINER_STRUCT:
-        return structure(of);
+        return structure(args);
     case MPI_COMBINER_DUP:
     case MPI_COMBINER_RESIZED:
-        return old_type(of);
+        return old_type(args);
     default:
         break;
     }
-    if (of.types.empty()) {
-        throw unknown_combiner{of.combiner};
+    if (args.types.empty()) {
+        throw unknown_combiner{args.combiner};
     }
-    const tree what = old_type(of);
-    const number extent = extent_of(of.types[0]);
-    const std::size_t count = of.integers.empty() && of.counts.empty() ? 0 : size_argument(of, 0);
-    const auto each_length = [&](std::size_t i) { return argument(of, 1 + i); };
-    const auto same_length = [&](std::size_t) { return argument(of, 1); };
-    switch (of.combiner) {
+    const tree what = old_type(args);
+    const number extent = extent_of(args.types[0]);
+    const std::size_t count = args.integers.empty() && args.counts.empty() ? 0 : size_argument(args, 0);
+    const auto each_length = [&](std::size_t i) { return argument(args, 1 + i); };
+    const auto same_length = [&](std::size_t) { return argument(args, 1); };
+    switch (args.combiner) {
     case MPI_COMBINER_CONTIGUOUS:
-        return repeat(argument(of, 0), extent, what);
+        return repeat(argument(args, 0), extent, what);
     case MPI_COMBINER_VECTOR:
-        return repeat(argument(of, 0), multiply(argument(of, 2), extent), repeat(argument(of, 1), extent, what));
+        return repeat(argument(args, 0), multiply(argument(args, 2), extent), repeat(argument(args, 1), extent, what));
 #if defined(THENCE_MPI_INTEGER_COMBINERS)
     case MPI_COMBINER_HVECTOR_INTEGER:
 #endif
     case MPI_COMBINER_HVECTOR:
-        return repeat(argument(of, 0), displacement(of, 2, 0), repeat(argument(of, 1), extent, what));
+        return repeat(argument(args, 0), displacement(args, 2, 0), repeat(argument(args, 1), extent, what));
     case MPI_COMBINER_INDEXED:
         return blocks_of(
-            of, what, extent, [&](std::size_t i) { return multiply(argument(of, 1 + count + i), extent); },
+            args, what, extent, [&](std::size_t i) { return multiply(argument(args, 1 + count + i), extent); },
             each_length);
 #if defined(THENCE_MPI_INTEGER_COMBINERS)
     case MPI_COMBINER_HINDEXED_INTEGER:
 #endif
     case MPI_COMBINER_HINDEXED:
         return blocks_of(
-            of, what, extent, [&](std::size_t i) { return displacement(of, 1 + count, i); }, each_length);
+            args, what, extent, [&](std::size_t i) { return displacement(args, 1 + count, i); }, each_length);
     case MPI_COMBINER_INDEXED_BLOCK:
         return blocks_of(
-            of, what, extent, [&](std::size_t i) { return multiply(argument(of, 2 + i), extent); }, same_length);
+            args, what, extent, [&](std::size_t i) { return multiply(argument(args, 2 + i), extent); }, same_length);
     case MPI_COMBINER_HINDEXED_BLOCK:
         return blocks_of(
-            of, what, extent, [&](std::size_t i) { return displacement(of, 2, i); }, same_length);
+            args, what, extent, [&](std::size_t i) { return displacement(args, 2, i); }, same_length);
     case MPI_COMBINER_SUBARRAY:
-        return subarray(of, what, extent);
+        return subarray(args, what, extent);
     case MPI_COMBINER_DARRAY:
-        return distributed_array(of, what, extent);
+        return distributed_array(args, what, extent);
     default:
-        throw unknown_combiner{of.combiner};
+        throw unknown_combiner{args.combiner};
     }
 }
 
-tree type_reader::structure(const contents &of) {
-    const std::size_t count = size_argument(of, 0);
+tree type_reader::structure(const contents &args) {
+    const std::size_t count = size_argument(args, 0);
     list_builder list;
     list.reserve(count);
     const MPI_Datatype *last = nullptr;
     tree what;
     number extent = 0;
     for (std::size_t i = 0; i < count; ++i) {
-        if (last == nullptr || *last != of.types[i]) {
-            last = &of.types[i];
+        if (last == nullptr || *last != args.types[i]) {
+            last = &args.types[i];
             what = read(*last).what;
             extent = extent_of(*last);
         }
-        list.add(displacement(of, 1 + count, i), argument(of, 1 + i), extent, what);
+        list.add(displacement(args, 1 + count, i), argument(args, 1 + i), extent, what);
     }
     return list.finish();
 }
 
 // As in a struct of C: no type of an index is aligned to more than its size.
-tree type_reader::value_and_index(const contents &of) {
-    const tree value = read(of.types[0]).what;
-    const tree index = read(of.types[1]).what;
+tree type_reader::value_and_index(const contents &args) {
+    const tree value = read(args.types[0]).what;
+    const tree index = read(args.types[1]).what;
     list_builder both;
     both.add(0, 1, 0, value);
-    both.add(rounded_up(extent_of(of.types[0]), bytes_of(index)) * bytes_of(index), 1, 0, index);
+    both.add(rounded_up(extent_of(args.types[0]), bytes_of(index)) * bytes_of(index), 1, 0, index);
     return both.finish();
 }
 

@@ -35,11 +35,11 @@ public:
     read_result read(MPI_Datatype type);
 
 private:
-    void own(const contents &of);
-    tree derived(const contents &of);
-    tree old_type(const contents &of) { return read(of.types[0]).what; }
-    tree structure(const contents &of);
-    tree value_and_index(const contents &of);
+    void own(const contents &args);
+    tree derived(const contents &args);
+    tree old_type(const contents &args) { return read(args.types[0]).what; }
+    tree structure(const contents &args);
+    tree value_and_index(const contents &args);
 
     bool (*before_)(MPI_Datatype, read_result &);
     std::map<MPI_Datatype, read_result> read_; // of this read

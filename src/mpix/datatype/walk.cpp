@@ -60,8 +60,9 @@ void write_repeated(const node &what, number times, number stride, number at, nu
 void write_list(const node &n, number at, number skip, writer &to) noexcept {
     const auto after = std::ranges::upper_bound(n.parts, skip, {}, &part::segments_before);
     for (auto p = after - 1; p != n.parts.end() && to.room() > 0; ++p) {
-        const number here = skip - p->segments_before;
-        write_repeated(*p->what, p->times, p->stride, add(at, p->displacement), here > 0 ? here : 0, to);
+        const number skip_in_part = skip - p->segments_before;
+        write_repeated(*p->what, p->times, p->stride, add(at, p->displacement), skip_in_part > 0 ? skip_in_part : 0,
+                       to);
     }
 }
 
@@ -92,28 +93,28 @@ bool take_whole(const node &what, number times, number &bytes, fitting &found) n
 
 } // namespace
 
-bool countable(const sequence &of) noexcept {
+bool countable(const sequence &data) noexcept {
     number result = 0;
-    return of.root == nullptr || (!__builtin_mul_overflow(of.times, of.root->bytes, &result) &&
-                                  !__builtin_mul_overflow(of.times, of.root->segments, &result));
+    return data.root == nullptr || (!__builtin_mul_overflow(data.times, data.root->bytes, &result) &&
+                                    !__builtin_mul_overflow(data.times, data.root->segments, &result));
 }
 
-number write_segments(const sequence &of, number skip, thence_iov *to, number room) noexcept {
-    if (room == 0 || skip >= of.segments()) {
+number write_segments(const sequence &data, number skip, thence_iov *to, number room) noexcept {
+    if (room == 0 || skip >= data.segments()) {
         return 0;
     }
-    writer out{to, to + std::min(room, of.segments() - skip)};
-    write_repeated(*of.root, of.times, of.stride, of.base, skip, out);
+    writer out{to, to + std::min(room, data.segments() - skip)};
+    write_repeated(*data.root, data.times, data.stride, data.base, skip, out);
     return out.next - to;
 }
 
-fitting fit(const sequence &of, number bytes) noexcept {
+fitting fit(const sequence &data, number bytes) noexcept {
     fitting found{0, 0};
-    if (of.root == nullptr) {
+    if (data.root == nullptr) {
         return found;
     }
-    const node *n = of.root;
-    bool partly = take_whole(*n, of.times, bytes, found);
+    const node *n = data.root;
+    bool partly = take_whole(*n, data.times, bytes, found);
     while (partly) { // the beginning of *n fits, not all of it
         switch (n->kind) {
         case shape::block:

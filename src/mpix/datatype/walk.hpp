@@ -28,17 +28,17 @@ struct sequence {
 };
 
 // False if the bytes or segments of the sequence are more than a number holds.
-bool countable(const sequence &of) noexcept;
+bool countable(const sequence &data) noexcept;
 
 // Writes the segments from number `skip` on, at most `room` of them, and returns how many. 0 <= `skip`.
-number write_segments(const sequence &of, number skip, thence_iov *to, number room) noexcept;
+number write_segments(const sequence &data, number skip, thence_iov *to, number room) noexcept;
 
 // The whole segments at the beginning that have at most `bytes` bytes together, and how many bytes these have.
 struct fitting {
     number segments;
     number bytes;
 };
-fitting fit(const sequence &of, number bytes) noexcept;
+fitting fit(const sequence &data, number bytes) noexcept;
 
 // Calls `visit(address, length, times, stride)` for all bytes in order, each call for segments of one length at one
 // distance. Ends early when it returns false. Returns whether all were visited.

@@ -69,14 +69,14 @@ extern "C" {
 
 int thence_stream_get_error(thence_stream stream, int *error) {
     static constexpr public_call call{"thence_stream_get_error"};
-    const streams::context *its = streams::find(stream);
-    if (its == nullptr || error == nullptr) {
-        return fail(call, its == nullptr ? reason::no_stream : reason::null_error);
+    const streams::context *found = streams::find(stream);
+    if (found == nullptr || error == nullptr) {
+        return fail(call, found == nullptr ? reason::no_stream : reason::null_error);
     }
-    if (its->queue == nullptr) {
+    if (found->queue == nullptr) {
         return fail(call, reason::stream_without_queue);
     }
-    *error = its->queue->take_error();
+    *error = found->queue->take_error();
     return MPI_SUCCESS;
 }
 

@@ -95,13 +95,13 @@ queues::queue *queue_of(const api::public_call &call, queues::operation &what, i
     }
     const bool set_up = continuation::is_set_up.load(std::memory_order_acquire);
     streams::attachment *const attached = set_up ? streams::attachment_of(what.comm) : nullptr;
-    if (attached == nullptr || attached->its->queue == nullptr) {
+    if (attached == nullptr || attached->stream->queue == nullptr) {
         code = api::fail(call, mpi::usable() ? api::reason::no_queue : api::reason::mpi_inactive);
         return nullptr;
     }
     what.not_begun = &attached->not_begun;
-    code = attached->its->queue->take_error();
-    return code == MPI_SUCCESS ? attached->its->queue.get() : nullptr;
+    code = attached->stream->queue->take_error();
+    return code == MPI_SUCCESS ? attached->stream->queue.get() : nullptr;
 }
 
 int result_of(const api::public_call &call, queues::enqueuing how) noexcept {

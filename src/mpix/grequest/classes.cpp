@@ -17,9 +17,9 @@ std::vector<std::optional<functions>> &table() {
 }
 
 // With the mutex. Null: no live class.
-std::optional<functions> *find(thence_grequest_class its) noexcept {
-    const auto at = static_cast<std::size_t>(its) - 1;
-    return its >= 1 && at < table().size() && table()[at].has_value() ? &table()[at] : nullptr;
+std::optional<functions> *find(thence_grequest_class handle) noexcept {
+    const auto at = static_cast<std::size_t>(handle) - 1;
+    return handle >= 1 && at < table().size() && table()[at].has_value() ? &table()[at] : nullptr;
 }
 
 } // namespace
@@ -34,15 +34,15 @@ thence_grequest_class create_class(const functions &of_user) noexcept {
     return static_cast<thence_grequest_class>(table().size());
 }
 
-std::optional<functions> functions_of(thence_grequest_class its) noexcept {
+std::optional<functions> functions_of(thence_grequest_class handle) noexcept {
     const std::scoped_lock guard(mutex);
-    const std::optional<functions> *const found = find(its);
+    const std::optional<functions> *const found = find(handle);
     return found != nullptr ? *found : std::nullopt;
 }
 
-bool free_class(thence_grequest_class its) noexcept {
+bool free_class(thence_grequest_class handle) noexcept {
     const std::scoped_lock guard(mutex);
-    std::optional<functions> *const found = find(its);
+    std::optional<functions> *const found = find(handle);
     if (found != nullptr) {
         found->reset();
     }

@@ -14,8 +14,8 @@ namespace thence::grequest {
 // The number of a new class, or 0 if memory is exhausted.
 thence_grequest_class create_class(const functions &of_user) noexcept;
 // The functions of a live class.
-std::optional<functions> functions_of(thence_grequest_class its) noexcept;
+std::optional<functions> functions_of(thence_grequest_class handle) noexcept;
 // False if there is no such class.
-bool free_class(thence_grequest_class its) noexcept;
+bool free_class(thence_grequest_class handle) noexcept;
 
 } // namespace thence::grequest

@@ -83,7 +83,7 @@ void finish_async() noexcept {
 }
 
 void tear_down() noexcept;
-const continuation::client as_client{&finish_async, &tear_down};
+const continuation::client at_finalize{&finish_async, &tear_down};
 
 std::mutex mutex; // guards setting up and tearing down
 
@@ -114,7 +114,7 @@ bool set_up_first() noexcept {
         if (!progress::add_source(as_source)) {
             return false;
         }
-        continuation::add_client(as_client);
+        continuation::add_client(at_finalize);
         is_set_up = true;
     }
     return true;

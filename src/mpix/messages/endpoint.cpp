@@ -113,7 +113,7 @@ void endpoint::needed_by_request() noexcept {
     }
 }
 
-void endpoint::belongs_here(operation &op) noexcept {
+void endpoint::assign(operation &op) noexcept {
     op.at = this;
     if (op.has_request) {
         op.needs_endpoint = &needed_;
@@ -121,7 +121,7 @@ void endpoint::belongs_here(operation &op) noexcept {
     }
 }
 
-void endpoint::round::finish() noexcept {
+void endpoint::deferred_work::finish() noexcept {
     while (to_start != nullptr) {
         operation &receive = *std::exchange(to_start, to_start->next);
         receive.from->start_receive(receive);
@@ -129,7 +129,7 @@ void endpoint::round::finish() noexcept {
     completed.tell();
 }
 
-void endpoint::round::take(round &other) noexcept {
+void endpoint::deferred_work::take(deferred_work &other) noexcept {
     while (operation *const each = other.completed.first) {
         other.completed.first = each->next;
         completed.add(*each);
@@ -141,7 +141,7 @@ void endpoint::round::take(round &other) noexcept {
 }
 
 // Gives the message to the receive, which is in no list.
-void endpoint::deliver(envelope &message, operation &receive, round &now) noexcept {
+void endpoint::deliver(envelope &message, operation &receive, deferred_work &deferred) noexcept {
     receive.result = outcome_of(message);
     const std::uint64_t fits = std::min(message.bytes, receive.data.bytes);
     if (fits < message.bytes) {
@@ -158,18 +158,18 @@ void endpoint::deliver(envelope &message, operation &receive, round &now) noexce
         break;
     case form::at_sender:
         copy(message.sender->data, receive.data, fits);
-        now.completed.add(*message.sender);
+        deferred.completed.add(*message.sender);
         break;
     case form::by_mpi:
         receive.from = message.mpi.from;
         receive.process = message.mpi.process;
         receive.serial = message.mpi.serial;
         receive.result.bytes = message.bytes; // of the message, until its data have come
-        receive.next = now.to_start;
-        now.to_start = &receive;
+        receive.next = deferred.to_start;
+        deferred.to_start = &receive;
         return;
     }
-    now.completed.add(receive);
+    deferred.completed.add(receive);
 }
 
 operation *endpoint::find_posted(const envelope &message) noexcept {
@@ -213,13 +213,13 @@ void endpoint::keep(const envelope &message) noexcept {
     last_unexpected_ = kept;
 }
 
-bool endpoint::drain(round &now) noexcept {
+bool endpoint::drain(deferred_work &deferred) noexcept {
     bool some = false;
     while (envelope *message = queue_.front()) {
         some = true;
         if (operation *const receive = find_posted(*message)) {
             unlink(*receive);
-            deliver(*message, *receive, now);
+            deliver(*message, *receive, deferred);
         } else {
             keep(*message);
         }
@@ -235,14 +235,14 @@ void endpoint::push(const envelope &message) noexcept {
 }
 
 void endpoint::post(operation &receive) noexcept {
-    round now;
-    belongs_here(receive);
+    deferred_work deferred;
+    assign(receive);
     {
         const std::scoped_lock guard(lock_);
-        drain(now);
+        drain(deferred);
         if (unexpected *const message = find_unexpected(receive.wanted)) {
             unlink(*message);
-            deliver(message->message, receive, now);
+            deliver(message->message, receive, deferred);
             message->next = std::exchange(free_, message);
         } else {
             receive.next = nullptr;
@@ -252,61 +252,61 @@ void endpoint::post(operation &receive) noexcept {
             receive.listed = true;
         }
     }
-    now.finish();
+    deferred.finish();
 }
 
 bool endpoint::drive() noexcept {
     if (!lock_.try_lock()) {
         return false;
     }
-    round now;
-    const bool some = drain(now);
+    deferred_work deferred;
+    const bool some = drain(deferred);
     lock_.unlock();
-    now.finish();
+    deferred.finish();
     return some;
 }
 
 bool endpoint::probe(const pattern &wanted, outcome &found) noexcept {
-    round now;
+    deferred_work deferred;
     bool is_there = false;
     {
         const std::scoped_lock guard(lock_);
-        drain(now);
+        drain(deferred);
         if (const unexpected *const message = find_unexpected(wanted)) {
             found = outcome_of(message->message);
             is_there = true;
         }
     }
-    now.finish();
+    deferred.finish();
     return is_there;
 }
 
 unexpected *endpoint::take(const pattern &wanted, outcome &found) noexcept {
-    round now;
+    deferred_work deferred;
     unexpected *taken = nullptr;
     {
         const std::scoped_lock guard(lock_);
-        drain(now);
+        drain(deferred);
         taken = find_unexpected(wanted);
         if (taken != nullptr) {
             unlink(*taken);
             found = outcome_of(taken->message);
         }
     }
-    now.finish();
+    deferred.finish();
     return taken;
 }
 
 void endpoint::receive_taken(unexpected *taken, operation &receive) noexcept {
-    round now;
-    deliver(taken->message, receive, now);
+    deferred_work deferred;
+    deliver(taken->message, receive, deferred);
     delete taken;
-    now.finish();
+    deferred.finish();
 }
 
-bool endpoint::withdraw(operation &receive, round &left) noexcept {
+bool endpoint::withdraw(operation &receive, deferred_work &deferred) noexcept {
     const std::scoped_lock guard(lock_);
-    drain(left); // a message that has arrived before is received
+    drain(deferred); // a message that has arrived before is received
     if (!receive.listed) {
         return false;
     }
@@ -314,7 +314,7 @@ bool endpoint::withdraw(operation &receive, round &left) noexcept {
     return true;
 }
 
-bool send_here(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
+bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
     envelope message;
     message.source = source;
     message.index = index;
@@ -331,7 +331,7 @@ bool send_here(endpoint &to, operation &send, int source, int index, int tag, bo
     } else {
         message.data_is = form::at_sender;
         message.sender = &send;
-        to.belongs_here(send);
+        to.assign(send);
         to.push(message);
         return false;
     }

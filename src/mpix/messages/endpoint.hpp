@@ -9,7 +9,7 @@
 // to be taken, a completion call on a request, MPI's progress hook.
 //
 // Order of locks: the lock of a transport, then that of an endpoint. While an endpoint is locked, nothing enters MPI's
-// progress and nothing is told complete: both are kept in a `round` and happen after the lock.
+// progress and no operation is completed: both are noted in `deferred_work` and done after the lock is released.
 //
 // Invariant: no posted receive matches an unexpected message. So a message is compared with the posted receives when it
 // leaves the queue, a receive with the unexpected messages when it is posted, and never again.
@@ -53,21 +53,21 @@ public:
     unexpected *take(const pattern &wanted, outcome &found) noexcept;
     static void receive_taken(unexpected *taken, operation &receive) noexcept;
 
-    // What one hold of the lock leaves to do.
-    struct round {
+    // What is found while the lock is held, and must be done without it.
+    struct deferred_work {
         completed_list completed;
         operation *to_start = nullptr; // receives whose data MPI shall move
         void finish() noexcept;        // calls MPI
         bool empty() const noexcept { return completed.first == nullptr && to_start == nullptr; }
         // Adds what the other has, which has nothing then.
-        void take(round &other) noexcept;
+        void take(deferred_work &other) noexcept;
     };
-    // Takes a receive back that no message has matched. False if one has. Calls no MPI: `left` gets what is to be done,
-    // for this receive too if a message that had arrived before has matched it, and for others.
-    bool withdraw(operation &receive, round &left) noexcept;
+    // Removes a receive that no message has matched. False if one has. Calls no MPI: `deferred` gets what is to be done, for
+    // this receive too if a message that had arrived before has matched it, and for others.
+    bool withdraw(operation &receive, deferred_work &deferred) noexcept;
 
-    // The operation is posted here, or its message was pushed to here.
-    void belongs_here(operation &op) noexcept;
+    // Sets `at` of an operation that is posted here, or whose message is pushed to here.
+    void assign(operation &op) noexcept;
     // The number of requests that need this endpoint to be driven: receives posted here, sends that wait here. Progress
     // drives endpoints whose number is not zero.
     void needed_by_request() noexcept;
@@ -75,13 +75,13 @@ public:
     bool is_needed() const noexcept { return needed_.load(std::memory_order_acquire) != 0; }
 
 private:
-    static void deliver(envelope &message, operation &receive, round &now) noexcept;
+    static void deliver(envelope &message, operation &receive, deferred_work &deferred) noexcept;
     operation *find_posted(const envelope &message) noexcept;
     unexpected *find_unexpected(const pattern &wanted) noexcept;
     void keep(const envelope &message) noexcept;
     void unlink(operation &receive) noexcept;
     void unlink(unexpected &message) noexcept;
-    bool drain(round &now) noexcept;
+    bool drain(deferred_work &deferred) noexcept;
 
     ring<envelope, 128> queue_;
     base::spin_lock lock_; // guards the lists and popping
@@ -96,7 +96,7 @@ private:
 // Sends from this thread to an endpoint of the same process. `send` must live until it is done; it is used only if the
 // return value is false. True: the data have been copied, and the send is complete. `synchronous`: it is complete only
 // once it is matched.
-bool send_here(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept;
+bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept;
 
 // Drives all endpoints that are needed by requests. True if anything had arrived.
 bool drive_needed() noexcept;

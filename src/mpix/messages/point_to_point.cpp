@@ -84,7 +84,7 @@ bool start_send(const destination &to, send_mode how, operation &op, int &error)
     const bool synchronous = how == send_mode::synchronous;
     error = MPI_SUCCESS;
     return to.receiver != nullptr
-               ? send_here(*to.receiver, op, to.header.source, to.header.index, to.header.tag, synchronous)
+               ? send_local(*to.receiver, op, to.header.source, to.header.index, to.header.tag, synchronous)
                : to.between->send(to.process, to.header, op, synchronous, error);
 }
 

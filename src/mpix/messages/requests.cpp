@@ -15,7 +15,7 @@ namespace {
 // What a cancel function has left to do. MPI calls that function under a lock which MPI_Grequest_complete takes, too (MPICH
 // 4.0 aborts), so the next poll does it: it completes the receives that were cancelled, and what had to be matched first.
 base::spin_lock cancelled_lock; // guards cancelled_work
-constinit endpoint::round cancelled_work;
+constinit endpoint::deferred_work cancelled_work;
 std::atomic<bool> has_cancelled_work{false};
 
 int query(void *state, MPI_Status *status) {
@@ -35,15 +35,15 @@ int cancel(void *state, int complete) {
     if (complete != 0 || op.at == nullptr) {
         return MPI_SUCCESS;
     }
-    endpoint::round left;
-    if (op.at->withdraw(op, left)) {
+    endpoint::deferred_work deferred;
+    if (op.at->withdraw(op, deferred)) {
         op.result.cancelled = true;
         op.result.bytes = 0;
-        left.completed.add(op);
+        deferred.completed.add(op);
     }
-    if (!left.empty()) {
+    if (!deferred.empty()) {
         const std::scoped_lock guard(cancelled_lock);
-        cancelled_work.take(left);
+        cancelled_work.take(deferred);
         has_cancelled_work.store(true, std::memory_order_seq_cst);
     }
     return MPI_SUCCESS;
@@ -59,7 +59,7 @@ void finish_cancelled() noexcept {
     if (!any_cancelled()) {
         return;
     }
-    endpoint::round work;
+    endpoint::deferred_work work;
     {
         const std::scoped_lock guard(cancelled_lock);
         work.take(cancelled_work);

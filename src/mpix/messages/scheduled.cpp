@@ -24,7 +24,8 @@ public:
         }
         scheduled *ended = nullptr;
         {
-            const continuation::busy_scope busy; // a callback could wait for what only this thread may advance
+            const continuation::busy_scope
+                busy; // a callback could wait for a collective that only this thread may advance
             take_added();
             for (scheduled **at = &all_; *at != nullptr;) {
                 scheduled &each = **at;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Work that goes on step by step when messages have come: nonblocking collectives of thread communicators. It goes on
-// whenever messages are polled as a source of progress (source.hpp), so its operation has a request, too.
+// Nonblocking collectives of thread communicators: each advances by a step when messages of it are complete. The source of
+// progress for messages (source.hpp) advances them, and it polls while a request is open: so each of them has a request.
 //
-// Invariant: one thread at a time advances such work. Meanwhile it starts none and runs no callback; what other threads
-// start is put into a list of its own, which the next advance_scheduled() takes.
+// Invariant: one thread at a time advances them, and meanwhile neither starts one nor runs a callback. Those that other
+// threads start meanwhile are put into a second list, which the next advance_scheduled() takes.
 #pragma once
 
 namespace thence::messages {
@@ -14,7 +14,7 @@ public:
     scheduled(const scheduled &) = delete;
     scheduled &operator=(const scheduled &) = delete;
 
-    // Goes on as far as possible. True: it has ended.
+    // Takes all steps that are possible. True: it has ended.
     virtual bool advance() noexcept = 0;
     // Called once after that, without any lock. It may delete this object.
     virtual void end() noexcept = 0;
@@ -27,7 +27,7 @@ private:
     scheduled *next_ = nullptr;
 };
 
-// From now on others call advance() and end().
+// From now on any thread that makes progress may call advance() and end().
 void add_scheduled(scheduled &added) noexcept;
 void advance_scheduled() noexcept;
 

@@ -83,10 +83,10 @@ int transport::begin() noexcept {
 
 bool transport::try_end() noexcept {
     if (!std::exchange(ending_, true)) {
-        table.Ibarrier(comm_, &all_here_);
+        table.Ibarrier(comm_, &barrier_);
     }
     int flag = 0;
-    return table.Test(&all_here_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
+    return table.Test(&barrier_, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS || flag != 0;
 }
 
 bool transport::no_poll_is_under_way() noexcept {
@@ -237,23 +237,23 @@ void transport::arrived(block *message, int process) noexcept {
         give_block(message);
         return;
     }
-    envelope here;
-    here.source = header.source;
-    here.index = header.index;
-    here.tag = header.tag;
-    here.bytes = header.bytes;
+    envelope arriving;
+    arriving.source = header.source;
+    arriving.index = header.index;
+    arriving.tag = header.tag;
+    arriving.bytes = header.bytes;
     if (header.serial != 0) {
-        here.data_is = form::by_mpi;
-        here.mpi = {this, process, header.serial};
+        arriving.data_is = form::by_mpi;
+        arriving.mpi = {this, process, header.serial};
     } else if (header.bytes <= envelope::most_inside) {
-        here.data_is = form::inside;
-        std::memcpy(here.inside, message->data(), header.bytes);
+        arriving.data_is = form::inside;
+        std::memcpy(arriving.inside, message->data(), header.bytes);
     } else {
-        here.data_is = form::in_block;
-        here.copy = message;
+        arriving.data_is = form::in_block;
+        arriving.copy = message;
     }
-    const bool keeps = here.data_is == form::in_block;
-    to->push(here);
+    const bool keeps = arriving.data_is == form::in_block;
+    to->push(arriving);
     if (!keeps) {
         give_block(message);
     }

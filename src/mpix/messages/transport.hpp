@@ -42,7 +42,7 @@ public:
 
     MPI_Comm comm() const noexcept { return comm_; }
 
-    // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_here(): true if the data have been
+    // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_local(): true if the data have been
     // copied, or in case of an error.
     bool send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept;
     void start_receive(operation &receive) noexcept override;
@@ -74,7 +74,7 @@ private:
     std::atomic<std::uint32_t> last_serial_{0};
 
     bool ending_ = false; // try_end() was called
-    MPI_Request all_here_ = MPI_REQUEST_NULL;
+    MPI_Request barrier_ = MPI_REQUEST_NULL;
 
     base::spin_lock polling_; // guards these
     std::array<block *, window> headers_{};

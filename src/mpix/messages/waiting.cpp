@@ -16,17 +16,14 @@ constexpr long most_run = 64;
 
 void waiting::operator()() noexcept {
     ++turns_;
-    const bool some = any_transport() && poll_transports(1);
-    if (turns_ % poll_others_every == 0) {
-        if (progress::any_outstanding()) {
-            progress::poll_sources(progress::from::outside);
-            progress::run_sources(most_run);
-        }
+    const bool received = any_transport() && poll_transports(1);
+    if (turns_ % poll_others_every == 0 && progress::any_outstanding()) {
+        progress::poll_sources(progress::from::outside);
+        progress::run_sources(most_run);
     }
-    if (!some) { // else perhaps what the caller waits for has come
-        if (progress::pause(backoff_)) {
-            progress::catch_up_after_sleep();
-        }
+    // After a receive the caller checks its condition before any pause.
+    if (!received && progress::pause(backoff_)) {
+        progress::catch_up_after_sleep();
     }
 }
 

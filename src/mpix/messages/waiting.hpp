@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How a thread waits for messages: it pauses as every loop that polls (core/progress/backoff.hpp). Meanwhile
-// it receives what other processes have sent, drives the endpoints that requests need, and polls the other sources of
-// progress, so that continuations run while a thread is blocked here.
+// How a thread waits for a message. In each turn it receives what other processes have sent; in every 32nd it polls all
+// sources of progress and runs continuations, so that these go on while the thread is blocked. If it has received nothing it
+// pauses, for longer and longer times (core/progress/backoff.hpp).
 #pragma once
 
 #include "core/progress/backoff.hpp"

@@ -102,14 +102,14 @@ struct cuda_queue {
     std::vector<block> unused{};
 };
 
-cuda_queue &of(void *queue) noexcept {
+cuda_queue &cuda_queue_of(void *queue) noexcept {
     return *static_cast<cuda_queue *>(queue);
 }
 
 // Calls a function of the driver in the context of the stream.
-template <class Call> result in_context(const cuda_queue &its, Call call) noexcept {
+template <class Call> result in_context(const cuda_queue &cuda, Call call) noexcept {
     const driver &d = the_driver();
-    if (const result r = d.cuCtxPushCurrent_v2(its.context); r != success) {
+    if (const result r = d.cuCtxPushCurrent_v2(cuda.context); r != success) {
         return r;
     }
     const result r = call(d);
@@ -121,14 +121,14 @@ template <class Call> result in_context(const cuda_queue &its, Call call) noexce
 // The same for a call that enqueues. A stream that captures a graph is refused: each run of the graph would have to start
 // the operation again.
 template <class Call> int enqueue(void *queue, Call call) noexcept {
-    const cuda_queue &its = of(queue);
-    return in_context(its, [&](const driver &d) {
+    const cuda_queue &cuda = cuda_queue_of(queue);
+    return in_context(cuda, [&](const driver &d) {
         int capturing = 0;
-        if (const result r = d.cuStreamIsCapturing(its.stream, &capturing); r != success) {
+        if (const result r = d.cuStreamIsCapturing(cuda.stream, &capturing); r != success) {
             return r;
         }
         constexpr result refused = 1;
-        return capturing != 0 ? refused : call(d, its);
+        return capturing != 0 ? refused : call(d, cuda);
     });
 }
 
@@ -138,19 +138,20 @@ device_pointer on_device(const driver &d, std::uint32_t *word) noexcept {
 }
 
 int launch(void *queue, void (*function)(void *), void *data) noexcept {
-    return enqueue(
-        queue, [=](const driver &d, const cuda_queue &its) { return d.cuLaunchHostFunc(its.stream, function, data); });
+    return enqueue(queue, [=](const driver &d, const cuda_queue &cuda) {
+        return d.cuLaunchHostFunc(cuda.stream, function, data);
+    });
 }
 
 int record(void *queue, std::uint32_t *word, std::uint32_t value) noexcept {
-    return enqueue(queue, [=](const driver &d, const cuda_queue &its) {
-        return d.cuStreamWriteValue32_v2(its.stream, on_device(d, word), value, 0);
+    return enqueue(queue, [=](const driver &d, const cuda_queue &cuda) {
+        return d.cuStreamWriteValue32_v2(cuda.stream, on_device(d, word), value, 0);
     });
 }
 
 int wait(void *queue, std::uint32_t *word, std::uint32_t value) noexcept {
-    return enqueue(queue, [=](const driver &d, const cuda_queue &its) {
-        return d.cuStreamWaitValue32_v2(its.stream, on_device(d, word), value, wait_geq);
+    return enqueue(queue, [=](const driver &d, const cuda_queue &cuda) {
+        return d.cuStreamWaitValue32_v2(cuda.stream, on_device(d, word), value, wait_geq);
     });
 }
 
@@ -173,7 +174,7 @@ int wait_by_host_function(void *queue, std::uint32_t *word, std::uint32_t value)
     if (what == nullptr) {
         return 1;
     }
-    of(queue).done = word;
+    cuda_queue_of(queue).done = word;
     const int refused = launch(queue, &wait_in_host_function, what);
     if (refused != 0) {
         delete what;
@@ -181,31 +182,31 @@ int wait_by_host_function(void *queue, std::uint32_t *word, std::uint32_t value)
     return refused;
 }
 void wake(void *queue) noexcept {
-    if (std::uint32_t *word = of(queue).done; word != nullptr) {
+    if (std::uint32_t *word = cuda_queue_of(queue).done; word != nullptr) {
         std::atomic_ref(*word).notify_all();
     }
 }
 
 void *allocate(void *queue, std::size_t bytes) noexcept {
-    cuda_queue &its = of(queue);
+    cuda_queue &cuda = cuda_queue_of(queue);
     try {
-        const std::scoped_lock guard(its.mutex);
-        its.used.reserve(its.used.size() + its.unused.size() + 1);
-        its.unused.reserve(its.used.size() + its.unused.size() + 1); // so that release() needs no memory
-        for (auto &each : its.unused) {
+        const std::scoped_lock guard(cuda.mutex);
+        cuda.used.reserve(cuda.used.size() + cuda.unused.size() + 1);
+        cuda.unused.reserve(cuda.used.size() + cuda.unused.size() + 1); // so that release() needs no memory
+        for (auto &each : cuda.unused) {
             if (each.bytes >= bytes && each.bytes <= 2 * bytes) {
-                its.used.push_back(each);
-                std::swap(each, its.unused.back());
-                its.unused.pop_back();
-                return its.used.back().memory;
+                cuda.used.push_back(each);
+                std::swap(each, cuda.unused.back());
+                cuda.unused.pop_back();
+                return cuda.used.back().memory;
             }
         }
         void *memory = nullptr;
-        if (in_context(its, [&](const driver &d) { return d.cuMemHostAlloc(&memory, bytes, portable_and_mapped); }) !=
+        if (in_context(cuda, [&](const driver &d) { return d.cuMemHostAlloc(&memory, bytes, portable_and_mapped); }) !=
             success) {
             return nullptr;
         }
-        its.used.push_back({memory, bytes});
+        cuda.used.push_back({memory, bytes});
         return memory;
     } catch (const std::bad_alloc &) {
         return nullptr;
@@ -213,13 +214,13 @@ void *allocate(void *queue, std::size_t bytes) noexcept {
 }
 
 void release(void *queue, void *memory) noexcept {
-    cuda_queue &its = of(queue);
-    const std::scoped_lock guard(its.mutex);
-    for (auto &each : its.used) {
+    cuda_queue &cuda = cuda_queue_of(queue);
+    const std::scoped_lock guard(cuda.mutex);
+    for (auto &each : cuda.used) {
         if (each.memory == memory) {
-            its.unused.push_back(each);
-            std::swap(each, its.used.back());
-            its.used.pop_back();
+            cuda.unused.push_back(each);
+            std::swap(each, cuda.used.back());
+            cuda.used.pop_back();
             return;
         }
     }
@@ -232,7 +233,7 @@ int needs_copy(void *queue, const void *buffer, int *is) noexcept {
         return 0;
     }
     unsigned type = host_memory;
-    in_context(of(queue), [&](const driver &d) { // fails for memory that CUDA does not know
+    in_context(cuda_queue_of(queue), [&](const driver &d) { // fails for memory that CUDA does not know
         const result r = d.cuPointerGetAttribute(&type, pointer_memory_type, reinterpret_cast<device_pointer>(buffer));
         type = r == success ? type : host_memory;
         return r;
@@ -242,21 +243,21 @@ int needs_copy(void *queue, const void *buffer, int *is) noexcept {
 }
 
 int copy(void *queue, void *to, const void *from, std::size_t bytes) noexcept {
-    return enqueue(queue, [=](const driver &d, const cuda_queue &its) {
+    return enqueue(queue, [=](const driver &d, const cuda_queue &cuda) {
         return d.cuMemcpyAsync(reinterpret_cast<device_pointer>(to), reinterpret_cast<device_pointer>(from), bytes,
-                               its.stream);
+                               cuda.stream);
     });
 }
 
 int use(void *queue, int on) noexcept {
     if (on == 0) {
-        cuda_queue *its = &of(queue);
-        for (const auto *blocks : {&its->used, &its->unused}) {
+        cuda_queue *cuda = &cuda_queue_of(queue);
+        for (const auto *blocks : {&cuda->used, &cuda->unused}) {
             for (const auto &each : *blocks) {
-                in_context(*its, [&](const driver &d) { return d.cuMemFreeHost(each.memory); });
+                in_context(*cuda, [&](const driver &d) { return d.cuMemFreeHost(each.memory); });
             }
         }
-        delete its;
+        delete cuda;
     }
     return 0;
 }
@@ -288,19 +289,19 @@ constexpr thence_queue_table with_host_functions = {sizeof(thence_queue_table),
                                                     &use,
                                                     nullptr};
 
-bool has_memory_operations(const cuda_queue &its) noexcept {
+bool has_memory_operations(const cuda_queue &cuda) noexcept {
     int device = 0;
-    int now = 0;
-    int before = 0;
-    in_context(its, [&](const driver &d) {
+    int supported = 0;
+    int supported_by_v1 = 0;
+    in_context(cuda, [&](const driver &d) {
         if (d.cuStreamWriteValue32_v2 == nullptr || d.cuStreamWaitValue32_v2 == nullptr) {
             return success;
         }
         d.cuCtxGetDevice(&device);
-        d.cuDeviceGetAttribute(&now, can_use_64_bit_mem_ops, device);
-        return d.cuDeviceGetAttribute(&before, can_use_mem_ops_of_v1, device);
+        d.cuDeviceGetAttribute(&supported, can_use_64_bit_mem_ops, device);
+        return d.cuDeviceGetAttribute(&supported_by_v1, can_use_mem_ops_of_v1, device);
     });
-    return now != 0 || before != 0;
+    return supported != 0 || supported_by_v1 != 0;
 }
 
 } // namespace

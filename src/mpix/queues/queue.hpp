@@ -127,7 +127,7 @@ public:
     void pin() noexcept { inside_.fetch_add(1); }
     void unpin() noexcept { inside_.fetch_sub(1); }
 
-    queue *next = nullptr; // of all queues (queues.cpp)
+    queue *next = nullptr; // of all queues (source.cpp)
 
 private:
     static constexpr std::size_t done_word = 16; // in another cache line than the trigger word

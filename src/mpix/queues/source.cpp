@@ -19,7 +19,7 @@ queue *all = nullptr;
 unsigned removals = 0; // a queue that is removed may still be pinned, and then its link is no longer right
 std::atomic<long> outstanding_count{0};
 MPI_Request cr = MPI_REQUEST_NULL;
-bool is_client = false; // of the library, which then calls report_not_begun()
+bool has_finalize_functions = false; // of the library, which then calls report_not_begun()
 
 bool outstanding() noexcept {
     return outstanding_count.load(std::memory_order_seq_cst) != 0;
@@ -75,7 +75,7 @@ constexpr progress::source as_source{"enqueued operations", &outstanding, &poll,
 // MPI_Finalize: what has begun and is not complete is an outstanding continuation, which the library reports itself.
 void report_not_begun() noexcept {
     const std::scoped_lock guard(mutex);
-    is_client = false;
+    has_finalize_functions = false;
     for (queue *each = all; each != nullptr; each = each->next) {
         if (const long left = each->calls_not_begun(); left != 0) {
             const char *name = each->handle().table->name;
@@ -86,7 +86,7 @@ void report_not_begun() noexcept {
 }
 
 void nothing() noexcept {}
-constexpr continuation::client as_client{&nothing, &report_not_begun};
+constexpr continuation::client at_finalize{&nothing, &report_not_begun};
 
 } // namespace
 
@@ -103,9 +103,9 @@ bool add_queue(queue &added) noexcept {
             return false;
         }
         cr = made->handle();
-        if (!is_client) {
-            continuation::add_client(as_client);
-            is_client = true;
+        if (!has_finalize_functions) {
+            continuation::add_client(at_finalize);
+            has_finalize_functions = true;
         }
     }
     added.next = all;
@@ -123,8 +123,8 @@ void remove_queue(queue &removed) noexcept {
     ++removals;
     if (all == nullptr) {
         progress::remove_source(as_source);
-        if (auto *its = continuation::continuation_request::from(cr); its != nullptr) {
-            its->free_handle();
+        if (auto *request = continuation::continuation_request::from(cr); request != nullptr) {
+            request->free_handle();
         }
         cr = MPI_REQUEST_NULL;
     }

@@ -68,24 +68,24 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     if (const int code = read_queue(call, info, queue, has_queue); code != MPI_SUCCESS) {
         return code;
     }
-    auto its = std::make_unique<streams::context>();
-    if (const int code = streams::copy_assertions(info, its->assertions); code != MPI_SUCCESS) {
+    auto made = std::make_unique<streams::context>();
+    if (const int code = streams::copy_assertions(info, made->assertions); code != MPI_SUCCESS) {
         return code;
     }
     if (has_queue) {
-        its->queue.reset(queues::queue::create(queue));
-        if (its->queue == nullptr) {
-            mpi::table.Info_free(&its->assertions);
+        made->queue.reset(queues::queue::create(queue));
+        if (made->queue == nullptr) {
+            mpi::table.Info_free(&made->assertions);
             return fail(call, reason::queue_refused);
         }
     } else if (!native || *native == "true") {
-        its->native = streams::take_native();
+        made->native = streams::take_native();
     }
-    const streams::context &made = *its;
-    if (!streams::add(its)) {
+    const streams::context &added = *made;
+    if (!streams::add(made)) {
         return fail(call, reason::too_many_streams);
     }
-    *stream = made.handle;
+    *stream = added.handle;
     return MPI_SUCCESS;
 }
 
@@ -110,12 +110,12 @@ int thence_stream_create(MPI_Info info, thence_stream *stream) {
 
 int thence_stream_free(thence_stream *stream) {
     static constexpr public_call call{"thence_stream_free"};
-    streams::context *its = stream != nullptr ? streams::find(*stream) : nullptr;
-    if (its == nullptr) {
+    streams::context *found = stream != nullptr ? streams::find(*stream) : nullptr;
+    if (found == nullptr) {
         return fail(call, stream == nullptr ? reason::null_stream : reason::no_stream);
     }
     int code = MPI_SUCCESS;
-    switch (streams::destroy(*its, code)) {
+    switch (streams::destroy(*found, code)) {
     case streams::freeing::done:
         *stream = THENCE_STREAM_NULL;
         return MPI_SUCCESS;
@@ -139,11 +139,11 @@ int thence_stream_comm_create(MPI_Comm comm, thence_stream stream, MPI_Comm *new
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    streams::context *its = streams::find(stream);
-    if (its == nullptr && stream != THENCE_STREAM_NULL) {
+    streams::context *found = streams::find(stream);
+    if (found == nullptr && stream != THENCE_STREAM_NULL) {
         return fail(call, reason::no_stream);
     }
-    const int code = streams::create_communicator(comm, its, *newcomm);
+    const int code = streams::create_communicator(comm, found, *newcomm);
     return code == MPI_ERR_NO_MEM ? fail(call, reason::no_memory) : code;
 }
 
@@ -159,10 +159,10 @@ int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream) {
         return code;
     }
     const streams::context *found = nullptr;
-    if (const streams::attachment *its = streams::attachment_of(comm)) {
-        found = idx == 0 ? its->its : nullptr;
+    if (const streams::attachment *attached = streams::attachment_of(comm)) {
+        found = idx == 0 ? attached->stream : nullptr;
     } else if (const streams::multiplex *state = streams::multiplex_of(comm)) {
-        const auto &streams = state->its.streams;
+        const auto &streams = state->owner.streams;
         const bool is_there = idx >= 0 && static_cast<std::size_t>(idx) < streams.size();
         found = is_there ? streams[static_cast<std::size_t>(idx)] : nullptr;
     }

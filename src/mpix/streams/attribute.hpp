@@ -35,14 +35,14 @@ public:
         return known;
     }
     // Null if the communicator has none.
-    Value *of(MPI_Comm comm) noexcept {
+    Value *find(MPI_Comm comm) noexcept {
         note *const noted = base::per_thread<note>::get();
-        const unsigned long now = changes_.load(std::memory_order_acquire);
+        const unsigned long current = changes_.load(std::memory_order_acquire);
         if (noted == nullptr) [[unlikely]] {
             return look_up(comm);
         }
-        if (noted->changes != now || noted->comm != comm) {
-            *noted = {comm, now, look_up(comm)};
+        if (noted->changes != current || noted->comm != comm) {
+            *noted = {comm, current, look_up(comm)};
         }
         return noted->value;
     }
@@ -53,7 +53,7 @@ public:
         return code;
     }
     void remove_from(MPI_Comm comm) noexcept {
-        if (of(comm) != nullptr) {
+        if (find(comm) != nullptr) {
             mpi::table.Comm_delete_attr(comm, key());
         }
     }

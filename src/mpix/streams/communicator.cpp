@@ -21,11 +21,11 @@ constinit communicator_attribute<attachment> attribute{&copy, &remove};
 
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     const auto *from = static_cast<const attachment *>(value);
-    auto *to = new (std::nothrow) attachment{from->its};
+    auto *to = new (std::nothrow) attachment{from->stream};
     if (to == nullptr) {
         return MPI_ERR_NO_MEM;
     }
-    to->its->communicators.fetch_add(1);
+    to->stream->communicators.fetch_add(1);
     attribute.changed();
     *static_cast<void **>(copied) = to;
     *flag = 1;
@@ -35,18 +35,18 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
 // MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
 // With libthence must_stay() comes first.
 int remove(MPI_Comm, int, void *value, void *) {
-    std::unique_ptr<attachment> its(static_cast<attachment *>(value));
-    if (its->not_begun.load() != 0) {
-        its.release(); // it stays
+    std::unique_ptr<attachment> removed(static_cast<attachment *>(value));
+    if (removed->not_begun.load() != 0) {
+        removed.release(); // it stays
         return MPI_ERR_PENDING;
     }
     attribute.changed();
-    its->its->communicators.fetch_sub(1);
+    removed->stream->communicators.fetch_sub(1);
     return MPI_SUCCESS;
 }
 
 // True if the streams of all processes are MPI's own or null, and at least one is not null. Collective over `comm`.
-bool all_native(MPI_Comm comm, const context *its) noexcept {
+bool all_native(MPI_Comm comm, const context *stream) noexcept {
     if (mpi::table.stream_comm_create == nullptr) {
         return false;
     }
@@ -55,18 +55,19 @@ bool all_native(MPI_Comm comm, const context *its) noexcept {
     if (is_inter != 0) {
         return false;
     }
-    const bool native = its != nullptr && its->native != mpi::stream_null;
-    const int mine[2] = {its == nullptr || native ? 0 : 1, native ? 1 : 0};
+    const bool native = stream != nullptr && stream->native != mpi::stream_null;
+    const int mine[2] = {stream == nullptr || native ? 0 : 1, native ? 1 : 0};
     int sum[2] = {};
     return mpi::table.Allreduce(mine, sum, 2, MPI_INT, MPI_SUM, comm) == MPI_SUCCESS && sum[0] == 0 && sum[1] != 0;
 }
 
-int create_plain_or_native(MPI_Comm comm, const context *its, MPI_Comm &created) noexcept {
-    const MPI_Info assertions = its != nullptr ? its->assertions : MPI_INFO_NULL;
-    if (!all_native(comm, its)) {
+int create_plain_or_native(MPI_Comm comm, const context *stream, MPI_Comm &created) noexcept {
+    const MPI_Info assertions = stream != nullptr ? stream->assertions : MPI_INFO_NULL;
+    if (!all_native(comm, stream)) {
         return mpi::table.Comm_dup_with_info(comm, assertions, &created);
     }
-    const int code = mpi::table.stream_comm_create(comm, its != nullptr ? its->native : mpi::stream_null, &created);
+    const int code =
+        mpi::table.stream_comm_create(comm, stream != nullptr ? stream->native : mpi::stream_null, &created);
     if (code == MPI_SUCCESS && assertions != MPI_INFO_NULL) {
         mpi::table.Comm_set_info(created, assertions);
     }
@@ -75,38 +76,38 @@ int create_plain_or_native(MPI_Comm comm, const context *its, MPI_Comm &created)
 
 } // namespace
 
-int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept {
+int create_communicator(MPI_Comm comm, context *stream, MPI_Comm &created) noexcept {
     std::unique_ptr<attachment> mine;
-    if (its != nullptr) {
-        mine.reset(new (std::nothrow) attachment{its});
+    if (stream != nullptr) {
+        mine.reset(new (std::nothrow) attachment{stream});
     }
     MPI_Comm fresh = MPI_COMM_NULL;
-    int code = create_plain_or_native(comm, its, fresh);
+    int code = create_plain_or_native(comm, stream, fresh);
     if (code != MPI_SUCCESS) {
         return code;
     }
     remove_multiplex(fresh); // that of `comm` was copied
-    if (its == nullptr) {
+    if (stream == nullptr) {
         remove_stream(fresh);
         created = fresh;
         return MPI_SUCCESS;
     }
     code = mine == nullptr ? int{MPI_ERR_NO_MEM} : attribute.set(fresh, mine.get());
-    if (code == MPI_SUCCESS && its->queue != nullptr) {
+    if (code == MPI_SUCCESS && stream->queue != nullptr) {
         code = mpi::table.Comm_set_errhandler(fresh, mpi::errors_return());
     }
     if (code != MPI_SUCCESS) {
         mpi::table.Comm_free(&fresh);
         return code;
     }
-    its->communicators.fetch_add(1);
+    stream->communicators.fetch_add(1);
     mine.release(); // the attribute owns it
     created = fresh;
     return MPI_SUCCESS;
 }
 
 attachment *attachment_of(MPI_Comm comm) noexcept {
-    return attribute.of(comm);
+    return attribute.find(comm);
 }
 
 void remove_stream(MPI_Comm comm) noexcept {
@@ -114,13 +115,13 @@ void remove_stream(MPI_Comm comm) noexcept {
 }
 
 bool has_queue(MPI_Comm comm) noexcept {
-    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
-    return its != nullptr && its->its->queue != nullptr;
+    const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
+    return attached != nullptr && attached->stream->queue != nullptr;
 }
 
 bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
-    const attachment *its = comm != MPI_COMM_NULL ? attribute.of(comm) : nullptr;
-    if (its == nullptr || its->not_begun.load() == 0) {
+    const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
+    if (attached == nullptr || attached->not_begun.load() == 0) {
         return false;
     }
     code =

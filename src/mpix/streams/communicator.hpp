@@ -17,13 +17,13 @@ namespace thence::streams {
 
 // What one communicator has.
 struct attachment {
-    context *its;
+    context *stream;
     // Enqueued operations of this communicator that have not begun. MPI_Comm_free fails while there are any.
     std::atomic<long> not_begun{0};
 };
 
 // Creates the communicator. Collective. Returns MPI_SUCCESS, the error of MPI, or MPI_ERR_NO_MEM.
-int create_communicator(MPI_Comm comm, context *its, MPI_Comm &created) noexcept;
+int create_communicator(MPI_Comm comm, context *stream, MPI_Comm &created) noexcept;
 
 // What a communicator has, or null.
 attachment *attachment_of(MPI_Comm comm) noexcept;

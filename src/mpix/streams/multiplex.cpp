@@ -28,7 +28,7 @@ void count_communicator(const std::vector<context *> &streams, long by) noexcept
 }
 
 bool is_needed(const multiplex &state) noexcept {
-    for (std::size_t i = 0; i < state.its.streams.size(); ++i) {
+    for (std::size_t i = 0; i < state.owner.streams.size(); ++i) {
         if (state.endpoints[i].is_needed()) {
             return true;
         }
@@ -38,8 +38,8 @@ bool is_needed(const multiplex &state) noexcept {
 
 } // namespace
 
-multiplex::multiplex(group &of, std::uint64_t its_context)
-    : its(of), context(its_context), endpoints(new messages::endpoint[of.streams.size()]) {}
+multiplex::multiplex(group &of_group, std::uint64_t new_context)
+    : owner(of_group), context(new_context), endpoints(new messages::endpoint[of_group.streams.size()]) {}
 
 // Null if memory is exhausted. No state has the context.
 multiplex *group::make_locked(std::uint64_t context) noexcept {
@@ -97,15 +97,15 @@ messages::endpoint *group::find(std::uint64_t context, int index) noexcept {
         return nullptr;
     }
     const auto at = states_.find(context);
-    multiplex *its = at != states_.end() ? at->second.get() : nullptr;
-    if (its == nullptr) {
-        its = make_locked(context);
-        if (its == nullptr) {
+    multiplex *state = at != states_.end() ? at->second.get() : nullptr;
+    if (state == nullptr) {
+        state = make_locked(context);
+        if (state == nullptr) {
             return nullptr;
         }
-        its->early = true;
+        state->early = true;
     }
-    return its->unreachable ? nullptr : &its->endpoints[static_cast<std::size_t>(index)];
+    return state->unreachable ? nullptr : &state->endpoints[static_cast<std::size_t>(index)];
 }
 
 bool group::is_empty() noexcept {

@@ -35,9 +35,9 @@ class group;
 
 // What one multiplex communicator has.
 struct multiplex {
-    multiplex(group &of, std::uint64_t its_context);
+    multiplex(group &of_group, std::uint64_t new_context);
 
-    group &its;
+    group &owner;
     const std::uint64_t context;
     const std::unique_ptr<messages::endpoint[]> endpoints; // by index of the stream
     std::uint64_t copies = 0;                              // that were made of it, with the lock of the group

@@ -4,6 +4,7 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
+#include "mpix/messages/point_to_point.hpp"
 #include "mpix/messages/source.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/streams/attribute.hpp"
@@ -24,7 +25,7 @@ using mpi::table;
 
 std::mutex mutex; // guards these
 std::vector<std::unique_ptr<group>> groups;
-bool is_client = false;
+bool has_finalize_functions = false;
 
 std::atomic<bool> mpi_has_ended{false}; // finalize() was called since
 
@@ -34,7 +35,7 @@ constinit communicator_attribute<multiplex> attribute{&copy, &remove};
 
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     auto &from = *static_cast<multiplex *>(value);
-    multiplex *const to = from.its.copy(from);
+    multiplex *const to = from.owner.copy(from);
     if (to == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -50,7 +51,7 @@ int remove(MPI_Comm, int, void *value, void *) {
     }
     auto &state = *static_cast<multiplex *>(value);
     attribute.changed();
-    state.its.mark_freed(state);
+    state.owner.mark_freed(state);
     return MPI_SUCCESS;
 }
 
@@ -94,7 +95,7 @@ void sweep() noexcept {
 // operations, which is an error, stays as it is, and nothing polls it any more.
 void finalize() noexcept {
     const std::scoped_lock guard(mutex);
-    is_client = false;
+    has_finalize_functions = false;
     mpi_has_ended.store(true);
     attribute.forget_key();
     for (messages::waiting wait;; wait()) {
@@ -118,16 +119,12 @@ void finalize() noexcept {
 }
 
 void nothing() noexcept {}
-constexpr continuation::client as_client{&nothing, &finalize};
+constexpr continuation::client at_finalize{&nothing, &finalize};
 
 // What each process says: how many streams it has, or why it refuses.
 enum refusal : int { negative_count = -1, no_array = -2, no_such_stream = -3, no_source = -4, no_memory = -5 };
 
-struct error {
-    int its_class;
-    const char *text;
-};
-error error_of(int said) noexcept {
+messages::failure failure_of(int said) noexcept {
     switch (said) {
     case negative_count:
         return {MPI_ERR_ARG, "count is negative in a process"};
@@ -153,11 +150,11 @@ int prepare(int count, const int *streams, int processes, std::unique_ptr<group>
     try {
         made = std::make_unique<group>();
         for (int i = 0; i < count; ++i) {
-            context *const its = find(streams[i]);
-            if (its == nullptr && streams[i] != mpi::stream_null) {
+            context *const stream = find(streams[i]);
+            if (stream == nullptr && streams[i] != mpi::stream_null) {
                 return no_such_stream;
             }
-            made->streams.push_back(its);
+            made->streams.push_back(stream);
         }
         if (count == 0) {
             made->streams.push_back(nullptr);
@@ -201,7 +198,7 @@ bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexce
         return true;
     }
     if (!good && state != nullptr) {
-        state->its.mark_freed(*state);
+        state->owner.mark_freed(*state);
     }
     if (fresh != MPI_COMM_NULL) {
         table.Comm_free(&fresh);
@@ -216,9 +213,9 @@ bool make_room() noexcept {
     } catch (const std::exception &) {
         return false;
     }
-    if (!is_client) {
-        continuation::add_client(as_client);
-        is_client = true;
+    if (!has_finalize_functions) {
+        continuation::add_client(at_finalize);
+        has_finalize_functions = true;
         mpi_has_ended.store(false);
     }
     return true;
@@ -245,8 +242,8 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     int least = 0;
     int code = table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
     if (code == MPI_SUCCESS && least < 0) { // all processes return the same error
-        const error its = error_of(least);
-        code = mpi::report_on(comm, its.its_class, call, its.text);
+        const messages::failure wrong = failure_of(least);
+        code = mpi::report_on(comm, wrong.error_class, call, wrong.text);
     }
     if (code == MPI_SUCCESS) {
         code = table.Allgather(&says, 1, MPI_INT, made->counts.data(), 1, MPI_INT, comm);
@@ -260,11 +257,11 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     made->most = *std::max_element(made->counts.begin(), made->counts.end());
     table.Comm_rank(comm, &made->rank);
     return make(comm, made, *created) ? int{MPI_SUCCESS}
-                                      : mpi::report_on(comm, MPI_ERR_NO_MEM, call, error_of(no_memory).text);
+                                      : mpi::report_on(comm, MPI_ERR_NO_MEM, call, failure_of(no_memory).text);
 }
 
 multiplex *multiplex_of(MPI_Comm comm) noexcept {
-    return attribute.of(comm);
+    return attribute.find(comm);
 }
 
 void remove_multiplex(MPI_Comm comm) noexcept {

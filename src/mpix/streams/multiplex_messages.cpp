@@ -25,8 +25,8 @@ bool is_below(int index, std::size_t count) noexcept {
 }
 
 // What is wrong with the arguments, beside the data.
-failure check_send(const group &its, const stream_message &message) noexcept {
-    if (!is_below(message.source_index, its.streams.size())) {
+failure check_send(const group &owner, const stream_message &message) noexcept {
+    if (!is_below(message.source_index, owner.streams.size())) {
         return {MPI_ERR_ARG, "source_stream_index is the index of no stream of this process"};
     }
     if (message.tag < 0) {
@@ -35,17 +35,17 @@ failure check_send(const group &its, const stream_message &message) noexcept {
     if (message.peer == MPI_PROC_NULL) {
         return {};
     }
-    if (!is_below(message.peer, its.counts.size())) {
+    if (!is_below(message.peer, owner.counts.size())) {
         return {MPI_ERR_RANK, "dest is no rank of the communicator"};
     }
-    if (message.dest_index < 0 || message.dest_index >= its.counts[static_cast<std::size_t>(message.peer)]) {
+    if (message.dest_index < 0 || message.dest_index >= owner.counts[static_cast<std::size_t>(message.peer)]) {
         return {MPI_ERR_ARG, "dest_stream_index is the index of no stream of the destination"};
     }
     return {};
 }
 
-failure check_receive(const group &its, const stream_message &message) noexcept {
-    if (!is_below(message.dest_index, its.streams.size())) {
+failure check_receive(const group &owner, const stream_message &message) noexcept {
+    if (!is_below(message.dest_index, owner.streams.size())) {
         return {MPI_ERR_ARG, "dest_stream_index is the index of no stream of this process"};
     }
     if (message.tag < 0 && message.tag != MPI_ANY_TAG) {
@@ -55,10 +55,10 @@ failure check_receive(const group &its, const stream_message &message) noexcept 
         return {};
     }
     const bool any_source = message.peer == MPI_ANY_SOURCE;
-    if (!any_source && !is_below(message.peer, its.counts.size())) {
+    if (!any_source && !is_below(message.peer, owner.counts.size())) {
         return {MPI_ERR_RANK, "source is no rank of the communicator"};
     }
-    const int streams = any_source ? its.most : its.counts[static_cast<std::size_t>(message.peer)];
+    const int streams = any_source ? owner.most : owner.counts[static_cast<std::size_t>(message.peer)];
     if (message.source_index < messages::any_index || message.source_index >= streams) {
         return {MPI_ERR_ARG, "source_stream_index is the index of no stream of the source, and not -1"};
     }
@@ -69,12 +69,12 @@ failure check_receive(const group &its, const stream_message &message) noexcept 
 struct checked_send : messages::send_call {
     checked_send(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
-        wrong = state == nullptr ? no_multiplex : check_send(state->its, message);
+        wrong = state == nullptr ? no_multiplex : check_send(state->owner, message);
         if (wrong || !describe(message, data, wrong)) {
             return;
         }
-        group &its = state->its;
-        const bool to_self = message.peer == its.rank;
+        group &owner = state->owner;
+        const bool to_self = message.peer == owner.rank;
         if (message.peer != MPI_PROC_NULL) {
             if (!to_self && (message.count > INT_MAX || data.bytes > INT_MAX)) {
                 wrong = {MPI_ERR_COUNT, "a message between processes has 2^31 bytes or more"};
@@ -83,15 +83,15 @@ struct checked_send : messages::send_call {
             has_peer = true;
             to.header = {};
             to.receiver = to_self ? &state->endpoints[static_cast<std::size_t>(message.dest_index)] : nullptr;
-            to.between = to_self ? nullptr : &*its.between;
+            to.between = to_self ? nullptr : &*owner.between;
             to.process = message.peer;
             to.header.context = state->context;
             to.header.dest = message.dest_index;
-            to.header.source = its.rank;
+            to.header.source = owner.rank;
             to.header.index = message.source_index;
             to.header.tag = message.tag;
         }
-        stream = its.streams[static_cast<std::size_t>(message.source_index)];
+        stream = owner.streams[static_cast<std::size_t>(message.source_index)];
     }
     context *stream = nullptr;
 };
@@ -99,22 +99,22 @@ struct checked_send : messages::send_call {
 struct checked_receive : messages::receive_call {
     checked_receive(MPI_Comm comm, const stream_message &message) noexcept {
         multiplex *const state = comm != MPI_COMM_NULL ? multiplex_of(comm) : nullptr;
-        wrong = state == nullptr ? no_multiplex : check_receive(state->its, message);
+        wrong = state == nullptr ? no_multiplex : check_receive(state->owner, message);
         if (wrong || !describe(message, data, wrong)) {
             return;
         }
         const auto index = static_cast<std::size_t>(message.dest_index);
         at = message.peer != MPI_PROC_NULL ? &state->endpoints[index] : nullptr;
         wanted = {message.peer, message.source_index, message.tag};
-        stream = state->its.streams[index];
+        stream = state->owner.streams[index];
     }
     context *stream = nullptr;
 };
 
 // Notes the request of a call that has started an operation.
-failure noted(const failure &what, context *its, MPI_Request &request) noexcept {
+failure noted(const failure &what, context *stream, MPI_Request &request) noexcept {
     if (!what && streams_are_checked()) {
-        note_request(its, &request);
+        note_request(stream, &request);
     }
     return what;
 }

@@ -36,27 +36,27 @@ const thread_identity *this_thread() noexcept {
 }
 
 std::mutex mutex; // guards the table
-std::unordered_map<std::uintptr_t, context *> &of_request = *new std::unordered_map<std::uintptr_t, context *>;
+std::unordered_map<std::uintptr_t, context *> &streams_by_request = *new std::unordered_map<std::uintptr_t, context *>;
 
-void set(MPI_Request request, context *its) noexcept {
+void set(MPI_Request request, context *stream) noexcept {
     const std::scoped_lock guard(mutex);
     try {
-        its != nullptr ? void(of_request.insert_or_assign(mpi::bits(request), its))
-                       : void(of_request.erase(mpi::bits(request)));
+        stream != nullptr ? void(streams_by_request.insert_or_assign(mpi::bits(request), stream))
+                          : void(streams_by_request.erase(mpi::bits(request)));
     } catch (const std::bad_alloc &) { // calls with this request are not checked
     }
 }
 
 context *stream_of_request(MPI_Request request) noexcept {
     const std::scoped_lock guard(mutex);
-    const auto at = of_request.find(mpi::bits(request));
-    return at != of_request.end() ? at->second : nullptr;
+    const auto at = streams_by_request.find(mpi::bits(request));
+    return at != streams_by_request.end() ? at->second : nullptr;
 }
 
 // Its queue orders the calls of a stream that has one.
 context *serial_stream_of(MPI_Comm comm) noexcept {
-    const attachment *its = comm != MPI_COMM_NULL ? attachment_of(comm) : nullptr;
-    return its != nullptr && its->its->queue == nullptr ? its->its : nullptr;
+    const attachment *attached = comm != MPI_COMM_NULL ? attachment_of(comm) : nullptr;
+    return attached != nullptr && attached->stream->queue == nullptr ? attached->stream : nullptr;
 }
 
 } // namespace
@@ -88,10 +88,11 @@ void serial_use::leave() noexcept {
     --depth_;
 }
 
-void serial_call::enter(const char *call, context *its) noexcept {
-    if (its != nullptr && entered_ < most && std::find(streams_, streams_ + entered_, its) == streams_ + entered_ &&
-        its->use.enter(call, its->handle)) {
-        streams_[entered_++] = its;
+void serial_call::enter(const char *call, context *stream) noexcept {
+    if (stream != nullptr && entered_ < most &&
+        std::find(streams_, streams_ + entered_, stream) == streams_ + entered_ &&
+        stream->use.enter(call, stream->handle)) {
+        streams_[entered_++] = stream;
     }
 }
 
@@ -101,9 +102,10 @@ void serial_call::enter(const char *call, MPI_Comm comm) noexcept {
 
 void serial_call::enter(const char *call, int count, const MPI_Request requests[]) noexcept {
     for (int i = 0; requests != nullptr && i < count && known_ < most; ++i) {
-        if (context *its = requests[i] != MPI_REQUEST_NULL ? stream_of_request(requests[i]) : nullptr; its != nullptr) {
+        if (context *stream = requests[i] != MPI_REQUEST_NULL ? stream_of_request(requests[i]) : nullptr;
+            stream != nullptr) {
             requests_[known_++] = {requests + i, requests[i]};
-            enter(call, its);
+            enter(call, stream);
         }
     }
 }
@@ -119,24 +121,24 @@ void serial_call::leave() noexcept {
     }
 }
 
-void note_request(context *its, const MPI_Request *request) noexcept {
+void note_request(context *stream, const MPI_Request *request) noexcept {
     if (request != nullptr && *request != MPI_REQUEST_NULL) {
-        set(*request, its);
+        set(*request, stream);
     }
 }
 
 void note_request(MPI_Comm comm, const MPI_Request *request, bool started) noexcept {
-    context *its = serial_stream_of(comm);
+    context *stream = serial_stream_of(comm);
     int complete = 0;
-    if (its != nullptr && started && request != nullptr && *request != MPI_REQUEST_NULL) {
+    if (stream != nullptr && started && request != nullptr && *request != MPI_REQUEST_NULL) {
         mpi::table.Request_get_status(*request, &complete, MPI_STATUS_IGNORE);
     }
-    note_request(complete != 0 ? nullptr : its, request);
+    note_request(complete != 0 ? nullptr : stream, request);
 }
 
-void forget_requests_of(const context &its) noexcept {
+void forget_requests_of(const context &stream) noexcept {
     const std::scoped_lock guard(mutex);
-    std::erase_if(of_request, [&](const auto &entry) { return entry.second == &its; });
+    std::erase_if(streams_by_request, [&](const auto &entry) { return entry.second == &stream; });
 }
 
 void check_streams_if_asked() noexcept {

@@ -48,7 +48,7 @@ void check_streams_if_asked() noexcept;
 // This thread is in a call while the object lives. If streams are not checked, it does nothing.
 class serial_call {
 public:
-    serial_call(const char *call, context *its) noexcept { streams_are_checked() ? enter(call, its) : void(); }
+    serial_call(const char *call, context *stream) noexcept { streams_are_checked() ? enter(call, stream) : void(); }
     serial_call(const char *call, MPI_Comm comm) noexcept { streams_are_checked() ? enter(call, comm) : void(); }
     // With requests of any streams, at most 8. Those that the call sets to null leave the table.
     serial_call(const char *call, int count, const MPI_Request requests[]) noexcept {
@@ -64,7 +64,7 @@ public:
 
 private:
     static constexpr int most = 8;
-    THENCE_INTERNAL void enter(const char *call, context *its) noexcept;
+    THENCE_INTERNAL void enter(const char *call, context *stream) noexcept;
     THENCE_INTERNAL void enter(const char *call, MPI_Comm comm) noexcept;
     THENCE_INTERNAL void enter(const char *call, int count, const MPI_Request requests[]) noexcept;
     THENCE_INTERNAL void leave() noexcept;
@@ -81,8 +81,8 @@ private:
 // A call on `comm` has created this request. `started`: it is no persistent one, so it may be complete.
 THENCE_INTERNAL void note_request(MPI_Comm comm, const MPI_Request *request, bool started) noexcept;
 // A call on a stream has started this request, whose handle no other has.
-void note_request(context *its, const MPI_Request *request) noexcept;
+void note_request(context *stream, const MPI_Request *request) noexcept;
 // The stream is being destroyed.
-void forget_requests_of(const context &its) noexcept;
+void forget_requests_of(const context &stream) noexcept;
 
 } // namespace thence::streams

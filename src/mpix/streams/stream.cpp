@@ -56,24 +56,24 @@ context *find(int handle) noexcept {
     return index < table.size() ? table[index].get() : nullptr;
 }
 
-freeing destroy(context &its, int &code) noexcept {
+freeing destroy(context &stream, int &code) noexcept {
     std::unique_ptr<context> freed;
     {
         const std::scoped_lock guard(mutex);
-        if (its.communicators.load() != 0) {
+        if (stream.communicators.load() != 0) {
             return freeing::has_communicators;
         }
-        if (its.queue != nullptr && !its.queue->is_idle()) {
+        if (stream.queue != nullptr && !stream.queue->is_idle()) {
             return freeing::has_work;
         }
-        if (its.native != mpi::stream_null) {
+        if (stream.native != mpi::stream_null) {
             const mpi::quietly without_abort;
-            if (code = mpi::table.stream_free(&its.native); code != MPI_SUCCESS) {
+            if (code = mpi::table.stream_free(&stream.native); code != MPI_SUCCESS) {
                 return freeing::refused_by_mpi;
             }
             --natives;
         }
-        const int index = its.handle - handle_prefix;
+        const int index = stream.handle - handle_prefix;
         freed = std::move(table[static_cast<std::size_t>(index)]);
         unused.push_back(index);
     }

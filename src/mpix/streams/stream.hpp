@@ -46,7 +46,7 @@ context *find(int handle) noexcept;
 
 enum class freeing { done, has_communicators, has_work, refused_by_mpi };
 // Destroys the stream. Unless it returns `done`, nothing has changed. `code`: the error of MPI.
-freeing destroy(context &its, int &code) noexcept;
+freeing destroy(context &stream, int &code) noexcept;
 
 // A stream of MPI's own, or stream_null if MPI has none or gives none.
 int take_native() noexcept;
