@@ -72,6 +72,7 @@ TEST_F(communicators, all_threads_free_one_together) {
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) {
         all.emplace_back([&, t] {
+            ASSERT_TRUE(may_join()); // as start() does: it makes what join() fills
             join(root, t);
             for (std::size_t i = 0; i < rounds; ++i) {
                 MPI_Comm mine = handles[i];
