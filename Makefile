@@ -9,6 +9,9 @@ JOBS ?= $(shell nproc)
 ifneq ($(shell command -v ccache),)
 export CMAKE_C_COMPILER_LAUNCHER ?= ccache
 export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
+# What one clone has compiled serves the next, wherever it lies.
+export CCACHE_BASEDIR ?= $(CURDIR)
+export CCACHE_NOHASHDIR ?= 1
 endif
 ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
@@ -37,11 +40,11 @@ build: ## build the release preset; the command is build/release/bin/thence; ins
 	scripts/setup.sh --check build
 	$(build_programs)
 
-test: ## all tests on the MPI in PATH, the core tests on every other MPI, senders with Clang and on stdexec too
+test: ## all tests on the MPI in PATH, a part of them on every other MPI, senders with Clang and on stdexec too; DOOR=mpix: of one door
 	$(MAKE) deps FOR=test
-	scripts/run_tests.py --jobs $(JOBS)
+	scripts/run_tests.py --jobs $(JOBS) $(if $(DOOR),--door $(DOOR))
 
-test-matrix: ## all tests on every MPI
+test-matrix: ## all tests on every MPI, and those that take long
 	$(MAKE) deps FOR=test
 	scripts/run_tests.py --jobs $(JOBS) --full
 

@@ -3,11 +3,13 @@
 #
 #   thence_add_test(name [SOURCES a.cpp ...] [LABELS ...] [LIBRARIES ...] [TIMEOUT s])
 #     GoogleTest with its own main, on the scripted fake MPI. Sees the library's inside. Label `fake` is added. Each of
-#     its cases is one ctest, named suite.case, in a process of its own; TIMEOUT is that of a case.
+#     its cases is one ctest, named suite.case, in a process of its own; TIMEOUT is that of a case. With `ctest -C suites`
+#     each of its suites is one.
 #
-#   thence_mpi_test(name RANKS 1 2 4 [SOURCES a.cpp ...] [PROGRAM target] [LABELS core ...] [LIBRARIES ...]
+#   thence_mpi_test(name RANKS 1 2 4 [SOURCES a.cpp ...] [PROGRAM target] [LABELS every_mpi ...] [LIBRARIES ...]
 #                   [TIMEOUT s] [ARGS ...])
-#     One ctest per number of ranks, named name.npN, on the real MPI. Runs the existing target PROGRAM, or builds
+#     One ctest per number of ranks, named name.npN, on the real MPI. Of a test labelled every_mpi only the form with 2 ranks
+#     has that label, if there is one: the others run on the default MPI, and in the whole matrix. Runs the existing target PROGRAM, or builds
 #     SOURCES (default name.cpp) with GoogleTest (no main) and LIBRARIES (default thence::thence). Label `mpi` is added.
 #
 #   thence_test_environment(name RANKS 1 2 4 VARIABLE=value ...)
@@ -16,11 +18,13 @@
 #   thence_command_test(name COMMAND ... [LABELS ...] [TIMEOUT s])   any other command as a test.
 #
 #   thence_refused_tests(label [MPI] [INCLUDES folder ...])
-#     One test per program in refused/ beside the caller: it must not compile (see tests/exec/refused.py). MPI: it sees MPI's
-#     header; INCLUDES: folders besides.
+#     One test per program in refused/ beside the caller: it must not compile; and one that all compile when they are mended
+#     (see tests/tbb/exec/refused.py). MPI: they see MPI's header; INCLUDES: folders besides.
 #
-# SOURCES default to name.cpp. A test that exits with 77 counts as skipped. Label `core` marks the tests that every MPI
-# of the matrix runs; the build target tests_LABEL builds exactly the programs that `ctest -L LABEL` needs.
+# The variable THENCE_DOOR, which tests/CMakeLists.txt sets, is a label of every test that is declared below there.
+# SOURCES default to name.cpp. A test that exits with 77 counts as skipped. Label `every_mpi` marks the tests that `make test`
+# runs on every MPI, label `matrix` those that only `make test-matrix` runs. The build target tests_LABEL builds exactly the
+# programs that `ctest -L LABEL` needs.
 
 set(THENCE_MPIEXEC_FLAGS "" CACHE STRING "More arguments for the MPI launcher, as a CMake list")
 
@@ -30,7 +34,6 @@ if(THENCE_BUILD_TESTS)
   find_package(GTest)
   if(GTest_FOUND)
     enable_testing()
-    include(GoogleTest)
   else()
     message(STATUS "GoogleTest not found, so no tests are built (Debian: libgtest-dev)")
     set(THENCE_BUILD_TESTS OFF)
@@ -44,7 +47,7 @@ if(THENCE_MPI STREQUAL "abi" AND EXISTS ${THENCE_MPI_CACHE}/impi/lib/libmpi_abi.
 endif()
 
 function(thence_label_target target)
-  foreach(label IN LISTS ARGN)
+  foreach(label IN LISTS ARGN THENCE_DOOR)
     if(NOT TARGET tests_${label})
       add_custom_target(tests_${label})
     endif()
@@ -57,24 +60,35 @@ function(thence_test_properties test timeout)
     set(timeout 60)
   endif()
   set_tests_properties(${test} PROPERTIES ENVIRONMENT "${THENCE_TEST_ENVIRONMENT}" TIMEOUT ${timeout}
-                                          SKIP_RETURN_CODE 77 LABELS "${ARGN}")
+                                          SKIP_RETURN_CODE 77 LABELS "${ARGN};${THENCE_DOOR}")
 endfunction()
 
-# Each case of a GoogleTest program of one process as a test. ctest learns the cases from a file that the build of the
-# program writes, and their properties from another one: lists do not pass through gtest_discover_tests().
+# The cases of a GoogleTest program of one process as tests, or its suites (see discover_tests.cmake). ctest learns them from
+# a file that the build of the program writes.
 function(thence_discover_tests program timeout)
   if(NOT timeout)
     set(timeout 60)
   endif()
-  gtest_discover_tests(${program} NO_PRETTY_VALUES DISCOVERY_TIMEOUT 120 TEST_LIST ${program}_cases)
-  set(properties ${CMAKE_CURRENT_BINARY_DIR}/${program}_properties.cmake)
-  file(CONFIGURE OUTPUT ${properties} @ONLY CONTENT [=[
-if(@program@_cases)
-  set_tests_properties(${@program@_cases} PROPERTIES ENVIRONMENT [==[@THENCE_TEST_ENVIRONMENT@]==] TIMEOUT @timeout@
-                                                     LABELS [==[@ARGN@]==])
+  set(base ${CMAKE_CURRENT_BINARY_DIR}/${program})
+  file(CONFIGURE OUTPUT ${base}_settings.cmake @ONLY CONTENT [=[
+set(NAME @program@)
+set(OUTPUT @base@_tests.cmake)
+set(RESULTS @PROJECT_BINARY_DIR@/gtest)
+set(TIMEOUT @timeout@)
+set(LABELS [==[@ARGN@;@THENCE_DOOR@]==])
+set(ENVIRONMENT [==[@THENCE_TEST_ENVIRONMENT@]==])
+]=])
+  file(CONFIGURE OUTPUT ${base}_include.cmake @ONLY CONTENT [=[
+if(EXISTS "@base@_tests.cmake")
+  include("@base@_tests.cmake")
+else()
+  add_test(@program@_NOT_BUILT @program@_NOT_BUILT)
 endif()
 ]=])
-  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${properties})
+  add_custom_command(TARGET ${program} POST_BUILD BYPRODUCTS ${base}_tests.cmake VERBATIM
+                     COMMAND ${CMAKE_COMMAND} -D SETTINGS=${base}_settings.cmake -D PROGRAM=$<TARGET_FILE:${program}>
+                             -P ${PROJECT_SOURCE_DIR}/cmake/discover_tests.cmake)
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${base}_include.cmake)
 endfunction()
 
 function(thence_test_program name sources)
@@ -112,6 +126,12 @@ function(thence_mpi_test name)
       set(arg_LIBRARIES thence::thence)
     endif()
     thence_test_program(${name} "${arg_SOURCES}" ${arg_LIBRARIES} GTest::gtest)
+    set_target_properties(${name} PROPERTIES THENCE_DOOR "${THENCE_DOOR}")
+  elseif(NOT THENCE_DOOR) # a program of a test that is declared elsewhere, or otherwise
+    get_target_property(door ${arg_PROGRAM} THENCE_DOOR)
+    if(door)
+      set(THENCE_DOOR ${door})
+    endif()
   endif()
   thence_label_target(${arg_PROGRAM} mpi ${arg_LABELS})
   foreach(ranks IN LISTS arg_RANKS)
@@ -119,13 +139,17 @@ function(thence_mpi_test name)
     set(run ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${MPIEXEC_PREFLAGS} ${THENCE_MPIEXEC_FLAGS} $<TARGET_FILE:${arg_PROGRAM}>
             ${MPIEXEC_POSTFLAGS} ${arg_ARGS})
     add_test(NAME ${test} COMMAND ${MPIEXEC_EXECUTABLE} ${run})
-    thence_test_properties(${test} "${arg_TIMEOUT}" mpi ${arg_LABELS})
+    set(labels mpi ${arg_LABELS})
+    if(2 IN_LIST arg_RANKS AND NOT ranks EQUAL 2 AND NOT THENCE_SIMULATED)
+      list(REMOVE_ITEM labels every_mpi)
+    endif()
+    thence_test_properties(${test} "${arg_TIMEOUT}" ${labels})
     if(NOT THENCE_SIMULATED) # else all ranks are in one process, of one thread
       set_tests_properties(${test} PROPERTIES PROCESSORS ${ranks})
     endif()
     if(thence_abi_peer)
       add_test(NAME ${test}.on_impi COMMAND ${thence_abi_peer}/bin/mpiexec ${run})
-      thence_test_properties(${test}.on_impi "${arg_TIMEOUT}" mpi ${arg_LABELS})
+      thence_test_properties(${test}.on_impi "${arg_TIMEOUT}" ${labels})
       set_tests_properties(${test}.on_impi PROPERTIES PROCESSORS ${ranks} ENVIRONMENT_MODIFICATION
                            "LD_LIBRARY_PATH=path_list_prepend:${thence_abi_peer}/lib")
     endif()
@@ -180,8 +204,11 @@ function(thence_refused_tests label)
   file(GLOB refused CONFIGURE_DEPENDS refused/*.cpp)
   foreach(file IN LISTS refused)
     cmake_path(GET file STEM name)
-    thence_command_test(${label}_refused_${name} LABELS ${label} TIMEOUT 120 COMMAND ${Python3_EXECUTABLE} -B
-                        ${PROJECT_SOURCE_DIR}/tests/exec/refused.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/include
+    thence_command_test(${label}_refused_${name} LABELS refused TIMEOUT 120 COMMAND ${Python3_EXECUTABLE} -B
+                        ${PROJECT_SOURCE_DIR}/tests/tbb/exec/refused.py ${CMAKE_CXX_COMPILER} ${PROJECT_SOURCE_DIR}/include
                         ${file} ${flags})
   endforeach()
+  thence_command_test(${label}_refused.mended LABELS refused TIMEOUT 120 COMMAND ${Python3_EXECUTABLE} -B
+                      ${PROJECT_SOURCE_DIR}/tests/tbb/exec/refused.py --mended ${CMAKE_CXX_COMPILER}
+                      ${PROJECT_SOURCE_DIR}/include ${CMAKE_CURRENT_SOURCE_DIR}/refused ${flags})
 endfunction()

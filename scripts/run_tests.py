@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs the test suite on the MPIs of the matrix, and the tests of senders also with Clang and with stdexec. The output
-ends with a table of the configurations, the names of failed tests, and the sum: N passed, N failed, N skipped."""
+"""Runs the test suite: all tests on the MPI in PATH, a part of them on each other MPI, and the tests of senders also with
+Clang and with stdexec. The output ends with a table of the configurations, the names of failed tests, and the sum: N passed,
+N failed, N skipped. docs/developing.md says what runs where."""
 
 import argparse
 import os
@@ -23,30 +24,39 @@ class Configuration:
     name: str  # a preset of CMakePresets.json
     mpi: str  # a row of cmake/mpis.txt; empty: the mpicc in PATH
     what: str
-    labels: str  # runs tests that have one of these ctest labels; empty: all tests
+    labels: str  # runs tests that have one of these ctest labels; empty: all but those labelled `matrix`
+    full: str = ""  # the labels in the whole matrix; empty: all tests
+    options: tuple[str, ...] = ()  # of CMake
+    leaves_out: tuple[str, ...] = ()  # the same, where only a part of the suite is run
+    targets: str = ""  # built besides those of the labels
     program: str = ""  # the configuration is skipped if this program is not in PATH
     folder: str = ""  # ... or if this environment variable, which CMake gets, too, is not set
 
 
+# Two configurations are also the builds that the tests of packages need: with a suffix beside `release`, and static.
+LIBRARIES_AND_COMMAND = ("-DTHENCE_BUILD_APPS=OFF", "-DTHENCE_BUILD_BENCH=OFF")
 MATRIX = [
     Configuration("release", "", "the MPI in PATH", ""),
-    Configuration("openmpi", "openmpi", "Open MPI 4.1", "core"),
-    Configuration("mpich", "mpich", "MPICH 4.0", "core"),
-    Configuration("openmpi5", "openmpi5", "Open MPI 5", "core"),
-    Configuration("mpich5", "mpich5", "MPICH 5", "core"),
-    Configuration("impi", "impi", "Intel MPI", "core"),
-    Configuration("abi", "abi", "MPI 5 standard ABI", "core"),
-    Configuration("smpi", "smpi", "SimGrid's SMPI, simulated ranks", "core", program="smpicc"),
+    Configuration("openmpi", "openmpi", "Open MPI 4.1", "every_mpi"),
+    Configuration("mpich", "mpich", "MPICH 4.0, installed beside the first", "every_mpi other_build",
+                  options=("-DTHENCE_LIBRARY_SUFFIX=-mpich", f"-DTHENCE_BESIDE={ROOT}/build/release"),
+                  leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
+    Configuration("openmpi5", "openmpi5", "Open MPI 5, static libraries", "every_mpi other_build",
+                  options=("-DBUILD_SHARED_LIBS=OFF",), leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
+    Configuration("mpich5", "mpich5", "MPICH 5", "every_mpi"),
+    Configuration("impi", "impi", "Intel MPI", "every_mpi"),
+    Configuration("abi", "abi", "MPI 5 standard ABI", "every_mpi"),
+    Configuration("smpi", "smpi", "SimGrid's SMPI, simulated ranks", "every_mpi", program="smpicc"),
 ]
 OTHERS = [
-    Configuration("clang", "", "senders, pools and examples with Clang 19", "exec senders pools example",
+    Configuration("clang", "", "senders with Clang 19", "exec senders_on_fake", "exec refused senders pools example",
                   program="clang++-19"),
-    Configuration("stdexec", "", "NVIDIA's stdexec in place of thence/exec/", "exec senders pools",
+    Configuration("stdexec", "", "NVIDIA's stdexec in place of thence/exec/", "exec senders pools", "exec senders pools",
                   folder="STDEXEC_INCLUDE_DIR"),
 ]
 SANITIZERS = [
-    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec"),
-    Configuration("tsan", "", "thread sanitizer", "fake exec"),
+    Configuration("asan", "", "address and undefined-behaviour sanitizers", "fake exec", "fake exec"),
+    Configuration("tsan", "", "thread sanitizer", "fake exec", "fake exec"),
 ]
 
 
@@ -58,15 +68,29 @@ class Result:
     failures: list[str] = field(default_factory=list)  # names of tests, each with the reason
     note: str = ""
     seconds: float = 0.0
+    parts: dict[str, float] = field(default_factory=dict)  # how long each part took, in seconds
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.failures += other.failures
+        self.note = self.note or other.note
 
 
 def say(text):
     print(text, flush=True)
 
 
-def run(*command):
+def run(result, part, *command):
+    """Runs the command, and adds its time to a part of the result. Returns its exit status."""
     say("+ " + " ".join(command))
-    return subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+    started = time.monotonic()
+    status = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, check=False).returncode
+    took = time.monotonic() - started
+    result.parts[part] = result.parts.get(part, 0) + took
+    say(f"= {part}: {took:.0f} s")
+    return status
 
 
 def is_default(name):
@@ -104,20 +128,38 @@ def reason_of(case):
     return f"{failure.get('message')} after {float(case.get('time') or 0):.0f} s: {told}"
 
 
-def count(report):
-    """The counts of one ctest run, from its JUnit file."""
+def cases_of(report):
+    """(passed, failed cases as text) of the file that GoogleTest wrote for a suite; None if it did not get as far."""
+    try:
+        root = ElementTree.parse(report).getroot()
+    except (OSError, ElementTree.ParseError):
+        return None
+    failed = [f"{case.get('classname')}.{case.get('name')}: {(case.find('failure').get('message') or '').strip()[:400]}"
+              .replace("\n", " | ") for case in root.iter("testcase") if case.find("failure") is not None]
+    return sum(case.get("status") == "run" for case in root.iter("testcase")) - len(failed), failed
+
+
+def count(report, suites=None):
+    """The counts of one ctest run, from its JUnit file. `suites`: the folder where each suite of GoogleTest left its file; its
+    cases count, not the suite."""
     result = Result()
     for case in ElementTree.parse(report).getroot().iter("testcase"):
         skip = case.find("skipped")  # ctest writes this for a missing program, too, but with another message
+        cases = cases_of(suites / (case.get("name").replace("/", ".") + ".xml")) if suites else None
         if case.get("status") == "run":
-            result.passed += 1
+            result.passed += cases[0] if cases else 1
         elif case.get("status") == "disabled" or (skip is not None and "SKIP_" in skip.get("message", "")):
             result.skipped += 1
             say(f"  skipped: {case.get('name')}")
+        elif cases and cases[1]:
+            result.passed += cases[0]
+            result.failed += len(cases[1])
+            result.failures += cases[1]
         else:
             result.failed += 1
             result.failures.append(f"{case.get('name')}: {reason_of(case)}")
-            say(f"  failed: {case.get('name')}")
+    for failure in result.failures:
+        say(f"  failed: {failure}")
     return result
 
 
@@ -143,35 +185,67 @@ FLAGS = "-O3 -DNDEBUG"  # CMake's own
 TESTS_PER_JOB = 2
 
 
-def test(configuration, labels, jobs):
+# The tests of the first stage: quick, and they find most faults. The others follow when these have run.
+FIRST = "fake exec"
+
+
+def run_stage(configuration, result, build, jobs, labels, select):
+    """Builds the programs of the labels (empty: all), and runs the tests that `select` gives."""
+    targets = [f"tests_{label}" for label in labels.split()] or ["all"]
+    if run(result, "build", "cmake", "--build", str(build), "--parallel", str(jobs), "--target", *targets,
+           *configuration.targets.split()):
+        return broken("the build failed")
+    report, suites = build / "junit.xml", build / "gtest"
+    report.unlink(missing_ok=True)
+    shutil.rmtree(suites, ignore_errors=True)
+    # One process for each suite of GoogleTest: a process for each of its cases takes ten times as long.
+    status = run(result, "tests", "ctest", "--test-dir", str(build), "-C", "suites", "--output-on-failure", "--no-tests=error",
+                 "--parallel", str(TESTS_PER_JOB * jobs), "--output-junit", str(report), *select)
+    if not report.exists():
+        return broken("ctest wrote no report: it found no tests")
+    counted = count(report, suites)
+    if counted.passed + counted.failed == 0:
+        return broken("no test ran")
+    if status and not counted.failed:
+        return broken(f"ctest exited with {status}")
+    return counted
+
+
+def pattern(labels):
+    return f"^({'|'.join(labels.split())})$"
+
+
+def test(configuration, labels, jobs, with_matrix):
+    """`with_matrix`: also the tests that only the whole matrix runs."""
     build = ROOT / "build" / configuration.name
+    result = Result()
     arguments = []
     if configuration.mpi:
         arguments = subprocess.check_output(["scripts/mpi_env.sh", "--cmake", configuration.mpi], cwd=ROOT,
                                             text=True).split()
-    arguments.append("-DCMAKE_CXX_FLAGS_RELEASE=" + (FLAGS_OF_PART if labels else FLAGS))
+    is_part = labels and configuration.labels  # a door of `release` is built as the whole is
+    arguments.append("-DCMAKE_CXX_FLAGS_RELEASE=" + (FLAGS_OF_PART if is_part else FLAGS))
+    arguments += configuration.options + (configuration.leaves_out if is_part else ())
     if configuration.folder:
         arguments.append(f"-D{configuration.folder}={os.environ[configuration.folder]}")
-    if run("cmake", "--preset", configuration.name, *arguments):
-        return broken("the configuration failed")
-    targets = [f"tests_{label}" for label in labels.split()] or ["all"]
-    if run("cmake", "--build", str(build), "--parallel", str(jobs), "--target", *targets):
-        return broken("the build failed")
-    report = build / "junit.xml"
-    report.unlink(missing_ok=True)
-    select = ["-L", f"^({'|'.join(labels.split())})$"] if labels else []
-    if configuration.mpi:
-        select += ["-LE", "^lint$"]  # lint checks sources, which are the same for every MPI
-    status = run("ctest", "--test-dir", str(build), "--output-on-failure", "--no-tests=error", "--parallel",
-                 str(TESTS_PER_JOB * jobs), "--output-junit", str(report), *select)
-    if not report.exists():
-        return broken("ctest wrote no report: it found no tests")
-    result = count(report)
-    if result.passed + result.failed == 0:
-        return broken("no test ran")
-    if status and not result.failed:
-        return broken(f"ctest exited with {status}")
+    if run(result, "configure", "cmake", "--preset", configuration.name, *arguments):
+        result.add(broken("the configuration failed"))
+        return result
+    if labels:
+        stages = [(labels, ["-L", pattern(labels)])]
+    else:
+        left_out = [] if with_matrix else ["matrix"]
+        if configuration.mpi:
+            left_out.append("lint")  # checks sources, which are the same for every MPI
+        without = ["-LE", pattern(" ".join(left_out))] if left_out else []
+        rest = ["-LE", pattern(" ".join([FIRST, *left_out]))]
+        stages = [(FIRST, ["-L", pattern(FIRST), *without]), ("", rest)]
+    for stage in stages:
+        result.add(run_stage(configuration, result, build, jobs, *stage))
     return result
+
+
+DOORS = ("core", "interpose", "tasks", "mpix", "tbb", "dataflow")
 
 
 def choose(names):
@@ -181,10 +255,17 @@ def choose(names):
     return [c for c in MATRIX + OTHERS if not is_default(c.name)]
 
 
+def parts_of(result):
+    """How long building and running the tests took; empty if neither began."""
+    if "build" not in result.parts:
+        return ""
+    return f" (build {result.parts['build']:.0f} s, tests {result.parts.get('tests', 0):.0f} s)"
+
+
 def summarize(results):
     """The table, the tests that failed, and the sum, in this order: a log that keeps only its end keeps the names."""
     lines = [f"{configuration.name:10} {r.passed:5} passed {r.failed:4} failed {r.skipped:4} skipped {r.seconds:7.0f} s"
-             f"  {r.note or configuration.what}" for configuration, r in results]
+             f"{parts_of(r)}  {r.note or configuration.what}" for configuration, r in results]
     for configuration, r in results:
         lines += [f"failed: {configuration.name}: {name}" for name in r.failures or ([r.note] if r.failed else [])]
     passed, failed, skipped = (sum(getattr(r, name) for _, r in results) for name in ("passed", "failed", "skipped"))
@@ -196,9 +277,12 @@ def main():
     known = [c.name for c in MATRIX + OTHERS + SANITIZERS]
     parser.add_argument("names", nargs="*", metavar="NAME",
                         help=f"run only these: {' '.join(known)} (default: all but asan and tsan)")
-    parser.add_argument("--full", action="store_true", help="all tests on every MPI, not only those labelled core")
+    parser.add_argument("--door", metavar="DOOR", help=f"only the tests of one door of src/, on the MPI in PATH: {' '.join(DOORS)}")
+    parser.add_argument("--full", action="store_true", help="all tests on every MPI")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at a time (default: all cores)")
     options = parser.parse_args()
+    if options.door and (options.names or options.full or options.door not in DOORS):
+        parser.error(f"--door takes one of {' '.join(DOORS)}, without names and --full")
     for name in options.names:
         if name not in known:
             parser.error(f"no configuration {name}; there are: {' '.join(known)}")
@@ -210,11 +294,15 @@ def main():
     if shutil.which("ninja"):
         os.environ.setdefault("CMAKE_GENERATOR", "Ninja")
 
+    # Results of the compiler's cache serve every clone of this repository, wherever it lies.
+    os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
+    os.environ.setdefault("CCACHE_NOHASHDIR", "1")
+
     # In CI a missing MPI is a failure, unless THENCE_MATRIX_OPTIONAL=1, which is for runs without a network.
     must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
     results = []
-    for configuration in choose(options.names):
-        labels = "" if options.full and configuration in MATRIX else configuration.labels
+    for configuration in choose(["release"] if options.door else options.names):
+        labels = options.door or (configuration.full if options.full else configuration.labels)
         say(f"\n=== {configuration.name}: {configuration.what}, {labels or 'all'} tests")
         started = time.monotonic()
         reason = install(configuration.mpi) if configuration.mpi else ""
@@ -225,7 +313,7 @@ def main():
             say(reason)
             result = broken(reason) if must_have_all else Result(skipped=1, note=reason)
         else:
-            result = test(configuration, labels, options.jobs)
+            result = test(configuration, labels, options.jobs, options.full)
         result.seconds = time.monotonic() - started
         results.append((configuration, result))
 

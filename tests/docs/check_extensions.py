@@ -3,7 +3,7 @@
 """usage: check_extensions.py ROOT
 
 Each test that docs/guide/mpich-extensions.md names exists. Those of the table of what the paper promises run on every MPI: the
-program that has them has label `core` in tests/mpi/CMakeLists.txt. Each example that the page names exists.
+program that has them has label `every_mpi` in tests/mpi/CMakeLists.txt. Each example that the page names exists.
 """
 
 import re
@@ -24,14 +24,14 @@ def tests_of(root):
     return found
 
 
-def core_sources(root):
-    """The sources in tests/mpi of programs with label `core`."""
+def sources_on_every_mpi(root):
+    """The sources in tests/mpi of programs with label `every_mpi`."""
     text = (root / "tests/mpi/CMakeLists.txt").read_text()
     lists = {name: files.split() for name, files in re.findall(r"^set\((\w+) ([^)]*\.cpp[^)]*)\)", text, re.MULTILINE)}
     found = set()
     for sources, options in re.findall(r"^rank_test\(\w+\s+(\S+)\s+([^)]*)\)", text, re.MULTILINE):
         name = re.fullmatch(r'"\$\{(\w+)\}"', sources)
-        if "core" in options.split():
+        if "every_mpi" in options.split():
             found |= {f"tests/mpi/{file}" for file in (lists.get(name.group(1), []) if name else [sources])}
     return found
 
@@ -48,7 +48,7 @@ def named(text):
 
 def faults(root):
     page = (root / PAGE).read_text()
-    tests, core = tests_of(root), core_sources(root)
+    tests, core = tests_of(root), sources_on_every_mpi(root)
     promises = section(page, PROMISES)
     for name in named(page):
         if name not in tests:

@@ -332,7 +332,7 @@ template <class T> concept good = requires(T t) { t; };
                "| 1 | `s.core` |\n| 2 | `s.other` |\n| 3 | `s.none` |\n| 4 | nothing |\n\n## More\n\n| 5 | `s.other` |\n"
         files = {
             "docs/guide/mpich-extensions.md": page,
-            "tests/mpi/CMakeLists.txt": 'set(two core.cpp)\nrank_test(a "${two}" RANKS 1 LABELS core)\nrank_test(b b.cpp RANKS 1)\n',
+            "tests/mpi/CMakeLists.txt": 'set(two core.cpp)\nrank_test(a "${two}" RANKS 1 LABELS every_mpi)\nrank_test(b b.cpp RANKS 1)\n',
             "tests/mpi/core.cpp": "TEST(s, core) {}",
             "tests/mpi/b.cpp": "TEST_F(s, other) {}",
         }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-3-Clause
-# usage: other_build.sh static|side_by_side SOURCE_DIR BUILD_DIR WORK_DIR
-# static: builds static libraries with the MPI of BUILD_DIR, installs them and lets consume.sh use them.
-# side_by_side: builds with another MPI and a suffix, installs that and BUILD_DIR into one prefix, and lets consume.sh use
-# each of the two. Exits with 77 where there is no other MPI.
-# From the environment: what consume.sh reads; CMAKE_ARGUMENTS for each build, a list with semicolons; OTHER_MPI and
-# OTHER_MPICC, OTHER_MPIEXEC: a row of cmake/mpis.txt with its compiler and its launcher.
+# usage: other_build.sh static|side_by_side BUILD_DIR WORK_DIR
+# static: installs BUILD_DIR, which has static libraries, and lets consume.sh use them.
+# side_by_side: installs BUILD_DIR, whose names have a suffix, and a build with another MPI into one prefix, and lets consume.sh
+# use each of the two.
+# From the environment: what consume.sh reads; SUFFIX of BUILD_DIR; BENCH, whether it has benchmarks; BESIDE, the build without suffix, with its compiler
+# BESIDE_MPICC and its launcher BESIDE_MPIEXEC.
 set -euo pipefail
-what=$1 source=$2 build=$3 work=$4
+what=$1 build=$2 work=$3
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 fault() { echo "$what: $*" >&2; exit 1; }
 
@@ -15,13 +15,6 @@ fault() { echo "$what: $*" >&2; exit 1; }
 CAPABILITIES=$(tr ' ' '\n' <<<"$CAPABILITIES" | grep -xE 'senders|tampi|pools|omp' | paste -sd' ')
 export CAPABILITIES
 
-IFS=';' read -r -a arguments <<<"$CMAKE_ARGUMENTS"
-build_here() { # further arguments of CMake; the command is built too
-    "$CMAKE_COMMAND" -S "$source" -B "$work/build" "${arguments[@]}" "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" \
-        -DTHENCE_BUILD_TESTS=OFF -DTHENCE_BUILD_EXAMPLES=OFF -DTHENCE_BUILD_APPS=OFF -DTHENCE_BUILD_BENCH=OFF \
-        -DCMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON "$@"
-    "$CMAKE_COMMAND" --build "$work/build" --parallel "$(nproc)" --target programs
-}
 install_into() { # build folder, prefix
     "$CMAKE_COMMAND" --install "$1" --prefix "$2" >"$work/install.log" || { cat "$work/install.log"; exit 1; }
 }
@@ -32,8 +25,7 @@ rm -rf "$work/prefix" "$work/use"
 prefix=$work/prefix
 case $what in
 static)
-    build_here -DBUILD_SHARED_LIBS=OFF -DMPI_C_COMPILER="$MPI_C_COMPILER" -DMPIEXEC_EXECUTABLE="$MPIEXEC"
-    install_into "$work/build" "$prefix"
+    install_into "$build" "$prefix"
     for library in thence thence-core thence-senders; do
         [ -s "$prefix/$LIBDIR/lib$library.a" ] || fault "no lib$library.a"
         ! compgen -G "$prefix/$LIBDIR/lib$library.so*" >/dev/null || fault "there is a lib$library.so"
@@ -49,22 +41,22 @@ static)
     rm -f "$work"/trace.*
     THENCE_TRACE=$work/trace timeout 60 "$MPIEXEC" -n 1 "$work/use/cmake/core_only"
     [ -s "$work/trace.0.json" ] || fault "a program with static libraries writes no timeline"
-    status=0
-    output=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
-    [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$output" || fault "thence bench without benchmarks: $status, $output"
+    if [ "$BENCH" = OFF ]; then
+        status=0
+        output=$("$prefix/bin/thence" bench --list 2>&1) || status=$?
+        [ $status = 3 ] && grep -q DTHENCE_BUILD_BENCH=ON <<<"$output" || fault "thence bench without benchmarks: $status, $output"
+    fi
     ;;
 side_by_side)
-    [ -n "$OTHER_MPI" ] || { echo "skipped: no other MPI of cmake/mpis.txt is installed"; exit 77; }
-    suffix=-$OTHER_MPI
-    build_here -DTHENCE_MPI="$OTHER_MPI" -DTHENCE_LIBRARY_SUFFIX="$suffix"
-    install_into "$build" "$prefix"
+    suffix=$SUFFIX
+    install_into "$BESIDE" "$prefix"
     (cd "$prefix" && find bin "$LIBDIR" ! -type d -exec sha256sum {} +) >"$work/before"
-    install_into "$work/build" "$prefix"
+    install_into "$build" "$prefix"
     (cd "$prefix" && sha256sum --quiet --check "$work/before") || fault "one build has overwritten files of the other"
     for way in cmake pkg_config; do
-        "$here/consume.sh" "$way" "$prefix" "$work/use/$way" ""
-        MPI_C_COMPILER=$OTHER_MPICC MPIEXEC=$OTHER_MPIEXEC \
-            "$here/consume.sh" "$way" "$prefix" "$work/use/$way$suffix" "$suffix"
+        MPI_C_COMPILER=$BESIDE_MPICC MPIEXEC=$BESIDE_MPIEXEC \
+            "$here/consume.sh" "$way" "$prefix" "$work/use/$way" ""
+        "$here/consume.sh" "$way" "$prefix" "$work/use/$way$suffix" "$suffix"
         linked_with "$work/use/$way/interposed" 'libthence\.so' || fault "the first build is not linked"
         linked_with "$work/use/$way$suffix/interposed" "libthence$suffix\.so" || fault "the build with suffix is not linked"
         ! linked_with "$work/use/$way$suffix/interposed" 'libthence(-core)?\.so' || fault "both builds are linked"

@@ -38,6 +38,23 @@ class Summary(unittest.TestCase):
                                      "failed: mpich5: not_built: Unable to find executable",
                                      "4 passed, 2 failed, 1 skipped"])
 
+    def test_the_cases_of_a_suite_are_counted(self):
+        with tempfile.TemporaryDirectory() as folder:
+            report, suites = Path(folder) / "junit.xml", Path(folder) / "gtest"
+            suites.mkdir()
+            report.write_text('<testsuite><testcase name="program/good" status="run"/><testcase name="program/bad" status="fail">'
+                              '<failure message="Failed"/></testcase><testcase name="program/dead" status="fail">'
+                              '<failure message="SEGFAULT"/></testcase><testcase name="a_command" status="run"/></testsuite>')
+            case = '<testcase name="{}" classname="s" status="run">{}</testcase>'
+            (suites / "program.good.xml").write_text(f"<testsuites>{case.format('a', '') * 3}</testsuites>")
+            (suites / "program.bad.xml").write_text("<testsuites>" + case.format("a", "") + case.format(
+                "b", '<failure message="a.cpp:3&#x0A;Expected: 1"/>') + '<testcase name="c" status="notrun"/></testsuites>')
+            (suites / "program.dead.xml").write_text("<testsuites><testcase")  # the process ended in the middle
+            counted = run_tests.count(report, suites)
+        self.assertEqual((counted.passed, counted.failed), (3 + 1 + 1, 2))
+        self.assertEqual(counted.failures[0], "s.b: a.cpp:3 | Expected: 1")
+        self.assertIn("program/dead: SEGFAULT", counted.failures[1])
+
     def test_a_failed_build_is_named(self):
         lines = run_tests.summarize([(run_tests.MATRIX[0], run_tests.broken("the build failed"))]).splitlines()
         self.assertEqual(lines[1:], ["failed: release: the build failed", "0 passed, 1 failed"])

@@ -15,7 +15,7 @@
 
 namespace thence::base {
 
-// In the order of docs/guide/settings.md, which has the same texts (tests/base/settings.cpp compares them).
+// In the order of docs/guide/settings.md, which has the same texts (tests/core/base/settings.cpp compares them).
 enum class setting {
     engine,
     progress,

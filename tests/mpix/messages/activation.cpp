@@ -2,7 +2,7 @@
 // Start and finish of a thread communicator in one process: who gets which index.
 #include "mpix/threadcomm/activation.hpp"
 
-#include "../tasks/standard_error.hpp"
+#include "../../tasks/standard_error.hpp"
 #include "core/base/settings.hpp"
 #include "fake_mpi.hpp"
 

@@ -51,7 +51,7 @@ void require(bool good, const char *what) {
 class finalizing : public ::testing::TestWithParam<variant> {};
 
 TEST_P(finalizing, finalize_reports_outstanding) {
-    // The tests of the report (tests/diagnose) check where they were attached. Here: that there is a report.
+    // The tests of the report (tests/core/diagnose) check where they were attached. Here: that there is a report.
     EXPECT_EXIT(outstanding_at_finalize(GetParam()), ::testing::ExitedWithCode(0), "MPI_Finalize");
 }
 
