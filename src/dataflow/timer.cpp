@@ -3,6 +3,8 @@
 
 #include "dataflow/crew.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
@@ -33,7 +35,7 @@ public:
         const std::scoped_lock guard(mutex_);
         sleepers_.reserve(++reserved_ + sleepers_.size());
         if (!started_) {
-            std::thread([this] { run(); }).detach();
+            detail::start_thread([this] { run(); }).detach();
             started_ = true;
         }
     }

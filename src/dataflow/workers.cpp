@@ -3,10 +3,13 @@
 
 #include "dataflow/sanitizer.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <optional>
 
@@ -39,11 +42,13 @@ struct arena::inside {
     // Without it oneTBB has one worker less than the machine has processors.
     std::optional<::tbb::global_control> threads;
     ::tbb::task_arena arena;
+    std::optional<detail::workers_without_signals<::tbb::task_scheduler_observer>> signals;
 
     explicit inside(int workers) : arena(workers + static_cast<int>(visitors), visitors) {
         if (workers >= ::tbb::info::default_concurrency())
             threads.emplace(::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers) + 1);
         arena.initialize();
+        signals.emplace(arena);
     }
 };
 

@@ -3,7 +3,7 @@
 """usage: check_files.py ROOT
 
 Every source has an SPDX licence line among its first three lines. A C or C++ file with more than 400 lines of code
-gives a warning, with more than 500 a fault. No file has conflict markers of a merge.
+gives a warning, with more than 500 a fault. No file has conflict markers of a merge. In the libraries one file starts threads.
 """
 
 import re
@@ -18,6 +18,9 @@ SOURCE_SUFFIXES = CODE | {".py", ".sh", ".cmake", ".map", ".pml", ".in"}
 SOURCE_NAMES = {"CMakeLists.txt", "Makefile", "run"}
 WITHOUT = {"thence.pc.in"}  # installed together with the LICENSE
 WARN, FAIL = 400, 500
+# Threads of the library block the signals of the program, so they are started in one place; omp.h is C.
+STARTS_THREADS = {"include/thence/detail/start_thread.hpp", "include/thence/omp.h"}
+THREAD_START = re.compile(r"\bstd::j?thread\s*\w*\s*[({]|<\s*std::j?thread\s*>|\bstd::async\b|\b(?:pthread|thrd)_create\b")
 CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
 
 
@@ -41,6 +44,11 @@ def check(root):
         if SPDX not in "\n".join(text.splitlines()[:3]):
             faults.append(f"{path}:1: no line `{SPDX}` among the first three")
         if path.suffix in CODE:
+            code = without_comments(text)
+            if str(path).startswith(("src/", "include/")) and str(path) not in STARTS_THREADS:
+                faults += [f"{path}:{code.count(chr(10), 0, start.start()) + 1}: starts a thread; use start_thread() of "
+                           "thence/detail/start_thread.hpp, which blocks the program's signals in it"
+                           for start in THREAD_START.finditer(code)]
             length = code_lines(text)
             if length > FAIL:
                 faults.append(f"{path}: {length} lines of code; split it, at most {FAIL}")

@@ -172,6 +172,7 @@ class Includes(unittest.TestCase):
 class Files(unittest.TestCase):
     def check(self, name, text):
         with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / name).write_text(text)
             return check_files.check(folder)
 
@@ -183,6 +184,13 @@ class Files(unittest.TestCase):
         faults = self.check("a.md", "# Changes\n" + "<" * 7 + " HEAD\n")[0]
         self.assertEqual(faults, ["a.md:2: conflict marker of a merge"])
         self.assertEqual(self.check("a.md", "Title\n=======\n")[0], [])
+
+    def test_a_thread_that_is_started_elsewhere_is_caught(self):
+        for text in ("std::thread t([] {});", "std::thread thread{run};", "auto t = std::jthread(run);", "std::async(run);",
+                     "pthread_create(&thread, nullptr, run, nullptr);", "std::vector<std::thread> all;"):
+            self.assertEqual(len(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0]), 1, text)
+        for text in ("std::thread thread_;", "std::thread::id id;", "std::thread &t = *new std::thread;", "// std::thread(f)"):
+            self.assertEqual(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0], [], text)
 
     def test_a_long_file_is_caught_and_comments_do_not_count(self):
         head = f"// {check_files.SPDX}\n"

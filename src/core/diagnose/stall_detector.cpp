@@ -7,6 +7,8 @@
 #include "core/diagnose/thread_log.hpp"
 #include "core/diagnose/waiting_tasks.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <algorithm>
 #include <condition_variable>
 #include <csignal>
@@ -73,7 +75,7 @@ private:
 
 class detector {
 public:
-    explicit detector(milliseconds limit) : limit_(limit), thread_([this] { run(); }) {}
+    explicit detector(milliseconds limit) : limit_(limit), thread_(detail::start_thread([this] { run(); })) {}
     ~detector() {
         {
             std::scoped_lock guard(mutex_);
@@ -160,17 +162,11 @@ detector *current = nullptr;
 } // namespace
 
 void start_stall_detector(milliseconds limit) {
-    // The thread inherits a mask that blocks all signals, so that signal handlers run on threads of the program.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
         current = new detector(limit);
     } catch (const std::system_error &) {
         print_to_stderr("THENCE_STALL: the stall detector thread could not be started. Stalls will not be reported.\n");
     }
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 void stop_stall_detector() noexcept {

@@ -11,6 +11,8 @@
 #include "core/progress/helper_pauses.hpp"
 #include "core/progress/source.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <chrono>
 #include <climits>
 #include <condition_variable>
@@ -167,7 +169,7 @@ bool require_helper() {
     // Before the thread can rest: a thread that attaches then must see that it has to wake the helper.
     running_.store(true, std::memory_order_seq_cst);
     try {
-        thread_ = std::thread(&run);
+        thread_ = detail::start_thread(&run);
         refused_ = false;
     } catch (const std::system_error &) {
         running_.store(false, std::memory_order_release);

@@ -15,6 +15,8 @@
 #include "mpix/grequest/source.hpp"
 #include "mpix/messages/requests.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -124,13 +126,13 @@ void report_if_in_completion(const char *call) noexcept {
 
 struct progress_beside::helper {
     std::atomic<bool> stop{false};
-    std::thread thread{[this] {
+    std::thread thread = detail::start_thread([this] {
         for (thence_backoff backoff = THENCE_BACKOFF_INIT; !stop.load(std::memory_order_relaxed);
              progress::pause(backoff)) {
             const busy_scope progressing; // it only makes progress: no callback runs on this thread
             mpi::progress();
         }
-    }};
+    });
 };
 
 progress_beside::progress_beside(const char *call) noexcept {

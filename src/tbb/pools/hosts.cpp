@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tbb/pools/hosts.hpp"
 
+#include <thence/detail/start_thread.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
 #include <oneapi/tbb/task.h>
@@ -68,7 +69,7 @@ thread_host::~thread_host() {
 bool thread_host::call() {
     if (!started_.exchange(true, std::memory_order_relaxed)) {
         try {
-            thread_ = std::thread([this] { run(); });
+            thread_ = start_thread([this] { run(); });
         } catch (...) {
             started_.store(false, std::memory_order_relaxed);
             return false;

@@ -6,11 +6,14 @@
 #include "tbb/pools/watchdog.hpp"
 #include "tbb/pools/work_queue.hpp"
 
+#include <thence/detail/start_thread.hpp>
 #include <thence/error.hpp>
 
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 
 namespace thence::detail {
@@ -65,6 +68,7 @@ public:
     arena_host(int workers, ::tbb::task_arena::priority priority)
         : arena_(workers + static_cast<int>(visitor_slots), visitor_slots, priority), has_workers_(workers > 0) {
         arena_.initialize();
+        signals_.emplace(arena_);
     }
     ::tbb::task_arena &arena() noexcept { return arena_; }
     bool has_workers() const noexcept { return has_workers_; }
@@ -76,6 +80,7 @@ public:
 
 private:
     ::tbb::task_arena arena_;
+    std::optional<workers_without_signals<::tbb::task_scheduler_observer>> signals_;
     bool has_workers_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tbb/pools/watchdog.hpp"
 
+#include <thence/detail/start_thread.hpp>
+
 #include <chrono>
 #include <utility>
 
@@ -18,7 +20,7 @@ watchdog::~watchdog() {
 }
 
 void watchdog::start() {
-    thread_ = std::thread([this] { run(); });
+    thread_ = start_thread([this] { run(); });
 }
 
 void watchdog::began() noexcept {

@@ -9,9 +9,11 @@
 // afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So no wake is
 // lost. tests/model/host_queue.pml checks this.
 #include <thence/backoff.h>
+#include <thence/detail/start_thread.hpp>
 #include <thence/host_queue.h>
 
 #include <oneapi/tbb/task_arena.h>
+#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
 #include <cstdint>
@@ -53,8 +55,12 @@ bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
 
 // Never destroyed: a program may end while queues exist.
 tbb::task_arena &arena() {
-    static tbb::task_arena &shared = *new tbb::task_arena;
-    return shared;
+    struct arena_without_signals {
+        tbb::task_arena arena;
+        thence::detail::workers_without_signals<tbb::task_scheduler_observer> signals{arena};
+    };
+    static arena_without_signals &shared = *new arena_without_signals;
+    return shared.arena;
 }
 
 thread_local constinit const thence_host_queue *queue_of_thread = nullptr;
