@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of a datatype: its tree and its extent. It is read from MPI once, when it is first asked for, and kept as an
-// attribute of the datatype; MPI deletes it with the datatype, and a duplicate shares it. Those of predefined datatypes
-// are kept for the life of the process.
+// The layout of a datatype: its tree and its extent. It is read from MPI once, when it is first asked for, and kept as
+// an attribute of the datatype; MPI deletes it with the datatype, and a duplicate shares it. Those of predefined
+// datatypes are kept for the life of the process.
 //
-// Invariant: a layout is immutable. It lives as long as anything refers to it, and the attribute is one reference. So it
-// is valid without a reference of one's own as long as the datatype is.
+// Invariant: a layout is immutable. It lives as long as anything refers to it, and the attribute is one reference. So
+// it is valid without a reference of one's own as long as the datatype is.
 #pragma once
 
 #include "core/base/visibility.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The layout of a datatype as a tree of segments. A segment is a displacement and a number of bytes. The tree has a node
-// per constructor, not per segment: so a segment, a number of segments or a number of bytes is found in the depth of
-// the tree, and no other segment is touched.
+// The layout of a datatype as a tree of segments. A segment is a displacement and a number of bytes. The tree has a
+// node per constructor, not per segment: so a segment, a number of segments or a number of bytes is found in the depth
+// of the tree, and no other segment is touched.
 //
 // Invariant: nodes are immutable and no node is empty: what has no bytes is a null tree. The segments are in the order
 // of the type map. A list and a repetition without gaps join segments that touch, if they follow each other there.

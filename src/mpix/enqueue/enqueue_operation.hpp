@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the calls of thence/enqueue.h share: from a communicator to its queue, copies of buffers that MPI does not take, and
-// what the user is told.
+// What the calls of thence/enqueue.h share: from a communicator to its queue, copies of buffers that MPI does not take,
+// and what the user is told.
 #pragma once
 
 #include "core/api/checks.hpp"
@@ -22,7 +22,8 @@ struct buffer_use {
     bool written;
 };
 
-// Returns the queue of a communicator, and sets `not_begun` of the operation. Null: `code` is the error, which is reported.
+// Returns the queue of a communicator, and sets `not_begun` of the operation. Null: `code` is the error, which is
+// reported.
 queues::queue *queue_of(const api::public_call &call, queues::operation &what, int &code) noexcept;
 
 // Reports how a call of the queue has ended, if it is an error, and returns its code.
@@ -33,8 +34,8 @@ queues::enqueuing enqueue_with_copies(queues::queue &to, const queues::operation
                                       std::span<const buffer_use> buffers, MPI_Status *status,
                                       MPI_Request *request) noexcept;
 
-// Enqueues an operation that the queue waits for, or, with `request`, one that it does not wait for. `describe` returns its
-// buffers, an array of buffer_use.
+// Enqueues an operation that the queue waits for, or, with `request`, one that it does not wait for. `describe` returns
+// its buffers, an array of buffer_use.
 template <class Describe>
 int enqueue_operation(const api::public_call &call, queues::operation &&what, Describe &&describe, MPI_Status *status,
                       MPI_Request *request = nullptr) noexcept {

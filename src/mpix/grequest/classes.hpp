@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Classes of generalized requests. A request copies the functions of its class, so a class may be freed at any time. The
-// number of a class is never used again, so that of a freed one is recognized.
+// Classes of generalized requests. A request copies the functions of its class, so a class may be freed at any time.
+// The number of a class is never used again, so that of a freed one is recognized.
 #pragma once
 
 #include "mpix/grequest/request.hpp"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the generalized request of a handle. Open addressing with linear search; an entry that is removed is replaced by
-// a later one of the same run, so no search passes over what is gone.
+// Finds the generalized request of a handle. Open addressing with linear search; an entry that is removed is replaced
+// by a later one of the same run, so no search passes over what is gone.
 //
-// Invariant: at most half of the slots are used. Each object has the index of its slot. The caller holds the lock of the room.
+// Invariant: at most half of the slots are used. Each object has the index of its slot. The caller holds the lock of
+// the room.
 #pragma once
 
 #include "core/mpi/handles.hpp"

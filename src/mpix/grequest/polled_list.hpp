@@ -4,9 +4,9 @@
 // rotation.
 //
 // Invariant: while a thing is claimed, a thread calls functions of its user: it stays in memory, and nobody else claims
-// it. So a poll function of one thing never runs on two threads. At most one pass runs at a time, and none inside another
-// or inside a poll function, which may make MPI progress. All fields of the list and of `polled` are guarded by the lock of
-// the room; it is never held while MPI or a function of the user is called.
+// it. So a poll function of one thing never runs on two threads. At most one pass runs at a time, and none inside
+// another or inside a poll function, which may make MPI progress. All fields of the list and of `polled` are guarded by
+// the lock of the room; it is never held while MPI or a function of the user is called.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
@@ -42,7 +42,8 @@ public:
     bool empty() const noexcept { return size_.load(std::memory_order_seq_cst) == 0; }
     long size() const noexcept { return size_.load(std::memory_order_relaxed); }
 
-    // Makes room for this many. Returns false if memory is exhausted. This, add() and remove() are called with the lock.
+    // Makes room for this many. Returns false if memory is exhausted. This, add() and remove() are called with the
+    // lock.
     bool make_room(std::size_t most) noexcept;
     // There is room for it.
     void add(polled &added) noexcept {
@@ -62,8 +63,8 @@ public:
         size_.store(static_cast<long>(count_), std::memory_order_release); // only what is added must be seen at once
     }
 
-    // Calls `poll` for a bounded number of things, which it claims for that time. `poll` ends the claim and returns true
-    // if the thing has ended. Returns how many have. Called without the lock.
+    // Calls `poll` for a bounded number of things, which it claims for that time. `poll` ends the claim and returns
+    // true if the thing has ended. Returns how many have. Called without the lock.
     long pass(bool (*poll)(polled &)) noexcept;
 
     void clear() noexcept;

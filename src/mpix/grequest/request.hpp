@@ -47,7 +47,8 @@ struct generalized : polled {
 extern THENCE_INTERNAL std::atomic<long> alive;
 
 inline constexpr int out_of_memory = -1;
-// Starts one. `calls_no_mpi`: poll_fn calls at most MPI_Grequest_complete. Returns MPI_SUCCESS, out_of_memory, or what MPI_Grequest_start returned. The room is set up.
+// Starts one. `calls_no_mpi`: poll_fn calls at most MPI_Grequest_complete. Returns MPI_SUCCESS, out_of_memory, or what
+// MPI_Grequest_start returned. The room is set up.
 int start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *free_fn,
           MPI_Grequest_cancel_function *cancel_fn, thence_grequest_poll_function *poll_fn,
           thence_grequest_wait_function *wait_fn, void *state, MPI_Request *request, bool calls_no_mpi) noexcept;

@@ -13,11 +13,11 @@ namespace thence::messages {
 
 namespace {
 
-// The layouts of predefined types, which no other type gets the handle of. Threads share them, since a table for each thread
-// would take much of the little thread-local storage that a library may have that dlopen() loads.
+// The layouts of predefined types, which no other type gets the handle of. Threads share them, since a table for each
+// thread would take much of the little thread-local storage that a library may have that dlopen() loads.
 //
-// Invariant: an entry that has a type keeps it, and gets its layout once. So a reader that finds the type and a layout has
-// those that belong together.
+// Invariant: an entry that has a type keeps it, and gets its layout once. So a reader that finds the type and a layout
+// has those that belong together.
 struct type_facts {
     std::atomic<std::uintptr_t> type; // the bits of the handle; zero: the entry is empty
     std::atomic<const datatype::layout *> layout;

@@ -62,8 +62,8 @@ public:
         // Adds what the other has, which has nothing then.
         void take(deferred_work &other) noexcept;
     };
-    // Removes a receive that no message has matched. False if one has. Calls no MPI: `deferred` gets what is to be done, for
-    // this receive too if a message that had arrived before has matched it, and for others.
+    // Removes a receive that no message has matched. False if one has. Calls no MPI: `deferred` gets what is to be
+    // done, for this receive too if a message that had arrived before has matched it, and for others.
     bool withdraw(operation &receive, deferred_work &deferred) noexcept;
 
     // Sets `at` of an operation that is posted here, or whose message is pushed to here.

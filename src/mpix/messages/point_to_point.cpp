@@ -98,7 +98,8 @@ void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept {
         if (receiver != nullptr && receiver->any_arrived()) {
             receiver->drive();
         }
-        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no request.
+        // The receiver may wait for its own send to this rank, whose receive is posted (MPI_Sendrecv) and has no
+        // request.
         if (own != nullptr && own->any_arrived()) {
             own->drive();
         }

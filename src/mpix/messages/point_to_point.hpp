@@ -48,8 +48,8 @@ struct destination {
 // `op.done` is set, or its request is complete. `op.data` is set.
 bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept;
 void start_receive(endpoint &at, const pattern &wanted, operation &op) noexcept;
-// Block until `op.done`. `receiver`: where the message was sent to, if that is in this process. `own`: an endpoint whose
-// messages are received meanwhile, or null.
+// Block until `op.done`. `receiver`: where the message was sent to, if that is in this process. `own`: an endpoint
+// whose messages are received meanwhile, or null.
 void wait_for_send(endpoint *receiver, endpoint *own, operation &op) noexcept;
 void wait_for_receive(endpoint &at, operation &op) noexcept;
 

@@ -12,8 +12,9 @@ namespace thence::messages {
 
 namespace {
 
-// What a cancel function has left to do. MPI calls that function under a lock which MPI_Grequest_complete takes, too (MPICH
-// 4.0 aborts), so the next poll does it: it completes the receives that were cancelled, and what had to be matched first.
+// What a cancel function has left to do. MPI calls that function under a lock which MPI_Grequest_complete takes, too
+// (MPICH 4.0 aborts), so the next poll does it: it completes the receives that were cancelled, and what had to be
+// matched first.
 base::spin_lock cancelled_lock; // guards cancelled_work
 constinit endpoint::deferred_work cancelled_work;
 std::atomic<bool> has_cancelled_work{false};

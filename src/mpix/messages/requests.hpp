@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Generalized requests of MPI for operations: the user gets a real request, which every completion call of MPI takes, alone
-// and among others. While one is open, messages are a source of progress (source.hpp).
+// Generalized requests of MPI for operations: the user gets a real request, which every completion call of MPI takes,
+// alone and among others. While one is open, messages are a source of progress (source.hpp).
 #pragma once
 
 #include "mpix/messages/message.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages as a source of progress: while the request of an operation is open, MPI's hook, the helper thread and waiting
-// calls receive what other processes have sent, match it, and go on with nonblocking collectives.
+// Messages as a source of progress: while the request of an operation is open, MPI's hook, the helper thread and
+// waiting calls receive what other processes have sent, match it, and go on with nonblocking collectives.
 #pragma once
 
 namespace thence::messages {

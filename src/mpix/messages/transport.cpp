@@ -106,8 +106,8 @@ void transport::stop() noexcept {
     }
 }
 
-// A header may need the receives of the other process to leave, so all have left before that process learns that no more
-// come.
+// A header may need the receives of the other process to leave, so all have left before that process learns that no
+// more come.
 transport::~transport() {
     for (waiting wait; under_way_.load() != 0; wait()) {
         poll();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages between the endpoints of different processes, over one communicator of MPI that nobody else uses.
 //
-// Each message is a message of MPI with tag 0: a header that names the receiver, and data of up to a block. Larger data,
-// and those of synchronous sends, are a second message of MPI, whose tag is the serial number in the header. The receiver
-// asks for it once the header is matched, with the user's own buffer and datatype: MPI moves the data.
+// Each message is a message of MPI with tag 0: a header that names the receiver, and data of up to a block. Larger
+// data, and those of synchronous sends, are a second message of MPI, whose tag is the serial number in the header. The
+// receiver asks for it once the header is matched, with the user's own buffer and datatype: MPI moves the data.
 //
-// Some receives for headers are posted, in a ring. MPI matches them in the order of their posting, and poll() looks at the
-// oldest only, so the messages of a sender are pushed to their endpoint in the order of their sending. A receive whose
-// message has come is posted again by the next poll: the receiver has its message first.
+// Some receives for headers are posted, in a ring. MPI matches them in the order of their posting, and poll() looks at
+// the oldest only, so the messages of a sender are pushed to their endpoint in the order of their sending. A receive
+// whose message has come is posted again by the next poll: the receiver has its message first.
 //
 // Whoever waits polls. `polling_` is only tried, never waited for, so a poll inside MPI's progress inside a poll does
 // nothing. `lock_` guards the lists of operations that were started since the last poll. MPI is not called under it.
@@ -42,8 +42,8 @@ public:
 
     MPI_Comm comm() const noexcept { return comm_; }
 
-    // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_local(): true if the data have been
-    // copied, or in case of an error.
+    // Sends to another process. `header`: all but `bytes` and `serial` is set. As send_local(): true if the data have
+    // been copied, or in case of an error.
     bool send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept;
     void start_receive(operation &receive) noexcept override;
 
@@ -51,8 +51,8 @@ public:
     // Takes at most so many messages. Returns true if anything has happened.
     bool poll(std::size_t most = window) noexcept;
 
-    // The destructor without waiting: the first call tells the other processes that this one sends no more. True once all
-    // have called it. Called by one thread at a time.
+    // The destructor without waiting: the first call tells the other processes that this one sends no more. True once
+    // all have called it. Called by one thread at a time.
     bool try_end() noexcept;
     // True if sends that have not left, or receives of data, are under way.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How a thread waits for a message. In each turn it receives what other processes have sent; in every 32nd it polls all
-// sources of progress and runs continuations, so that these go on while the thread is blocked. If it has received nothing it
-// pauses, for longer and longer times (core/progress/backoff.hpp).
+// sources of progress and runs continuations, so that these go on while the thread is blocked. If it has received
+// nothing it pauses, for longer and longer times (core/progress/backoff.hpp).
 #pragma once
 
 #include "core/progress/backoff.hpp"

@@ -118,8 +118,8 @@ template <class Call> result in_context(const cuda_queue &cuda, Call call) noexc
     return r;
 }
 
-// The same for a call that enqueues. A stream that captures a graph is refused: each run of the graph would have to start
-// the operation again.
+// The same for a call that enqueues. A stream that captures a graph is refused: each run of the graph would have to
+// start the operation again.
 template <class Call> int enqueue(void *queue, Call call) noexcept {
     const cuda_queue &cuda = cuda_queue_of(queue);
     return in_context(cuda, [&](const driver &d) {

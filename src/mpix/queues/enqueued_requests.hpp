@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The requests of enqueued operations for which the queue does not wait. Each is a generalized request of MPI, so that the
-// completion calls of MPI take it as well as thence_wait_enqueue().
+// The requests of enqueued operations for which the queue does not wait. Each is a generalized request of MPI, so that
+// the completion calls of MPI take it as well as thence_wait_enqueue().
 //
-// Invariant: a request is in the table from its creation until MPI frees it, or a wait for it is enqueued. Its item lives
-// until MPI frees it.
+// Invariant: a request is in the table from its creation until MPI frees it, or a wait for it is enqueued. Its item
+// lives until MPI frees it.
 #pragma once
 
 #include "mpix/queues/queue.hpp"

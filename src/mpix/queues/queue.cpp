@@ -117,23 +117,28 @@ item *queue::take_item(const operation *what) noexcept {
     return it;
 }
 
-void queue::give_item(item &it) noexcept {
-    if (it.op.arguments != it.inside) {
-        std::free(const_cast<void *>(it.op.arguments));
+void item::reset_operation() noexcept {
+    if (op.arguments != inside) {
+        std::free(const_cast<void *>(op.arguments));
     }
-    it.op = {};
+    op = {};
+    waiter = nullptr;
+    waits = reached = false;
+    references = pending = 0;
+    statuses = MPI_STATUSES_IGNORE;
+}
+
+void queue::give_item(item &it) noexcept {
+    it.reset_operation();
     it.request = it.user_request = MPI_REQUEST_NULL;
     it.error = MPI_SUCCESS;
-    it.waiter = nullptr;
-    it.complete = it.waits = it.reached = false;
-    it.references = it.pending = 0;
+    it.complete = false;
     it.status_index = 0;
     if (!it.waited_for.empty() || !it.null_indices.empty() || !it.copies.empty()) {
         it.waited_for.clear();
         it.null_indices.clear();
         it.copies.clear();
     }
-    it.statuses = MPI_STATUSES_IGNORE;
     it.memory = nullptr;
     const std::scoped_lock guard(mutex_);
     it.next = unused_;

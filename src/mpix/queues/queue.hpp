@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The queue of a stream, and what is enqueued on it (thence/enqueue.h).
 //
-// Each enqueued call is an item. It has a number, in the order of the queue. When the queue reaches it, the queue stores
-// that number in the trigger word (or launches a function that does). A thread that makes progress sees the word and
-// begins all items up to it: it starts the operation (operation.hpp), or notes that the queue now waits. If the queue waits
-// behind the item, it waits until the done word has reached the number of that wait. Words are compared modulo 2^32.
+// Each enqueued call is an item. It has a number, in the order of the queue. When the queue reaches it, the queue
+// stores that number in the trigger word (or launches a function that does). A thread that makes progress sees the word
+// and begins all items up to it: it starts the operation (operation.hpp), or notes that the queue now waits. If the
+// queue waits behind the item, it waits until the done word has reached the number of that wait. Words are compared
+// modulo 2^32.
 //
 // Invariants:
-//  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it held
-//    leaves, since the other one looks at the trigger word once more after it has given it up.
-//    tests/model/enqueued_items.pml checks this. If the functions that a queue calls begin the items, it has no trigger word
-//    to look at: each call begins the first item, and the queue makes one call at a time.
-//  - The queue is at no more than one wait, since it passes none before the done word says so. So the done word is set to
-//    the number of the wait that ends.
+//  - Items begin in their order, one after the other: one thread at a time holds `beginning_`. A thread that finds it
+//    held leaves, since the other one looks at the trigger word once more after it has given it up.
+//    tests/model/enqueued_items.pml checks this. If the functions that a queue calls begin the items, it has no trigger
+//    word to look at: each call begins the first item, and the queue makes one call at a time.
+//  - The queue is at no more than one wait, since it passes none before the done word says so. So the done word is set
+//    to the number of the wait that ends.
 //  - A status is written after the queue has reached the wait, and before the done word is set.
 //  - An item is in use until it has begun, its operation is complete, nobody can wait for it any more, and its own wait
 //    has ended. `references` counts these.
@@ -82,6 +83,9 @@ struct item {
 
     // Memory to give back when the queue reaches it.
     void *memory = nullptr;
+
+    // Resets what an operation that the queue waits for sets before it begins.
+    void reset_operation() noexcept;
 
     alignas(std::max_align_t) unsigned char inside[most_inside];
 };

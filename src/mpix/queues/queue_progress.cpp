@@ -182,18 +182,11 @@ void queue::complete(item &it, int error) noexcept {
     inside_.fetch_sub(1);
 }
 
-// An operation for which the queue waits was complete, without error, when it had begun. As complete() and end(), with one
-// lock. A thread in begin_triggered() has a pin.
+// An operation for which the queue waits was complete, without error, when it had begun. As complete() and end(), with
+// one lock. A thread in begin_triggered() has a pin.
 void queue::complete_at_once(item &it) noexcept {
     write_status(it, it.statuses);
-    if (it.op.arguments != it.inside) {
-        std::free(const_cast<void *>(it.op.arguments));
-    }
-    it.op = {};
-    it.waiter = nullptr;
-    it.waits = it.reached = false;
-    it.references = it.pending = 0;
-    it.statuses = MPI_STATUSES_IGNORE;
+    it.reset_operation();
     {
         const std::scoped_lock guard(mutex_);
         it.next = unused_;

@@ -41,7 +41,8 @@ bool poll(progress::from) noexcept {
     return false;
 }
 
-// The first triggered queue behind `after`, pinned. The pin of `after` is given up. `seen`: the removals before `after`.
+// The first triggered queue behind `after`, pinned. The pin of `after` is given up. `seen`: the removals before
+// `after`.
 queue *next_triggered(queue *after, unsigned &seen) noexcept {
     const std::scoped_lock guard(mutex);
     queue *each = after == nullptr ? all : seen == removals ? after->next : nullptr;

@@ -37,8 +37,8 @@ inline bool has_queue_if_any(MPI_Comm comm) noexcept {
            has_queue(comm);
 }
 
-// For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code` is
-// the error, which is reported, and MPI must not be called.
+// For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code`
+// is the error, which is reported, and MPI must not be called.
 THENCE_INTERNAL bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept;
 
 } // namespace thence::streams

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Multiplex communicators: each process has an array of streams there, and messages go from a stream to a stream.
 //
-// The messages are those of src/mpix/messages, with one endpoint for each stream of this process. So MPI's own messages on the
-// communicator, and its collectives, do not meet them. An attribute of the communicator names its state.
+// The messages are those of src/mpix/messages, with one endpoint for each stream of this process. So MPI's own messages
+// on the communicator, and its collectives, do not meet them. An attribute of the communicator names its state.
 //
-// A multiplex communicator and its copies are a group: they have the same streams, and one transport between processes. A
-// copy is told from the others by its context. Each process computes that from the context of the original and from how
-// often that was copied, without a message, since all processes copy a communicator in the same order. A process may have
-// made a copy, and sent on it, before another one has: the first message for an unknown context makes its state there,
-// which the copy then gets.
+// A multiplex communicator and its copies are a group: they have the same streams, and one transport between processes.
+// A copy is told from the others by its context. Each process computes that from the context of the original and from
+// how often that was copied, without a message, since all processes copy a communicator in the same order. A process
+// may have made a copy, and sent on it, before another one has: the first message for an unknown context makes its
+// state there, which the copy then gets.
 //
-// MPI_Comm_free only marks the state: pending operations complete all the same, and MPI must not be called there. sweep()
-// destroys states without pending operations, and a group that has none left once all processes have come so far. It is
-// called whenever a communicator is made, and at MPI_Finalize.
+// MPI_Comm_free only marks the state: pending operations complete all the same, and MPI must not be called there.
+// sweep() destroys states without pending operations, and a group that has none left once all processes have come so
+// far. It is called whenever a communicator is made, and at MPI_Finalize.
 #pragma once
 
 #include "core/base/spin_lock.hpp"

@@ -44,52 +44,28 @@ int thence_stream_comm_create_multiplex(MPI_Comm comm, int count, thence_stream 
     return streams::create_multiplex(call.name, comm, count, array_of_streams, newcomm);
 }
 
-int thence_stream_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                       int source_stream_index, int dest_stream_index) {
-    return streams::stream_send("thence_stream_send", comm,
-                                {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
-}
-
-int thence_stream_send_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                         int source_stream_index, int dest_stream_index) {
-    return streams::stream_send("thence_stream_send_c", comm,
-                                {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index});
-}
-
-int thence_stream_isend(const void *buf, int count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                        int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_isend", &streams::stream_isend, comm,
-                 {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index}, request);
-}
-
-int thence_stream_isend_c(const void *buf, MPI_Count count, MPI_Datatype datatype, int dest, int tag, MPI_Comm comm,
-                          int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_isend_c", &streams::stream_isend, comm,
-                 {buf, count, datatype, dest, tag, source_stream_index, dest_stream_index}, request);
-}
-
-int thence_stream_recv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                       int source_stream_index, int dest_stream_index, MPI_Status *status) {
-    return streams::stream_receive("thence_stream_recv", comm,
-                                   {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
-}
-
-int thence_stream_recv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                         int source_stream_index, int dest_stream_index, MPI_Status *status) {
-    return streams::stream_receive("thence_stream_recv_c", comm,
-                                   {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, status);
-}
-
-int thence_stream_irecv(void *buf, int count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                        int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_irecv", &streams::stream_ireceive, comm,
-                 {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, request);
-}
-
-int thence_stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype datatype, int source, int tag, MPI_Comm comm,
-                          int source_stream_index, int dest_stream_index, MPI_Request *request) {
-    return start("thence_stream_irecv_c", &streams::stream_ireceive, comm,
-                 {buf, count, datatype, source, tag, source_stream_index, dest_stream_index}, request);
-}
+#define MESSAGES(c, count_t)                                                                                           \
+    int thence_stream_send##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,     \
+                              int source_index, int dest_index) {                                                      \
+        return streams::stream_send("thence_stream_send" #c, comm,                                                     \
+                                    {buf, count, type, dest, tag, source_index, dest_index});                          \
+    }                                                                                                                  \
+    int thence_stream_isend##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,    \
+                               int source_index, int dest_index, MPI_Request *request) {                               \
+        return start("thence_stream_isend" #c, &streams::stream_isend, comm,                                           \
+                     {buf, count, type, dest, tag, source_index, dest_index}, request);                                \
+    }                                                                                                                  \
+    int thence_stream_recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,         \
+                              int source_index, int dest_index, MPI_Status *status) {                                  \
+        return streams::stream_receive("thence_stream_recv" #c, comm,                                                  \
+                                       {buf, count, type, source, tag, source_index, dest_index}, status);             \
+    }                                                                                                                  \
+    int thence_stream_irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,        \
+                               int source_index, int dest_index, MPI_Request *request) {                               \
+        return start("thence_stream_irecv" #c, &streams::stream_ireceive, comm,                                        \
+                     {buf, count, type, source, tag, source_index, dest_index}, request);                              \
+    }
+MESSAGES(, int)
+MESSAGES(_c, MPI_Count)
 
 } // extern "C"

@@ -166,8 +166,8 @@ int prepare(int count, const int *streams, int processes, std::unique_ptr<group>
     return static_cast<int>(made->streams.size());
 }
 
-// All processes have agreed to make the communicator. Each takes part in all that follows, also after a failure of its own,
-// and then all have made it, or none. From some point on `made` is among the groups, and null here.
+// All processes have agreed to make the communicator. Each takes part in all that follows, also after a failure of its
+// own, and then all have made it, or none. From some point on `made` is among the groups, and null here.
 bool make(MPI_Comm comm, std::unique_ptr<group> &made, MPI_Comm &created) noexcept {
     MPI_Comm fresh = MPI_COMM_NULL;
     MPI_Comm hidden = MPI_COMM_NULL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages between the streams of multiplex communicators. Each call returns an MPI error code and has reported the error
-// through the error handler of the communicator. `name`: the name of the user's call.
+// Messages between the streams of multiplex communicators. Each call returns an MPI error code and has reported the
+// error through the error handler of the communicator. `name`: the name of the user's call.
 #pragma once
 
 #include "mpix/messages/point_to_point.hpp"

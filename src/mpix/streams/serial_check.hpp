@@ -5,10 +5,10 @@
 // A thread that is in a call on a communicator of a stream, or on a request of one, is noted at the stream. If another
 // thread begins such a call meanwhile, both are reported, once per stream. Threads that take turns are not.
 //
-// A call has no way to ask a request for its communicator, so requests are noted in a table when an interposed call starts
-// them, until an interposed call completes or frees them. If a continuation takes a request, it stays in the table until MPI
-// gives its handle to another one that an interposed call starts. A request that is complete at once is not noted, since
-// MPI gives several such the same handle.
+// A call has no way to ask a request for its communicator, so requests are noted in a table when an interposed call
+// starts them, until an interposed call completes or frees them. If a continuation takes a request, it stays in the
+// table until MPI gives its handle to another one that an interposed call starts. A request that is complete at once is
+// not noted, since MPI gives several such the same handle.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
@@ -23,7 +23,8 @@ namespace thence::streams {
 
 struct context;
 
-// The thread that is in a call of a stream. Invariant: at most one is noted; `depth_` counts its calls inside of each other.
+// The thread that is in a call of a stream. Invariant: at most one is noted; `depth_` counts its calls inside of each
+// other.
 class serial_use {
 public:
     // True: leave() must follow. `handle`: of the stream, for the report.

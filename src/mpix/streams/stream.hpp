@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The streams of this process (thence/stream.h): their table, and what each stands for.
 //
-// Invariant: a context lives from create() to destroy(). Each communicator counts in `communicators`, from its creation,
-// or that of its copy, until MPI deletes its attribute; destroy() refuses while there is any. So whoever holds a
-// communicator may use the context that it names.
+// Invariant: a context lives from create() to destroy(). Each communicator counts in `communicators`, from its
+// creation, or that of its copy, until MPI deletes its attribute; destroy() refuses while there is any. So whoever
+// holds a communicator may use the context that it names.
 //
 // The handle is an int that neither MPICH's streams (0xbc......) nor any other object of MPICH has: the prefix 0x3d
 // differs from that of MPIX_STREAM_NULL (0x3c, "invalid kind, stream") in a bit that means nothing for an invalid kind.

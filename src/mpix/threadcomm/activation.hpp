@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Activation of a thread communicator in one process, from start to finish: a fixed number of threads wait for each other at
-// the start, get their indices, and wait for each other again at the finish. It calls no MPI.
+// Activation of a thread communicator in one process, from start to finish: a fixed number of threads wait for each
+// other at the start, get their indices, and wait for each other again at the finish. It calls no MPI.
 //
 // Indices: a thread gets the index that it asks for; else the one that it had last time; else, if all threads suggest
-// different ones, that (the OpenMP thread number); else the lowest that is left, in the order of arrival. All of them are
-// known only when the last thread has arrived, so that thread assigns them.
+// different ones, that (the OpenMP thread number); else the lowest that is left, in the order of arrival. All of them
+// are known only when the last thread has arrived, so that thread assigns them.
 //
-// Invariant: `state_` goes idle -> gathering -> active -> finishing -> idle. Each arrival lies on the stack of its thread,
-// which waits until `told` is set and does not read the activation before. Setting `told` is the last access to an arrival.
-// So a thread that has been told at the finish, and has not returned yet, does not count in a start that follows.
-// tests/model/threadcomm_activation.pml checks it. Start and finish need no memory, so no thread fails while others wait.
+// Invariant: `state_` goes idle -> gathering -> active -> finishing -> idle. Each arrival lies on the stack of its
+// thread, which waits until `told` is set and does not read the activation before. Setting `told` is the last access to
+// an arrival. So a thread that has been told at the finish, and has not returned yet, does not count in a start that
+// follows. tests/model/threadcomm_activation.pml checks it. Start and finish need no memory, so no thread fails while
+// others wait.
 #pragma once
 
 #include <atomic>
@@ -36,8 +37,9 @@ public:
     }
 
     // Blocks until all threads have called it; only too_many and index_out_of_range are returned at once. `thread`: not
-    // zero, and the same whenever this thread calls. `wanted`: an index, or -1. `suggested`: one that is taken if all differ.
-    // After any answer but `done`, no thread has started. `call`: the name of the user's call, for the stall report.
+    // zero, and the same whenever this thread calls. `wanted`: an index, or -1. `suggested`: one that is taken if all
+    // differ. After any answer but `done`, no thread has started. `call`: the name of the user's call, for the stall
+    // report.
     answer start(const char *call, std::uint64_t thread, int wanted, int suggested, int &index) noexcept;
     // Blocks until all threads have called it. The caller has started and calls it once.
     void finish(const char *call) noexcept;

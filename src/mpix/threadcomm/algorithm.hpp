@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The algorithm of a collective operation, written once as a coroutine. It starts messages and awaits them:
 //     co_await op.all_complete();
-// In a blocking call that waits, so the coroutine never suspends. In a nonblocking one the coroutine suspends, and a thread
-// that makes progress resumes it once its messages are complete (nonblocking.hpp).
+// In a blocking call that waits, so the coroutine never suspends. In a nonblocking one the coroutine suspends, and a
+// thread that makes progress resumes it once its messages are complete (nonblocking.hpp).
 //
-// A coroutine begins to run when it is called. Its first parameter is the collective operation, the others are values. It may
-// await another algorithm of the same operation. If memory is exhausted it ends, and the operation notes that error.
+// A coroutine begins to run when it is called. Its first parameter is the collective operation, the others are values.
+// It may await another algorithm of the same operation. If memory is exhausted it ends, and the operation notes that
+// error.
 #pragma once
 
 #include "mpix/threadcomm/collective_operation.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Attributes of thread communicators: each thread has its own. They are attributes of a communicator of that thread alone,
-// which is made when the first is set. So MPI calls the user's copy and delete functions; they get that communicator, not
-// the thread communicator. The predefined attributes are those of MPI.
+// Attributes of thread communicators: each thread has its own. They are attributes of a communicator of that thread
+// alone, which is made when the first is set. So MPI calls the user's copy and delete functions; they get that
+// communicator, not the thread communicator. The predefined attributes are those of MPI.
 #pragma once
 
 #include "mpix/threadcomm/communicator.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The collective channel of a thread communicator: messages of its collective operations, which no wildcard of the user's
-// receives matches.
+// The collective channel of a thread communicator: messages of its collective operations, which no wildcard of the
+// user's receives matches.
 //
 // Tags: every collective operation on a communicator takes one number by begin_operation(), in the same order on all
 // ranks as MPI demands of collective calls, and gives it as tag to all of its messages.

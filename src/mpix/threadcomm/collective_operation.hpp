@@ -54,8 +54,8 @@ public:
     void note(int error) noexcept { error_ = error_ == MPI_SUCCESS ? error : error_; }
     int error() const noexcept { return error_; }
 
-    // Buffers that stay until this object is destroyed. The second is for elements of a datatype, which may have gaps and
-    // a lower bound.
+    // Buffers that stay until this object is destroyed. The second is for elements of a datatype, which may have gaps
+    // and a lower bound.
     unsigned char *temporary(std::size_t bytes);
     void *temporary(MPI_Count count, MPI_Datatype type);
 

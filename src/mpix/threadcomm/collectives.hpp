@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on thread communicators, blocking and nonblocking, as MPI's calls of these names. They are made of messages
-// on the collective channel (collective_channel.hpp). If all ranks are in one process, MPI_Barrier, and MPI_Bcast and
-// MPI_Allreduce of small data, use shared memory (shared_memory_collectives.hpp). Each returns an MPI error code and has reported the error.
+// Collectives on thread communicators, blocking and nonblocking, as MPI's calls of these names. They are made of
+// messages on the collective channel (collective_channel.hpp). If all ranks are in one process, MPI_Barrier, and
+// MPI_Bcast and MPI_Allreduce of small data, use shared memory (shared_memory_collectives.hpp). Each returns an MPI
+// error code and has reported the error.
 //
 // Order: reductions combine in the order of the ranks, so operations need not be commutative.
 #pragma once
@@ -78,7 +79,8 @@ struct reduction {
     MPI_Datatype given = type; // what the operation gets, which may compare it: the user's handle, if that stays valid
 };
 
-// A collective call. Of a nonblocking one it keeps the datatypes and the operation, which the user may free before the end.
+// A collective call. Of a nonblocking one it keeps the datatypes and the operation, which the user may free before the
+// end.
 class collective_call {
 public:
     // `its_request`: where the request goes; null: the call blocks.

@@ -17,8 +17,8 @@ namespace thence::threadcomm {
 namespace {
 
 // Communicators by handle: open addressing, at most `most_probes` slots away from the place of the handle. Slots change
-// under the mutex; readers take no lock. A communicator that a call uses is not freed meanwhile, or the program is wrong.
-// Any other may be, so readers compare the keys and do not touch the communicators of other handles.
+// under the mutex; readers take no lock. A communicator that a call uses is not freed meanwhile, or the program is
+// wrong. Any other may be, so readers compare the keys and do not touch the communicators of other handles.
 constexpr std::size_t slots = 4096;
 constexpr std::size_t most_probes = 64;
 std::array<std::atomic<std::uint64_t>, slots> keys{}; // the bits of the handle; zero: the slot is free
@@ -198,17 +198,21 @@ int index_in(const root_state &root) noexcept {
     return -1;
 }
 
-// The threads of a process must not call this at the same time. A split copies no attributes of MPI_COMM_SELF, which belong
-// to the user.
+void copy_error_handler(MPI_Comm from, MPI_Comm to) noexcept {
+    MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+    mpi::table.Comm_get_errhandler(from, &handler);
+    mpi::table.Comm_set_errhandler(to, handler);
+    mpi::table.Errhandler_free(&handler);
+}
+
+// The threads of a process must not call this at the same time. A split copies no attributes of MPI_COMM_SELF, which
+// belong to the user.
 int make_self(MPI_Comm like, MPI_Comm &created) noexcept {
     static std::mutex mutex;
     const std::scoped_lock guard(mutex);
     const int code = mpi::table.Comm_split(MPI_COMM_SELF, 0, 0, &created);
     if (code == MPI_SUCCESS) {
-        MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-        mpi::table.Comm_get_errhandler(like, &handler);
-        mpi::table.Comm_set_errhandler(created, handler);
-        mpi::table.Errhandler_free(&handler);
+        copy_error_handler(like, created);
     }
     return code;
 }

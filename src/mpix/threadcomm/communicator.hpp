@@ -2,14 +2,15 @@
 // Thread communicators: communicators whose ranks are threads.
 //
 // The handle that the user has is a communicator of MPI: a duplicate of the one that MPIX_Threadcomm_init got, or, for
-// those that MPI_Comm_dup and MPI_Comm_split make of a thread communicator, one of this process alone. All threads of a process have
-// the same handle. So MPI itself does what has nothing to do with ranks: names, info, error handlers. It carries no messages.
+// those that MPI_Comm_dup and MPI_Comm_split make of a thread communicator, one of this process alone. All threads of a
+// process have the same handle. So MPI itself does what has nothing to do with ranks: names, info, error handlers. It
+// carries no messages.
 //
 // A root is what MPIX_Threadcomm_init makes: it has the activation (start and finish) and the transport between
 // processes. A communicator that is derived from it has ranks of its own over the same threads.
 //
-// find() is called by each interposed call that has a communicator, if any_alive() is true, which is one bit of the word
-// that such a call reads anyway.
+// find() is called by each interposed call that has a communicator, if any_alive() is true, which is one bit of the
+// word that such a call reads anyway.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -123,6 +124,7 @@ void part(root_state &root) noexcept;
 void forget(const communicator &comm) noexcept;
 int index_in(const root_state &root) noexcept; // -1: this thread has not started
 
+void copy_error_handler(MPI_Comm from, MPI_Comm to) noexcept;
 // A communicator of this process alone, with the error handler of another. Returns an MPI error code.
 int make_self(MPI_Comm like, MPI_Comm &created) noexcept;
 

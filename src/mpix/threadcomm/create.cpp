@@ -169,8 +169,8 @@ bool make_transport(MPI_Comm comm, bool has_threads, int with_threads, int rank,
     return root.between->begin() == MPI_SUCCESS;
 }
 
-// Each process takes part in all that follows, also after a failure of its own, and then all have made the communicator,
-// or none. After it no message comes for a communicator that is not there yet.
+// Each process takes part in all that follows, also after a failure of its own, and then all have made the
+// communicator, or none. After it no message comes for a communicator that is not there yet.
 int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<int> &all, int rank,
               MPI_Comm *created) noexcept {
     unfinished_root made;
@@ -198,10 +198,7 @@ int make_root(const char *call, MPI_Comm comm, int threads, const std::vector<in
         if (table.Comm_dup(comm, &made.handle) != MPI_SUCCESS) {
             why = "MPI duplicates no communicator";
         } else {
-            MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
-            table.Comm_get_errhandler(comm, &handler);
-            table.Comm_set_errhandler(made.handle, handler);
-            table.Errhandler_free(&handler);
+            copy_error_handler(comm, made.handle);
         }
         if (!make_transport(comm, threads > 0, with_threads, rank, *made.root)) {
             why = "no messages between the processes: memory is exhausted, or MPI has failed";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Communicators that are derived from thread communicators: dup, split and free. And what a communicator tells: rank, size,
-// whether two are the same.
+// Communicators that are derived from thread communicators: dup, split and free. And what a communicator tells: rank,
+// size, whether two are the same.
 //
 // All ranks of the parent exchange color, key and a context twice. Between the two, the lowest rank of each new
 // communicator in a process makes the object and its handle, which the second exchange tells the other threads of
@@ -218,26 +218,25 @@ int free(const char *call, communicator &comm, MPI_Comm *handle) noexcept {
 int rank(const char *call, communicator &comm, int *result) noexcept {
     int code = MPI_SUCCESS;
     const member *const me = check_self(call, comm, code);
-    if (me == nullptr) {
-        return code;
-    }
-    if (result == nullptr) {
+    if (me != nullptr && result == nullptr) {
         return fail(comm.handle, call, MPI_ERR_ARG, "rank is null");
     }
-    *result = me->rank;
-    return MPI_SUCCESS;
+    if (me != nullptr) {
+        *result = me->rank;
+    }
+    return code;
 }
 
 int size(const char *call, communicator &comm, int *result) noexcept {
     int code = MPI_SUCCESS;
-    if (check_self(call, comm, code) == nullptr) {
-        return code;
-    }
-    if (result == nullptr) {
+    const bool started = check_self(call, comm, code) != nullptr;
+    if (started && result == nullptr) {
         return fail(comm.handle, call, MPI_ERR_ARG, "size is null");
     }
-    *result = comm.size();
-    return MPI_SUCCESS;
+    if (started) {
+        *result = comm.size();
+    }
+    return code;
 }
 
 int compare(const communicator *one, const communicator *other, int *result) noexcept {

@@ -19,7 +19,8 @@ struct use {
 };
 
 std::mutex mutex; // guards the table
-// Has the operations that at least one reduction uses. MPI gives the handle to no other operation before it has freed it.
+// Has the operations that at least one reduction uses. MPI gives the handle to no other operation before it has freed
+// it.
 std::unordered_map<MPI_Op, use> &uses() {
     static auto &table = *new std::unordered_map<MPI_Op, use>; // used until the process ends
     return table;

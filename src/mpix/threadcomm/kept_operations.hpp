@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The user's operations (MPI_Op) that open nonblocking reductions use. MPI_Op_free only marks an operation for deallocation
-// (MPI 4.1, "User-Defined Reduction Operations"), so it may be called while such a reduction is open. MPI knows nothing of
-// these reductions and has no call that duplicates an operation. So MPI's own MPI_Op_free is put off until the last of them
-// has ended. An operation of MPI's cannot be freed and is not kept.
+// The user's operations (MPI_Op) that open nonblocking reductions use. MPI_Op_free only marks an operation for
+// deallocation (MPI 4.1, "User-Defined Reduction Operations"), so it may be called while such a reduction is open. MPI
+// knows nothing of these reductions and has no call that duplicates an operation. So MPI's own MPI_Op_free is put off
+// until the last of them has ended. An operation of MPI's cannot be freed and is not kept.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -26,7 +26,8 @@ private:
     MPI_Op op_ = MPI_OP_NULL;
 };
 
-// MPI_Op_free of an operation that is kept: sets `op` to null and returns true. False: nothing is done, MPI shall free it.
+// MPI_Op_free of an operation that is kept: sets `op` to null and returns true. False: nothing is done, MPI shall free
+// it.
 THENCE_INTERNAL bool free_after_use(MPI_Op &op) noexcept;
 
 } // namespace thence::threadcomm

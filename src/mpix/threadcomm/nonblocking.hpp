@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How an algorithm (algorithm.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at once, and
-// the rest by threads that make progress.
+// How an algorithm (algorithm.hpp) is run: to its end in a blocking call; in a nonblocking one as far as it goes at
+// once, and the rest by threads that make progress.
 //
-// A nonblocking operation has a request (mpix/messages/requests.hpp). Until its end it counts as a request that needs the
-// collective endpoint of its rank, so progress drives that endpoint: the rank need not call anything for its messages to be
-// received, and its communicator is not deleted.
+// A nonblocking operation has a request (mpix/messages/requests.hpp). Until its end it counts as a request that needs
+// the collective endpoint of its rank, so progress drives that endpoint: the rank need not call anything for its
+// messages to be received, and its communicator is not deleted.
 #pragma once
 
 #include "mpix/messages/requests.hpp"

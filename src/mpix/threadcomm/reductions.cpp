@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives that combine data. Each combines x(0) op x(1) op ... in the order of the ranks: a partial result is always
-// that of consecutive ranks, and MPI_Reduce_local(left, right) puts `left op right` into `right`.
+// Collectives that combine data. Each combines x(0) op x(1) op ... in the order of the ranks: a partial result is
+// always that of consecutive ranks, and MPI_Reduce_local(left, right) puts `left op right` into `right`.
 #include "mpix/threadcomm/collectives.hpp"
 
 #include "core/mpi/calls.hpp"

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives between the ranks of one process without messages: each rank has a slot in memory that all share. It writes its
-// contribution there, increases the number of the slot, and reads the slots of the others.
+// Collectives between the ranks of one process without messages: each rank has a slot in memory that all share. It
+// writes its contribution there, increases the number of the slot, and reads the slots of the others.
 //
-// Each collective is an epoch, and all ranks take part in the same epochs in the same order, as MPI demands of collective
-// calls. In epoch k a rank
+// Each collective is an epoch, and all ranks take part in the same epochs in the same order, as MPI demands of
+// collective calls. In epoch k a rank
 //   1. waits until all others have arrived at epoch k - 1,
 //   2. writes its contribution into buffer k mod 2 of its slot,
 //   3. arrives at epoch k: it sets its number to k,
 //   4. waits until those that it reads have arrived at epoch k, and reads their buffers k mod 2.
 //
-// Invariant: nothing is written while it may be read. What a rank overwrites in epoch k was read in epoch k - 2, by ranks
-// that have arrived at epoch k - 1 since, and step 1 has waited for them. So a root is at most one epoch ahead of any other
-// rank. tests/model/threadcomm_exchange.pml checks this.
+// Invariant: nothing is written while it may be read. What a rank overwrites in epoch k was read in epoch k - 2, by
+// ranks that have arrived at epoch k - 1 since, and step 1 has waited for them. So a root is at most one epoch ahead of
+// any other rank. tests/model/threadcomm_exchange.pml checks this.
 #pragma once
 
 #include <array>

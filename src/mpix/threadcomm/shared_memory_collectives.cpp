@@ -17,8 +17,8 @@ bool is_row(const messages::buffer &data) noexcept {
     return data.contiguous() && data.row == data.base;
 }
 
-// The elements, with the padding that belongs to their extent, fit into a contribution: an operation of the user may copy it.
-// Several elements in a row have none.
+// The elements, with the padding that belongs to their extent, fit into a contribution: an operation of the user may
+// copy it. Several elements in a row have none.
 bool whole_elements_fit(const reduction &what) noexcept {
     MPI_Aint lower = 0;
     MPI_Aint extent = 0;

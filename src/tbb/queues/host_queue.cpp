@@ -5,9 +5,9 @@
 //   - idle: no entry, and no task;
 //   - running: one task, which takes all entries at once and runs them outside of the mutex;
 //   - suspended: no task. The first entry is a wait whose word has not been set.
-// A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls wake()
-// afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So no wake is
-// lost. tests/model/host_queue.pml checks this.
+// A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls
+// wake() afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So
+// no wake is lost. tests/model/host_queue.pml checks this.
 #include <thence/backoff.h>
 #include <thence/detail/start_thread.hpp>
 #include <thence/host_queue.h>
