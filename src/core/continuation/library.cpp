@@ -52,7 +52,7 @@ void for_each_client(void (*client::*function)() noexcept) noexcept {
         now = clients;
     }
     for (const client *each : now) {
-        if (each != nullptr) {
+        if (each != nullptr && each->*function != nullptr) {
             (each->*function)();
         }
     }
@@ -144,7 +144,7 @@ void tear_down() noexcept {
 
 void add_client(const client &added) noexcept {
     const std::scoped_lock guard(clients_mutex);
-    *std::ranges::find(clients, nullptr) = &added;
+    *std::ranges::find_if(clients, [&](auto *each) { return each == nullptr || each == &added; }) = &added;
 }
 
 void finalizing() noexcept {

@@ -27,13 +27,14 @@ void tear_down() noexcept;
 THENCE_INTERNAL void finalizing() noexcept;
 
 // A room above that holds requests or functions of the user. Its functions are called once at MPI_Finalize: the first
-// while everything still works, the second when the library is torn down. Then it is no client any more.
+// while everything still works, the second when the library is torn down. Each may be null. Then it is no client any
+// more.
 struct client {
     void (*finalizing)() noexcept;
     void (*tear_down)() noexcept;
 };
 inline constexpr int most_clients = 8;
-// Adds a client, a static object that is none yet. The library is set up.
+// Adds a client, a static object; one that was added already stays. The library is set up.
 void add_client(const client &added) noexcept;
 
 // True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().

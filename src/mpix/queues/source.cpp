@@ -19,7 +19,6 @@ queue *all = nullptr;
 unsigned removals = 0; // a queue that is removed may still be pinned, and then its link is no longer right
 std::atomic<long> outstanding_count{0};
 MPI_Request cr = MPI_REQUEST_NULL;
-bool has_finalize_functions = false; // of the library, which then calls report_not_begun()
 
 bool outstanding() noexcept {
     return outstanding_count.load(std::memory_order_seq_cst) != 0;
@@ -76,7 +75,6 @@ constexpr progress::source as_source{"enqueued operations", &outstanding, &poll,
 // MPI_Finalize: what has begun and is not complete is an outstanding continuation, which the library reports itself.
 void report_not_begun() noexcept {
     const std::scoped_lock guard(mutex);
-    has_finalize_functions = false;
     for (queue *each = all; each != nullptr; each = each->next) {
         if (const long left = each->calls_not_begun(); left != 0) {
             const char *name = each->handle().table->name;
@@ -86,8 +84,7 @@ void report_not_begun() noexcept {
     }
 }
 
-void nothing() noexcept {}
-constexpr continuation::client at_finalize{&nothing, &report_not_begun};
+constexpr continuation::client at_finalize{nullptr, &report_not_begun};
 
 } // namespace
 
@@ -104,10 +101,7 @@ bool add_queue(queue &added) noexcept {
             return false;
         }
         cr = made->handle();
-        if (!has_finalize_functions) {
-            continuation::add_client(at_finalize);
-            has_finalize_functions = true;
-        }
+        continuation::add_client(at_finalize);
     }
     added.next = all;
     all = &added;

@@ -25,7 +25,6 @@ using mpi::table;
 
 std::mutex mutex; // guards these
 std::vector<std::unique_ptr<group>> groups;
-bool has_finalize_functions = false;
 
 std::atomic<bool> mpi_has_ended{false}; // finalize() was called since
 
@@ -95,7 +94,6 @@ void sweep() noexcept {
 // operations, which is an error, stays as it is, and nothing polls it any more.
 void finalize() noexcept {
     const std::scoped_lock guard(mutex);
-    has_finalize_functions = false;
     mpi_has_ended.store(true);
     attribute.forget_key();
     for (messages::waiting wait;; wait()) {
@@ -118,8 +116,7 @@ void finalize() noexcept {
     groups.clear();
 }
 
-void nothing() noexcept {}
-constexpr continuation::client at_finalize{&nothing, &finalize};
+constexpr continuation::client at_finalize{nullptr, &finalize};
 
 // What each process says: how many streams it has, or why it refuses.
 enum refusal : int { negative_count = -1, no_array = -2, no_such_stream = -3, no_source = -4, no_memory = -5 };
@@ -213,11 +210,8 @@ bool make_room() noexcept {
     } catch (const std::exception &) {
         return false;
     }
-    if (!has_finalize_functions) {
-        continuation::add_client(at_finalize);
-        has_finalize_functions = true;
-        mpi_has_ended.store(false);
-    }
+    continuation::add_client(at_finalize);
+    mpi_has_ended.store(false);
     return true;
 }
 

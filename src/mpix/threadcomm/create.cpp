@@ -81,7 +81,6 @@ int openmp_thread() noexcept {
 // The roots that are not freed. MPI_Finalize reports them, and ends what polls them.
 std::mutex mutex; // guards these
 root_state *roots = nullptr;
-bool has_finalize_functions = false;
 
 void report_roots() noexcept {
     const std::scoped_lock guard(mutex);
@@ -97,7 +96,6 @@ void report_roots() noexcept {
 // They stay in memory: threads may be between start and finish, and requests may be open.
 void end_roots() noexcept {
     const std::scoped_lock guard(mutex);
-    has_finalize_functions = false;
     hide_all();
     for (; roots != nullptr; roots = roots->next) {
         if (roots->between) {
@@ -111,10 +109,7 @@ constexpr continuation::client at_finalize{&report_roots, &end_roots};
 
 void add_root(root_state &added) noexcept {
     const std::scoped_lock guard(mutex);
-    if (!has_finalize_functions) {
-        continuation::add_client(at_finalize);
-        has_finalize_functions = true;
-    }
+    continuation::add_client(at_finalize);
     added.next = std::exchange(roots, &added);
 }
 
