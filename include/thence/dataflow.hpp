@@ -306,8 +306,9 @@ struct waiting_task {
     std::uint64_t events;     /**< those that have not been lowered */
 };
 
-/** @brief All tasks of the process, of any flow, that are blocked, sleep, or wait for events, children or earlier tasks.
- *         While tasks run, this is a hint. */
+/** @brief All tasks of the process, of any flow, that are blocked, sleep, or wait for events, children or earlier tasks,
+ *         or in submit() since too many of their children are open (flow_options::most_open). While tasks run, this is a
+ *         hint. */
 inline std::vector<waiting_task> waiting_tasks() {
     std::vector<waiting_task> all;
     libthence_tasks::report_waiting(

@@ -136,7 +136,7 @@ void crew::run_as_worker() noexcept {
         task *next = queue_.pop();
         if (next == nullptr) {
             ++searching_;
-            unlock_and_tell_idle();
+            lock_.unlock();
             const bool more = search_again();
             lock_.lock();
             --searching_;
@@ -148,13 +148,12 @@ void crew::run_as_worker() noexcept {
         call_and_unlock();
         do {
             next = run_(*next);
-            if (watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-                watch_(watch_data_, false);
         } while (next != nullptr && !gives_way());
         lock_.lock();
         --running_;
         if (next != nullptr)
             queue_.push(*next);
+        tell_if_idle();
         if (gives_way())
             break;
     }
@@ -163,11 +162,13 @@ void crew::run_as_worker() noexcept {
     call_and_unlock();
 }
 
-void crew::unlock_and_tell_idle() noexcept {
-    const bool idle = running_ == 0 && queue_.empty();
+// Called wherever `running_` has been decremented, with the lock, which it releases while it calls `on_idle_`.
+void crew::tell_if_idle() noexcept {
+    if (!nothing_runs() || idle_waiters_.load(std::memory_order_relaxed) == 0) [[likely]]
+        return;
     lock_.unlock();
-    if (idle && watched_.load(std::memory_order_relaxed) != 0) [[unlikely]]
-        watch_(watch_data_, true);
+    on_idle_(on_idle_data_);
+    lock_.lock();
 }
 
 void crew::suspend(suspended &stack, const arrangement &resumed_by) {
@@ -200,7 +201,8 @@ void crew::suspend_for_other(suspended &stack, const arrangement &resumed_by) {
     suspend_here(stack, resumed_by);
     lock_.lock();
     --running_;
-    unlock_and_tell_idle();
+    tell_if_idle();
+    call_and_unlock();
 }
 
 void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
@@ -208,10 +210,8 @@ void crew::suspend_here(suspended &stack, const arrangement &resumed_by) {
     stack.of = this;
     lock_.lock();
     --running_;
-    if (queue_.empty())
-        unlock_and_tell_idle();
-    else
-        call_and_unlock();
+    tell_if_idle();
+    call_and_unlock();
     this_thread().running = nullptr;
     this_thread_stops();
     suspend_stack(stack, resumed_by);

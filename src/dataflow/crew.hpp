@@ -11,6 +11,10 @@
 //    poll lasts (poll_watchdog.hpp). If all that search poll, they are relied on for one task in the queue; for more, a
 //    worker is called. So a call that lasts delays one task, usually by less than 5 ms, if another worker is free.
 //  - A worker leaves if suspended stacks are to be resumed, which only a thread outside of run_as_worker() can do.
+//  - The crew is idle while no task is ready and none runs. It becomes idle only where `running_` is decremented, and the
+//    thread that does so calls tell_if_idle(). A thread that waits for it increments `idle_waiters_` first and then asks
+//    is_idle(). Both hold the lock: so the waiter finds the crew idle, or whoever makes it idle finds the waiter.
+//    tests/model/submit_throttle.pml checks all interleavings.
 #pragma once
 
 #include "dataflow/poll_watchdog.hpp"
@@ -41,10 +45,10 @@ this_thread() noexcept;
 
 class crew {
 public:
-    // `run` runs a task, and returns another one that became ready, or null. If watched() is not zero, `watch` is called
-    // with `data` after each task, and when no task is ready and none runs: then the crew is idle.
-    crew(int workers, task *(*run)(task &) noexcept, void (*watch)(void *data, bool idle) noexcept, void *data)
-        : workers_(workers), run_(run), watch_(watch), watch_data_(data), arena_(workers) {}
+    // `run` runs a task, and returns another one that became ready, or null. `on_idle` is called with `data` when the crew
+    // becomes idle, if idle_waiters() is not zero.
+    crew(int workers, task *(*run)(task &) noexcept, void (*on_idle)(void *data) noexcept, void *data)
+        : workers_(workers), run_(run), on_idle_(on_idle), on_idle_data_(data), arena_(workers) {}
     crew(const crew &) = delete;
     crew &operator=(const crew &) = delete;
     // Nothing may be left to do. Waits for the threads that have just done it.
@@ -80,11 +84,11 @@ public:
     // The watchdog has found a worker of this crew in a call of the poll that lasts: it no longer counts as searching.
     void polls_late() noexcept;
 
-    // Raise it before you ask whether the crew is idle. So either the answer is right, or `watch` is called later.
-    std::atomic<int> &watched() noexcept { return watched_; }
+    // How many wait until the crew is idle. Increment it before you ask is_idle(): if the answer is no, `on_idle` is called.
+    std::atomic<int> &idle_waiters() noexcept { return idle_waiters_; }
     bool is_idle() noexcept {
         const std::scoped_lock guard(lock_);
-        return running_ == 0 && queue_.empty();
+        return nothing_runs();
     }
 
 private:
@@ -101,13 +105,14 @@ private:
     bool poll_for_a_task() noexcept;
     bool poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept;
     bool gives_way() const noexcept;
-    void unlock_and_tell_idle() noexcept;
+    bool nothing_runs() const noexcept { return running_ == 0 && queue_.empty(); }
+    void tell_if_idle() noexcept;
     void call_and_unlock() noexcept;
 
     const int workers_;
     task *(*const run_)(task &) noexcept;
-    void (*const watch_)(void *, bool) noexcept;
-    void *const watch_data_;
+    void (*const on_idle_)(void *) noexcept;
+    void *const on_idle_data_;
     base::spin_lock lock_;
     ready_queue queue_;
     int searching_ = 0;
@@ -115,7 +120,7 @@ private:
     int inside_ = 0;
     int called_ = 0;
     int running_ = 0; // threads that run a task which is not suspended
-    std::atomic<int> watched_{0};
+    std::atomic<int> idle_waiters_{0};
     std::atomic<int> calling_{0};  // threads that are about to return from arena::call()
     std::atomic<int> resuming_{0}; // stacks that are to be resumed
     arena arena_;

@@ -42,11 +42,9 @@ void no_longer_used(task &by, std::uint32_t users) noexcept {
 } // namespace
 
 flow_state::flow_state(int workers, std::uint32_t most_open)
-    : most_open_(most_open),
+    : most_open_(most_open), root_(*this, nullptr), spawned_(*this, nullptr),
       crew_(
-          workers, run, [](void *self, bool idle) noexcept { static_cast<flow_state *>(self)->end_throttle(idle); },
-          this),
-      root_(*this, nullptr), spawned_(*this, nullptr) {}
+          workers, run, [](void *self) noexcept { static_cast<flow_state *>(self)->resume_throttled(true); }, this) {}
 
 flow_state::~flow_state() {
     wait(root_);
@@ -135,7 +133,7 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
         added.submitted_at.store(submitted_at, std::memory_order_relaxed);
         added.enter(phase::waits_for_accesses);
         const std::uint64_t open = to.open.fetch_add(scope::child, std::memory_order_relaxed);
-        too_many = open / scope::child > most_open_ && !added.has(dataflow::wakes_waiter);
+        too_many = scope::children(open) + 1 > most_open_ && !added.has(dataflow::wakes_waiter);
         if (accesses.empty()) {
             added.users.store(1, std::memory_order_relaxed);
         } else {
@@ -256,6 +254,7 @@ bool flow_state::end_body(task &now) noexcept {
 
 void flow_state::counted_to_zero(task &done) noexcept {
     flow_state &in = *done.runs_in;
+    const crew::guest stays(in.crew_); // the last task of a flow may be complete before this ends
     const phase now = done.now.load(std::memory_order_relaxed);
     if (now == phase::waits_to_run_again)
         return events_are_lowered(done);
@@ -311,7 +310,7 @@ task *flow_state::complete_one(task &done, task_list &ready) noexcept {
         done.completed(done.completed_argument);
     scope &siblings = *done.siblings;
     no_longer_used(done, users);
-    return count_child_down(siblings);
+    return in.count_child_down(siblings);
 }
 
 // @return the owner, if that is complete now.
@@ -321,7 +320,10 @@ task *flow_state::count_child_down(scope &of) noexcept {
     if (left == 0) // the owner's body has ended
         return owner->pending.fetch_sub(task::has_children, std::memory_order_acq_rel) == task::has_children ? owner
                                                                                                              : nullptr;
-    if (left == scope::child + scope::waited_for)
+    // A throttled thread may be resumed by another one just now, and the scope of a task end: it is not touched.
+    if ((left & scope::throttled) != 0 && few_are_open(left)) [[unlikely]]
+        resume_throttled(false);
+    if ((left & scope::waited_for) != 0 && scope::children(left) == 0)
         wake(of);
     return nullptr;
 }

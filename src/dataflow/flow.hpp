@@ -52,7 +52,8 @@ private:
     bool may_start(dataflow::task &ready) noexcept;
     void wait(dataflow::scope &of);
     void throttle(dataflow::scope &of);
-    void end_throttle(bool idle) noexcept;
+    bool few_are_open(std::uint64_t open) const noexcept { return dataflow::scope::children(open) <= most_open_ / 2; }
+    void resume_throttled(bool idle) noexcept;
 
     static dataflow::task *run(dataflow::task &now) noexcept;
     static bool run_onready(dataflow::task &now) noexcept;
@@ -62,11 +63,14 @@ private:
     static bool end_body(dataflow::task &now) noexcept;
     static void complete(dataflow::task &done, dataflow::task_list &ready) noexcept;
     static dataflow::task *complete_one(dataflow::task &done, dataflow::task_list &ready) noexcept;
-    static dataflow::task *count_child_down(dataflow::scope &of) noexcept;
+    dataflow::task *count_child_down(dataflow::scope &of) noexcept;
     static void end_scope(dataflow::task &owner) noexcept;
     static void wake(dataflow::scope &of) noexcept;
 
-    // A thread that waits in submit().
+    // A thread that waits in submit(), until few children of the scope are open, or no task of the flow runs or is ready.
+    // Invariant: it is in `throttled_` from before its last look at both conditions until it is resumed. Whoever makes
+    // one of them true afterwards is told so by the scope's flag (task.hpp) or by `idle_waiters_` (crew.hpp), and resumes it.
+    // While it is in the list, its scope exists.
     struct throttled {
         dataflow::scope &of;
         throttled *next = nullptr;
@@ -77,9 +81,9 @@ private:
     base::spin_lock throttle_lock_;
     throttled *throttled_ = nullptr; // under that lock
     dataflow::tokens tokens_;
-    dataflow::crew crew_;
     dataflow::scope root_;    // children of no task
     dataflow::scope spawned_; // counts them
+    dataflow::crew crew_;     // last: its destructor waits for threads that still use the others
 };
 
 } // namespace thence::detail

@@ -30,6 +30,8 @@ const char *text_of(phase now, std::uint64_t events) noexcept {
         return "sleeps";
     case phase::waits_for_children:
         return "is in taskwait";
+    case phase::throttled:
+        return "is in submit(), since too many of its children are not complete";
     case phase::ended:
         return events != 0 ? "has ended and waits for its events" : "has ended and waits for its children";
     default:

@@ -47,6 +47,7 @@ enum class phase : std::uint8_t {
     sleeps,
     waits_to_run_again, // waits for its events, then its body runs again
     waits_for_children, // in taskwait
+    throttled,          // in submit(), since too many of its children are open
     ended,              // its events or children are not complete
     complete
 };
@@ -65,10 +66,15 @@ enum task_flag : std::uint8_t {
 struct scope : block_head {
     explicit scope(flow &in, task *of) : runs_in(in), owner(of) {}
 
-    // Bit 0: the owner waits. The other bits count the children that are not complete, plus one until the owner's body
-    // ends. The thread that completes the last child wakes the owner, whose body cannot end meanwhile.
-    static constexpr std::uint64_t child = 2, waited_for = 1;
+    // Two flags and a counter in one word. The counter has the children that are not complete (open), plus one until the
+    // owner's body ends.
+    //   waited_for  somebody waits in taskwait: who completes the last child wakes it
+    //   throttled   somebody waits in submit(): who completes a child, so that few enough are left, wakes it
+    // A waiter sets its flag in one step with its last look at the counter. So it finds what it waits for, or whoever
+    // changes the counter later finds the flag. A task that waits is the owner, whose body cannot end meanwhile.
+    static constexpr std::uint64_t waited_for = 1, throttled = 2, child = 4;
     std::atomic<std::uint64_t> open{child};
+    static constexpr std::uint64_t children(std::uint64_t open) noexcept { return open / child - 1; } // of a live owner
 
     flow &runs_in;
     task *owner; // null: of no task; it stays as long as the flow
@@ -77,6 +83,7 @@ struct scope : block_head {
     key_table chains;
     suspended *waiting = nullptr;
     std::exception_ptr failure;
+    std::uint32_t throttled_threads = 0; // under the lock of the flow's throttled threads
 
     std::atomic<bool> failed{false}; // bodies that have not begun are skipped
 };

@@ -27,14 +27,14 @@ void flow_state::wake(scope &of) noexcept {
 }
 
 void flow_state::wait(scope &of) {
-    const auto done = [](std::uint64_t open) { return open / scope::child == 1; };
+    const auto done = [](std::uint64_t open) { return scope::children(open) == 0; };
     while (!done(of.open.load(std::memory_order_acquire))) {
         const auto arrange = [](suspended &stack, void *data) {
             scope &on = *static_cast<scope *>(data);
             {
                 const std::scoped_lock guard(on.lock);
                 const std::uint64_t open = on.open.fetch_or(scope::waited_for, std::memory_order_acq_rel);
-                if (open / scope::child != 1) {
+                if (scope::children(open) != 0) {
                     stack.next = std::exchange(on.waiting, &stack);
                     return;
                 }
@@ -56,38 +56,50 @@ void flow_state::throttle(scope &of) {
     if ((running != nullptr && running->runs_in != this) || crew_.is_idle())
         return;
     const auto arrange = [](suspended &, void *data) {
-        throttled &asked = *static_cast<throttled *>(data);
-        flow_state &self = asked.of.runs_in;
+        throttled &waits = *static_cast<throttled *>(data);
+        flow_state &self = waits.of.runs_in;
         const crew::guest stays(self.crew_); // also if the stack is resumed before this ends
-        self.crew_.watched().fetch_add(1, std::memory_order_relaxed);
+        self.crew_.idle_waiters().fetch_add(1, std::memory_order_relaxed);
+        std::uint64_t open = 0;
         {
             const std::scoped_lock guard(self.throttle_lock_);
-            asked.next = std::exchange(self.throttled_, &asked);
+            waits.next = std::exchange(self.throttled_, &waits);
+            ++waits.of.throttled_threads;
+            open = waits.of.open.fetch_or(scope::throttled, std::memory_order_acq_rel);
         }
-        self.end_throttle(self.crew_.is_idle());
+        // From here on another thread may resume it.
+        const bool idle = self.crew_.is_idle();
+        if (idle || self.few_are_open(open))
+            self.resume_throttled(idle);
     };
     throttled here{of};
+    if (running != nullptr)
+        running->enter(phase::throttled);
     crew_.suspend(here.stack, {arrange, &here});
+    if (running != nullptr)
+        running->enter(phase::runs);
 }
 
-// Lets those go on that few enough children are left for; if the crew is idle, all.
-void flow_state::end_throttle(bool idle) noexcept {
-    throttled *ended = nullptr;
+// Resumes those of whose scope few children are open; if the crew is idle, all.
+void flow_state::resume_throttled(bool idle) noexcept {
+    throttled *resumed = nullptr;
     {
         const std::scoped_lock guard(throttle_lock_);
         for (throttled **link = &throttled_; *link != nullptr;) {
             throttled &one = **link;
-            if (idle || one.of.open.load(std::memory_order_relaxed) / scope::child <= most_open_ / 2) {
-                *link = one.next;
-                one.next = std::exchange(ended, &one);
-                crew_.watched().fetch_sub(1, std::memory_order_relaxed);
-            } else {
+            if (!idle && !few_are_open(one.of.open.load(std::memory_order_relaxed))) {
                 link = &one.next;
+                continue;
             }
+            *link = one.next;
+            one.next = std::exchange(resumed, &one);
+            crew_.idle_waiters().fetch_sub(1, std::memory_order_relaxed);
+            if (--one.of.throttled_threads == 0)
+                one.of.open.fetch_and(~scope::throttled, std::memory_order_relaxed);
         }
     }
-    while (ended != nullptr)
-        crew::resume(std::exchange(ended, ended->next)->stack);
+    while (resumed != nullptr)
+        crew::resume(std::exchange(resumed, resumed->next)->stack);
 }
 
 void flow_state::wait_for_children() {
