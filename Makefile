@@ -12,6 +12,8 @@ export CMAKE_CXX_COMPILER_LAUNCHER ?= ccache
 # What one clone has compiled serves the next, wherever it lies.
 export CCACHE_BASEDIR ?= $(CURDIR)
 export CCACHE_NOHASHDIR ?= 1
+# Without these it does not serve sources that have a precompiled header.
+export CCACHE_SLOPPINESS ?= pch_defines,time_macros
 endif
 ifneq ($(shell command -v ninja),)
 export CMAKE_GENERATOR ?= Ninja
@@ -24,7 +26,7 @@ help: ## list the targets
 FOR ?= build
 
 define build_programs
-	cmake --preset release
+	cmake --preset release -DTHENCE_PRECOMPILE_HEADERS=ON
 	cmake --build --preset release --target programs --parallel $(JOBS)
 endef
 

@@ -29,6 +29,7 @@ class Configuration:
     options: tuple[str, ...] = ()  # of CMake
     leaves_out: tuple[str, ...] = ()  # the same, where only a part of the suite is run
     targets: str = ""  # built besides those of the labels
+    precompiles: bool = True  # headers; without, a source that lacks an include does not compile
     program: str = ""  # the configuration is skipped if this program is not in PATH
     folder: str = ""  # ... or if this environment variable, which CMake gets, too, is not set
 
@@ -40,7 +41,7 @@ MATRIX = [
     Configuration("openmpi", "openmpi", "Open MPI 4.1", "every_mpi"),
     Configuration("mpich", "mpich", "MPICH 4.0, installed beside the first", "every_mpi other_build",
                   options=("-DTHENCE_LIBRARY_SUFFIX=-mpich", f"-DTHENCE_BESIDE={ROOT}/build/release"),
-                  leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
+                  leaves_out=LIBRARIES_AND_COMMAND, targets="programs", precompiles=False),
     Configuration("openmpi5", "openmpi5", "Open MPI 5, static libraries", "every_mpi other_build",
                   options=("-DBUILD_SHARED_LIBS=OFF",), leaves_out=LIBRARIES_AND_COMMAND, targets="programs"),
     Configuration("mpich5", "mpich5", "MPICH 5", "every_mpi"),
@@ -226,6 +227,7 @@ def test(configuration, labels, jobs, with_matrix):
     is_part = labels and configuration.labels  # a door of `release` is built as the whole is
     arguments.append("-DCMAKE_CXX_FLAGS_RELEASE=" + (FLAGS_OF_PART if is_part else FLAGS))
     arguments += configuration.options + (configuration.leaves_out if is_part else ())
+    arguments.append("-DTHENCE_PRECOMPILE_HEADERS=" + ("ON" if configuration.precompiles else "OFF"))
     if configuration.folder:
         arguments.append(f"-D{configuration.folder}={os.environ[configuration.folder]}")
     if run(result, "configure", "cmake", "--preset", configuration.name, *arguments):
@@ -297,6 +299,7 @@ def main():
     # Results of the compiler's cache serve every clone of this repository, wherever it lies.
     os.environ.setdefault("CCACHE_BASEDIR", str(ROOT))
     os.environ.setdefault("CCACHE_NOHASHDIR", "1")
+    os.environ.setdefault("CCACHE_SLOPPINESS", "pch_defines,time_macros")  # it serves sources with precompiled headers
 
     # In CI a missing MPI is a failure, unless THENCE_MATRIX_OPTIONAL=1, which is for runs without a network.
     must_have_all = os.environ.get("CI") == "true" and os.environ.get("THENCE_MATRIX_OPTIONAL") != "1"
