@@ -52,6 +52,30 @@ TEST(threadcomm_faults, a_root_is_not_freed_while_requests_are_open) {
     ASSERT_EQ(MPI_Wait(&open, MPI_STATUS_IGNORE), MPI_SUCCESS);
 }
 
+TEST(threadcomm_faults, a_root_is_not_freed_while_a_matched_message_is_not_received) {
+    threads_of t(1);
+    MPI_Message message = MPI_MESSAGE_NULL;
+    MPI_Message of_copy = MPI_MESSAGE_NULL;
+    t.run([&](int rank, int) {
+        const int sent[2] = {17, 18};
+        MPI_Comm copy = MPI_COMM_NULL;
+        ASSERT_EQ(MPI_Comm_dup(t.comm, &copy), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Send(&sent[0], 1, MPI_INT, rank, 5, t.comm), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Mprobe(rank, 5, t.comm, &message, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Send(&sent[1], 1, MPI_INT, rank, 5, copy), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Mprobe(rank, 5, copy, &of_copy, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        ASSERT_EQ(MPI_Comm_free(&copy), MPI_SUCCESS); // what is derived stays until the root is freed
+    });
+    int got = -1;
+    for (MPI_Message *each : {&message, &of_copy}) {
+        MPI_Comm handle = t.comm;
+        EXPECT_EQ(class_of(MPIX_Threadcomm_free(&handle)), MPI_ERR_PENDING);
+        EXPECT_EQ(handle, t.comm);
+        ASSERT_EQ(MPI_Mrecv(&got, 1, MPI_INT, each, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        EXPECT_EQ(got, each == &message ? 17 : 18);
+    }
+}
+
 // Only the ranks that combine see that MPI refuses the operation; the others are not left behind.
 TEST(threadcomm_faults, an_operation_that_does_not_fit_the_datatype_ends_on_all_ranks) {
     MPI_Errhandler before = MPI_ERRHANDLER_NULL;

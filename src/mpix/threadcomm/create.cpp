@@ -7,6 +7,7 @@
 #include "core/mpi/implementation.hpp"
 #include "mpix/messages/source.hpp"
 #include "mpix/threadcomm/attributes.hpp"
+#include "mpix/threadcomm/point_to_point.hpp"
 
 #include <dlfcn.h>
 
@@ -352,11 +353,16 @@ int free_root(const char *call, MPI_Comm *comm) noexcept {
         return fail(*comm, call, MPI_ERR_COMM, "communicators that were derived from it are not freed");
     }
     bool is_needed = found->has_open_requests();
+    bool has_matched = has_matched_messages(*found);
     for (const communicator *each = root->kept; each != nullptr; each = each->next_kept) {
         is_needed = is_needed || each->has_open_requests();
+        has_matched = has_matched || has_matched_messages(*each);
     }
     if (is_needed) {
         return fail(*comm, call, MPI_ERR_PENDING, "requests of its ranks are not complete");
+    }
+    if (has_matched) {
+        return fail(*comm, call, MPI_ERR_PENDING, "messages that a matching probe has taken are not received");
     }
     remove_root(*root);
     root->between.reset(); // waits for the other processes, and still receives for these threads

@@ -11,6 +11,7 @@
 #include "mpix/messages/requests.hpp"
 #include "mpix/threadcomm/attributes.hpp"
 #include "mpix/threadcomm/collective_channel.hpp"
+#include "mpix/threadcomm/point_to_point.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -203,7 +204,8 @@ int free(const char *call, communicator &comm, MPI_Comm *handle) noexcept {
         return MPI_SUCCESS;
     }
     root_state &root = comm.root;
-    if (comm.has_open_requests()) { // they complete all the same, so it stays until the root is freed
+    // Requests complete, and matched messages are received all the same, so it stays until the root is freed.
+    if (comm.has_open_requests() || has_matched_messages(comm)) {
         hide(comm);
         const std::scoped_lock guard(root.lock);
         comm.next_kept = std::exchange(root.kept, &comm);

@@ -9,6 +9,7 @@
 #include "mpix/messages/waiting.hpp"
 #include "mpix/threadcomm/checks.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <new>
 #include <utility>
@@ -19,8 +20,8 @@ namespace {
 
 struct entry {
     messages::unexpected *what = nullptr; // null: the entry is free
-    member *receiver = nullptr;
-    entry *next = nullptr; // free too
+    member *receiver = nullptr;           // lives as long as `what` is not null, see has_matched_messages()
+    entry *next = nullptr;                // free too
 };
 
 constexpr std::size_t most = 4096;
@@ -36,6 +37,12 @@ entry *take_entry() noexcept {
         return std::exchange(free_entries, free_entries->next);
     }
     return used < most ? &entries[used++] : nullptr;
+}
+
+void fill_entry(entry &taken, messages::unexpected &what, member &receiver) noexcept {
+    const std::scoped_lock guard(lock);
+    taken.what = &what;
+    taken.receiver = &receiver;
 }
 
 void give_entry(entry &given) noexcept {
@@ -64,6 +71,12 @@ template <class Handle> entry *entry_of(Handle message) noexcept {
 }
 
 } // namespace
+
+bool has_matched_messages(const communicator &comm) noexcept {
+    const std::scoped_lock guard(lock);
+    return std::any_of(entries, entries + used,
+                       [&](const entry &each) { return each.what != nullptr && each.receiver->comm == &comm; });
+}
 
 bool is_own(MPI_Message message) noexcept {
     return entry_of(message) != nullptr;
@@ -113,8 +126,7 @@ int matched_probe(const char *call, communicator &comm, int source, int tag, int
         give_entry(*receipt);
         return MPI_SUCCESS;
     }
-    receipt->what = taken;
-    receipt->receiver = me;
+    fill_entry(*receipt, *taken, *me);
     *message = handle_of<MPI_Message>(*receipt);
     messages::set_status(status, found);
     return MPI_SUCCESS;

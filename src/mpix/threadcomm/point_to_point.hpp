@@ -33,6 +33,8 @@ THENCE_INTERNAL int probe(const char *call, communicator &comm, int source, int 
 THENCE_INTERNAL int matched_probe(const char *call, communicator &comm, int source, int tag, int *flag,
                                   MPI_Message *message, MPI_Status *status) noexcept;
 
+// True if a message of `comm` that matched_probe() has returned is not received: `comm` must stay.
+bool has_matched_messages(const communicator &comm) noexcept;
 // True for the handle of a message that matched_probe() has returned. No other message has such a handle.
 THENCE_INTERNAL bool is_own(MPI_Message message) noexcept;
 // `status` or `request` is null: the blocking or the nonblocking form.
