@@ -22,8 +22,8 @@ using engine::outcome;
 
 // Returns null if memory is exhausted. Nothing has changed then.
 continuation *take_continuation() noexcept {
-    if (!this_thread.enlisted()) [[unlikely]] {
-        enlist_this_thread();
+    if (!this_thread.enlisted() && !enlist_this_thread()) [[unlikely]] {
+        return nullptr;
     }
     return continuations.take(this_thread.cache);
 }
@@ -82,8 +82,9 @@ namespace {
 // continuations.
 int attach_one(MPI_Request &request, user_callback callback, attach_options how, MPI_Status *status,
                continuation_request &cr, int *flag) noexcept {
-    if (!this_thread.enlisted()) [[unlikely]] {
-        enlist_this_thread(); // it may only ever attach to complete operations, which are counted, too
+    // It may only ever attach to complete operations, which are counted, too.
+    if (!this_thread.enlisted() && !enlist_this_thread()) [[unlikely]] {
+        return out_of_memory;
     }
     if (!is_ordinary(request) || observing != nullptr) [[unlikely]] {
         return attach_group(1, &request, callback, how, status, cr, flag);

@@ -37,8 +37,8 @@ bool reserve_groups(int count) noexcept {
 
 // Puts the objects for all operations on top of this thread's caches. False if memory is exhausted.
 bool reserve(int count, int in_groups) noexcept {
-    if (!this_thread.enlisted()) [[unlikely]] {
-        enlist_this_thread();
+    if (!this_thread.enlisted() && !enlist_this_thread()) [[unlikely]] {
+        return false;
     }
     return continuations.reserve(this_thread.cache, static_cast<unsigned>(count)) && reserve_groups(in_groups);
 }

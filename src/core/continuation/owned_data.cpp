@@ -18,8 +18,9 @@ constexpr std::align_val_t alignment{alignof(data_block)};
 
 data_block *take(std::size_t size) noexcept {
     if (size <= sizeof data_block::bytes) {
-        if (!this_thread.enlisted()) [[unlikely]] {
-            enlist_this_thread(); // so that its cache returns to the pool when it ends
+        // So that its cache returns to the pool when it ends.
+        if (!this_thread.enlisted() && !enlist_this_thread()) [[unlikely]] {
+            return nullptr;
         }
         data_block *block = data_blocks.take(this_thread.data_cache);
         if (block != nullptr) {

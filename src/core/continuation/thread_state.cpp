@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
-#include <new>
 
 namespace thence::continuation {
 
@@ -44,25 +43,25 @@ struct leaving {
 
 } // namespace
 
-void enlist_this_thread() {
+bool enlist_this_thread() noexcept {
     if (this_thread.enlisted()) {
-        return;
+        return true;
     }
     if (base::rare_per_thread<leaving>::get() == nullptr) {
-        throw std::bad_alloc(); // as where the C++ runtime finds no memory for a thread_local object
+        return false;
     }
     std::scoped_lock guard(list_mutex);
     this_thread.busy += thread_state::enlisted_mark;
     this_thread.next = list;
     list = &this_thread;
+    return true;
 }
 
 bool enlist_and_ask() noexcept {
     if (this_thread.enlisted()) {
         return false;
     }
-    enlist_this_thread();
-    return this_thread.free_to_run();
+    return enlist_this_thread() && this_thread.free_to_run();
 }
 
 unsigned long long total(counter counters::*which) noexcept {

@@ -84,8 +84,9 @@ public:
     progress_scope &operator=(const progress_scope &) = delete;
 };
 
-// Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then.
-void enlist_this_thread();
+// Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then. False if memory is
+// exhausted; nothing has changed then.
+bool enlist_this_thread() noexcept;
 
 // The rare part of free_to_run(): the thread is busy, or is not enlisted yet.
 bool enlist_and_ask() noexcept;
