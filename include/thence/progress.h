@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /** @brief Make progress once.
- *  @param stream ::THENCE_STREAM_NULL: as thence_progress(). Another stream: also what MPI keeps for it alone.
+ *  @param stream ::THENCE_STREAM_NULL: as thence_progress(). Another stream: first what its queue has reached and what MPI
+ *                keeps for it alone, then the same.
  *  @return `MPI_ERR_ARG` (no live stream); `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. */
 THENCE_EXPORT int thence_stream_progress(thence_stream stream);
@@ -26,7 +27,7 @@ THENCE_EXPORT int thence_stream_progress(thence_stream stream);
  *  The thread pauses between polls that find nothing: at first not at all, later up to 50 microseconds, so that it uses
  *  less than half of a processor. There is one thread for all streams. Each start counts: the thread rests when each
  *  stream was stopped as often as it was started.
- *  @param stream ::THENCE_STREAM_NULL, or a stream.
+ *  @param stream ::THENCE_STREAM_NULL, or a stream, which each poll of the thread then serves first.
  *  @return `MPI_ERR_UNSUPPORTED_OPERATION` where the thread cannot run: MPI was initialized below `MPI_THREAD_MULTIPLE`,
  *          or the MPI is MPICH or derived from it (Intel MPI) and the program is not linked with libthence. The text of
  *          the code says which. `MPI_ERR_ARG` (no live stream); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and

@@ -59,13 +59,11 @@ int thence_stream_progress(thence_stream stream) {
     if (stream == THENCE_STREAM_NULL) [[likely]] {
         return thence_progress();
     }
-    const streams::context *const found = streams::find(stream);
-    if (found == nullptr) {
+    if (streams::find(stream) == nullptr) {
         return fail("thence_stream_progress", reason::no_stream);
     }
-    if (found->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
-        mpi::table.stream_progress(found->native); // general progress need not include it
-    }
+    streams::begin_reached(stream);
+    streams::poll_endpoint(stream);
     return thence_progress();
 }
 
@@ -77,7 +75,7 @@ int thence_start_progress_thread(thence_stream stream) {
     if (!is_stream(stream)) {
         return fail(call, reason::no_stream);
     }
-    switch (progress::start_thread(stream)) {
+    switch (progress::start_thread(stream, {&streams::begin_reached, &streams::poll_endpoint})) {
     case progress::thread_start::done:
         return MPI_SUCCESS;
     case progress::thread_start::not_possible:

@@ -10,6 +10,7 @@
 #include "core/progress/catch_up.hpp"
 #include "core/progress/helper_pauses.hpp"
 #include "core/progress/source.hpp"
+#include "core/progress/threads.hpp"
 
 #include <thence/detail/start_thread.hpp>
 
@@ -98,11 +99,13 @@ void rest() noexcept {
 
 // Polls and runs what is ready. Returns true if anything ran.
 bool help(bool has_slept) noexcept {
+    serve_started_streams(&stream_service::begin);
     {
         const std::scoped_lock guard(helper_in_progress);
         if (has_slept) {
             catch_up_after_sleep();
         }
+        serve_started_streams(&stream_service::poll);
         poll_sources(from::outside);
     }
     return run_sources(LONG_MAX) != 0;

@@ -8,6 +8,7 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <vector>
 
 namespace thence::progress {
 
@@ -19,7 +20,8 @@ std::map<int, long> &started() {
     return table;
 }
 std::atomic<long> count{0}; // of all streams
-bool has_source = false;    // under the mutex
+bool has_source = false;    // under the mutex, as the next
+stream_service service{};
 
 // As a source it only keeps the helper awake: continuations, the first source, let MPI make progress in every poll.
 bool outstanding() noexcept {
@@ -35,7 +37,29 @@ const source as_source{"progress threads", &outstanding, &poll, &run};
 
 } // namespace
 
-thread_start start_thread(int stream) noexcept {
+void serve_started_streams(void (*stream_service::*how)(int) noexcept) noexcept {
+    if (count.load(std::memory_order_relaxed) == 0) {
+        return;
+    }
+    static auto &streams = *new std::vector<int>; // of the one helper thread
+    void (*serve)(int) noexcept = nullptr;
+    {
+        const std::scoped_lock guard(mutex);
+        serve = service.*how;
+        streams.clear();
+        try {
+            for (const auto &[stream, starts] : started()) {
+                streams.push_back(stream);
+            }
+        } catch (const std::exception &) { // no memory: the poll that follows serves all streams
+        }
+    }
+    for (const int stream : streams) {
+        serve(stream);
+    }
+}
+
+thread_start start_thread(int stream, const stream_service &how) noexcept {
     const std::scoped_lock guard(mutex);
     if (!require_helper()) {
         return thread_start::not_possible;
@@ -44,6 +68,7 @@ thread_start start_thread(int stream) noexcept {
         return thread_start::no_memory;
     }
     has_source = true;
+    service = how;
     try {
         ++started()[stream];
     } catch (const std::exception &) {

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/stream.hpp"
 
+#include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/quietly.hpp"
 #include "core/progress/interposed.hpp"
+#include "mpix/messages/waiting.hpp"
 #include "mpix/queues/queue.hpp"
 
 #include <mutex>
 #include <new>
+#include <thread>
 #include <vector>
 
 namespace thence::streams {
@@ -19,6 +22,30 @@ std::vector<std::unique_ptr<context>> table;
 std::vector<int> unused;     // indices of the table
 bool native_refused = false; // MPI gave no stream although none was in use
 long natives = 0;
+
+context *at(int handle) noexcept { // under the mutex
+    const auto index = static_cast<unsigned>(handle) - static_cast<unsigned>(handle_prefix);
+    return index < table.size() ? table[index].get() : nullptr;
+}
+
+// While it exists, the stream does too.
+struct served {
+    explicit served(int handle) noexcept {
+        const std::scoped_lock guard(mutex);
+        stream = at(handle);
+        if (stream != nullptr) {
+            stream->serving.fetch_add(1);
+        }
+    }
+    ~served() {
+        if (stream != nullptr) {
+            stream->serving.fetch_sub(1);
+        }
+    }
+    served(const served &) = delete;
+    served &operator=(const served &) = delete;
+    context *stream;
+};
 
 } // namespace
 
@@ -52,14 +79,42 @@ bool add(std::unique_ptr<context> &added) noexcept {
 
 context *find(int handle) noexcept {
     const std::scoped_lock guard(mutex);
-    const auto index = static_cast<unsigned>(handle) - static_cast<unsigned>(handle_prefix);
-    return index < table.size() ? table[index].get() : nullptr;
+    return at(handle);
+}
+
+void wait_for_work(const context &its) noexcept {
+    if (its.queue == nullptr || its.communicators.load() != 0 || !continuation::free_to_run()) {
+        return;
+    }
+    for (messages::waiting wait; !its.queue->is_idle();) {
+        wait();
+    }
+}
+
+void begin_reached(int handle) noexcept {
+    const served its(handle);
+    if (its.stream != nullptr && its.stream->queue != nullptr && its.stream->queue->is_triggered() &&
+        continuation::free_to_run()) {
+        its.stream->queue->begin_triggered();
+    }
+}
+
+void poll_endpoint(int handle) noexcept {
+    const served its(handle);
+    if (its.stream != nullptr && its.stream->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
+        mpi::table.stream_progress(its.stream->native); // general progress need not include it
+    }
 }
 
 freeing destroy(context &stream, int &code) noexcept {
     std::unique_ptr<context> freed;
     {
-        const std::scoped_lock guard(mutex);
+        std::unique_lock guard(mutex);
+        while (stream.serving.load() != 0) { // without the lock, which that thread may need
+            guard.unlock();
+            std::this_thread::yield();
+            guard.lock();
+        }
         if (stream.communicators.load() != 0) {
             return freeing::has_communicators;
         }
