@@ -54,29 +54,120 @@ TEST_P(enqueue, calls_return_before_the_queue_is_there) {
     EXPECT_EQ(status.MPI_ERROR, MPI_SUCCESS);
 }
 
-TEST_P(enqueue, a_communicator_is_not_freed_before_its_operations_have_begun) {
+// A queue that another thread lets go on after some time.
+class gate {
+public:
+    explicit gate(thread_queue &queue) {
+        queue.push([this] {
+            while (!open_) {
+                std::this_thread::yield();
+            }
+        });
+    }
+    ~gate() {
+        if (opener_.joinable()) {
+            opener_.join();
+        }
+    }
+    gate(const gate &) = delete;
+    gate &operator=(const gate &) = delete;
+    void open() { open_ = true; }
+    void open_later() {
+        opener_ = std::thread([this] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            open_ = true;
+        });
+    }
+    bool is_open() const { return open_; }
+
+private:
+    std::atomic<bool> open_{false};
+    std::thread opener_;
+};
+
+TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
     queued_communicator q(GetParam());
-    MPI_Comm second = MPI_COMM_NULL;
-    MPI_Comm_dup(q.comm, &second);
-    std::atomic<bool> open{false};
-    q.queue.push([&] {
-        while (!open) {
-            std::this_thread::yield();
+    for (const bool disconnects : {false, true}) {
+        MPI_Comm second = MPI_COMM_NULL;
+        MPI_Comm_dup(q.comm, &second);
+        gate closed(q.queue);
+        int got = -1;
+        MPI_Request request = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPIX_Irecv_enqueue(&got, 1, MPI_INT, previous(), 3, second, &request), MPI_SUCCESS);
+        EXPECT_EQ(MPIX_Send_enqueue(&rank, 1, MPI_INT, next(), 3, second), MPI_SUCCESS);
+        EXPECT_EQ(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        closed.open_later();
+        EXPECT_EQ(disconnects ? MPI_Comm_disconnect(&second) : MPI_Comm_free(&second), MPI_SUCCESS);
+        EXPECT_TRUE(closed.is_open()) << "it waited";
+        EXPECT_EQ(second, MPI_COMM_NULL);
+        q.queue.synchronize();
+        EXPECT_EQ(got, previous());
+    }
+}
+
+// Nobody synchronizes the queue before communicator and stream are freed.
+TEST_P(enqueue, communicator_and_stream_are_freed_behind_their_operations_as_in_the_paper) {
+    constexpr int n = 100'000;
+    thread_queue queue(GetParam());
+    thence_stream stream = create_stream(queue.handle());
+    MPI_Comm comm = MPI_COMM_NULL;
+    ASSERT_EQ(thence_stream_comm_create(MPI_COMM_WORLD, stream, &comm), MPI_SUCCESS);
+    const std::vector<float> sent(n, static_cast<float>(rank + 1));
+    std::vector<float> x(n);
+    std::vector<float> y(n, 2);
+    gate closed(queue);
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(MPIX_Isend_enqueue(sent.data(), n, MPI_FLOAT, next(), 0, comm, &request), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Recv_enqueue(x.data(), n, MPI_FLOAT, previous(), 0, comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    queue.push([&] {
+        for (int i = 0; i < n; ++i) {
+            y[static_cast<std::size_t>(i)] += 2 * x[static_cast<std::size_t>(i)];
         }
     });
+    closed.open_later();
+    EXPECT_EQ(MPI_Comm_free(&comm), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Stream_free(&stream), MPI_SUCCESS);
+    EXPECT_EQ(stream, MPIX_STREAM_NULL);
+    EXPECT_EQ(queue.in_use, 0);
+    EXPECT_EQ(queue.memory, 0);
+    queue.synchronize();
+    EXPECT_EQ(y, std::vector<float>(n, 2 + 2 * static_cast<float>(previous() + 1)));
+}
+
+// It would wait for what cannot begin before it returns.
+TEST_P(enqueue, a_callback_does_not_free_a_communicator_whose_operations_have_not_begun) {
+    struct attempt {
+        MPI_Comm comm = MPI_COMM_NULL;
+        int code = MPI_SUCCESS;
+        bool over = false;
+    } its;
+    queued_communicator q(GetParam());
+    gate closed(q.queue);
+    EXPECT_EQ(MPIX_Send_enqueue(&rank, 1, MPI_INT, next(), 3, q.comm), MPI_SUCCESS);
+    MPI_Request cr = MPI_REQUEST_NULL;
+    MPI_Request receive = MPI_REQUEST_NULL;
     int got = -1;
-    MPI_Request request = MPI_REQUEST_NULL;
-    EXPECT_EQ(MPIX_Irecv_enqueue(&got, 1, MPI_INT, previous(), 3, second, &request), MPI_SUCCESS);
-    EXPECT_EQ(MPIX_Send_enqueue(&rank, 1, MPI_INT, next(), 3, second), MPI_SUCCESS);
-    EXPECT_EQ(MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
-    MPI_Comm same = second;
-    EXPECT_EQ(class_of(MPI_Comm_free(&same)), MPI_ERR_PENDING);
-    EXPECT_EQ(same, second) << "nothing has changed";
-    EXPECT_EQ(class_of(MPI_Comm_disconnect(&same)), MPI_ERR_PENDING);
-    open = true;
+    ASSERT_EQ(thence_cr_create(THENCE_CR_ENQUEUE_COMPLETE, -1, MPI_INFO_NULL, &cr), MPI_SUCCESS);
+    MPI_Irecv(&got, 1, MPI_INT, 0, 9, MPI_COMM_SELF, &receive);
+    its.comm = q.comm;
+    const auto callback = [](int, MPI_Status *, void *data) {
+        auto &tried = *static_cast<attempt *>(data);
+        tried.code = MPI_Comm_free(&tried.comm);
+        tried.over = true;
+        return int{MPI_SUCCESS};
+    };
+    ASSERT_EQ(thence_attach(1, &receive, callback, &its, 0, MPI_STATUSES_IGNORE, cr, nullptr), MPI_SUCCESS);
+    MPI_Send(&rank, 1, MPI_INT, 0, 9, MPI_COMM_SELF);
+    EXPECT_EQ(thence_wait(&cr, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_TRUE(its.over);
+    EXPECT_EQ(class_of(its.code), MPI_ERR_PENDING);
+    EXPECT_EQ(its.comm, q.comm) << "nothing has changed";
+    closed.open();
+    EXPECT_EQ(MPIX_Recv_enqueue(&got, 1, MPI_INT, previous(), 3, q.comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
     q.queue.synchronize();
     EXPECT_EQ(got, previous());
-    EXPECT_EQ(MPI_Comm_free(&second), MPI_SUCCESS);
+    EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);
 }
 
 TEST_P(enqueue, match_calls_that_are_not_enqueued) {

@@ -18,7 +18,8 @@ template <class Free> int free_communicator(const char *call, MPI_Comm *comm, Fr
     }
     const MPI_Comm freed = comm != nullptr ? *comm : MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    return thence::streams::must_stay(call, freed, code) ? code : thence::pmpi::block_in_mpi(call, freed, by_mpi);
+    return thence::streams::wait_until_begun(call, freed, code) ? thence::pmpi::block_in_mpi(call, freed, by_mpi)
+                                                                : code;
 }
 
 } // namespace

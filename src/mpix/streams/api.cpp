@@ -114,6 +114,7 @@ int thence_stream_free(thence_stream *stream) {
     if (found == nullptr) {
         return fail(call, stream == nullptr ? reason::null_stream : reason::no_stream);
     }
+    streams::wait_for_work(*found);
     int code = MPI_SUCCESS;
     switch (streams::destroy(*found, code)) {
     case streams::freeing::done:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/communicator.hpp"
 
+#include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/error_code.hpp"
 #include "core/mpi/implementation.hpp"
+#include "mpix/messages/waiting.hpp"
 #include "mpix/queues/queue.hpp"
 #include "mpix/streams/attribute.hpp"
 #include "mpix/streams/multiplex.hpp"
@@ -32,8 +34,8 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     return MPI_SUCCESS;
 }
 
-// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on
-// it. With libthence must_stay() comes first.
+// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
+// With libthence wait_until_begun() comes first.
 int remove(MPI_Comm, int, void *value, void *) {
     std::unique_ptr<attachment> removed(static_cast<attachment *>(value));
     if (removed->not_begun.load() != 0) {
@@ -119,13 +121,20 @@ bool has_queue(MPI_Comm comm) noexcept {
     return attached != nullptr && attached->stream->queue != nullptr;
 }
 
-bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept {
+bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept {
     const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
     if (attached == nullptr || attached->not_begun.load() == 0) {
+        return true;
+    }
+    if (!continuation::free_to_run()) {
+        code = mpi::report_on(
+            comm, MPI_ERR_PENDING, call,
+            "operations that are enqueued on the communicator have not begun, and a callback must not wait for them");
         return false;
     }
-    code =
-        mpi::report_on(comm, MPI_ERR_PENDING, call, "operations that are enqueued on the communicator have not begun");
+    for (messages::waiting wait; attached->not_begun.load() != 0;) {
+        wait();
+    }
     return true;
 }
 

@@ -18,7 +18,7 @@ namespace thence::streams {
 // What one communicator has.
 struct attachment {
     context *stream;
-    // Enqueued operations of this communicator that have not begun. MPI_Comm_free fails while there are any.
+    // Enqueued operations of this communicator that have not begun. MPI_Comm_free waits for them.
     std::atomic<long> not_begun{0};
 };
 
@@ -37,8 +37,9 @@ inline bool has_queue_if_any(MPI_Comm comm) noexcept {
            has_queue(comm);
 }
 
-// For interposed calls that free a communicator. True if operations that are enqueued on it have not begun: then `code`
-// is the error, which is reported, and MPI must not be called.
-THENCE_INTERNAL bool must_stay(const char *call, MPI_Comm comm, int &code) noexcept;
+// For interposed calls that free a communicator: waits until all operations that are enqueued on it have begun, and makes
+// progress meanwhile. MPI completes them although the communicator is freed. False in a callback, where none of them could
+// begin: then `code` is the error, which is reported, and MPI must not be called.
+THENCE_INTERNAL bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept;
 
 } // namespace thence::streams

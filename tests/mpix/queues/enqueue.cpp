@@ -215,6 +215,57 @@ TEST_P(enqueued, a_stream_is_not_freed_while_its_queue_has_work) {
     EXPECT_EQ(streams::destroy(context, code), streams::freeing::done);
 }
 
+TEST_P(enqueued, to_free_a_stream_is_to_wait_for_the_work_of_its_queue) {
+    scripted_queue q;
+    scripted_operation send;
+    q.enqueue(send);
+    auto its = std::make_unique<streams::context>();
+    its->queue = q.release();
+    thence_stream handle = THENCE_STREAM_NULL;
+    streams::context &context = *its;
+    ASSERT_TRUE(streams::add(its));
+    handle = context.handle;
+    std::atomic<bool> completed{false};
+    std::thread works([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        q.go();
+        while (send.begun == 0) { // by the thread that waits
+            std::this_thread::yield();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        completed = true;
+        send.complete();
+    });
+    EXPECT_EQ(thence_stream_free(&handle), MPI_SUCCESS);
+    EXPECT_TRUE(completed);
+    EXPECT_EQ(handle, THENCE_STREAM_NULL);
+    works.join();
+}
+
+TEST_P(enqueued, a_callback_does_not_free_a_stream_whose_queue_has_work) {
+    scripted_queue q;
+    scripted_operation send;
+    q.enqueue(send);
+    auto its = std::make_unique<streams::context>();
+    its->queue = q.release();
+    streams::context &context = *its;
+    ASSERT_TRUE(streams::add(its));
+    thence_stream handle = context.handle;
+    int code = MPI_SUCCESS;
+    cr c;
+    note n;
+    n.inside = [&] { code = thence_stream_free(&handle); };
+    const ticket t = attach_pending(n, c);
+    world.complete(t);
+    EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    EXPECT_EQ(code, MPI_ERR_PENDING);
+    EXPECT_EQ(handle, context.handle) << "nothing has changed";
+    q.go();
+    ASSERT_TRUE(send.begins());
+    send.complete();
+    EXPECT_EQ(thence_stream_free(&handle), MPI_SUCCESS);
+}
+
 // Several threads see the trigger word. Each operation begins once, in order, and no two begin at a time.
 TEST_P(enqueued, operations_begin_once_whichever_threads_look) {
     constexpr int rounds = 200;
