@@ -138,6 +138,57 @@ def draw_modes(benchmark, path):
     plt.close(fig)
 
 
+def draw_lines(benchmark, panels, path):
+    """Draws one panel for each (title, x label, y label, {name of a line: {x: y}}), with logarithmic axes."""
+    panels = [panel for panel in panels if any(panel[3].values())]
+    if not panels:
+        return
+    fig, axes = plt.subplots(1, len(panels), figsize=(6 * len(panels), 4.5), layout="constrained", squeeze=False)
+    for at, (title, x_label, y_label, lines) in zip(axes[0], panels):
+        for name, points in lines.items():
+            at.plot(sorted(points), [points[x] for x in sorted(points)], marker="o", markersize=4, label=name)
+        at.set_xscale("log", base=2)
+        at.set_yscale("log")
+        ticks = sorted({x for points in lines.values() for x in points})
+        at.set_xticks(ticks, [str(x) for x in ticks], fontsize=7, rotation=30)
+        at.set_xlabel(x_label)
+        at.set_ylabel(y_label)
+        at.set_title(title, fontsize=9)
+        at.grid(alpha=0.3)
+        at.legend(fontsize=8)
+    fig.suptitle(f"{benchmark['name']}: {benchmark['about']}", fontsize=8)
+    fig.savefig(path, dpi=150)
+    plt.close(fig)
+
+
+def draw_stream_threads(benchmark, path):
+    """Draws the chart of figure 4 of Zhou et al.: message rate by the number of threads, one line per way."""
+    panels = {}  # where: {way: {threads: rate}}
+    for figure in benchmark["figures"]:
+        where, threads, beside = figure["name"].split(", ")
+        lines = panels.setdefault(where, {})
+        count = int(threads.split()[0])
+        lines.setdefault("explicit: a stream for each thread", {})[count] = figure["ours"]
+        way = "implicit: a duplicate for each thread" if beside.endswith("implicit") else "one communicator"
+        lines.setdefault(way, {})[count] = figure["baseline"]
+    draw_lines(benchmark, [(where, "threads", "messages per second", lines) for where, lines in panels.items()], path)
+
+
+def draw_threads_vs_processes(benchmark, path):
+    """Draws the chart of figure 7 of Zhou et al.: message rate and bandwidth by the size of a message."""
+    panels = {"message rate": {}, "bandwidth": {}}
+    for figure in benchmark["figures"]:
+        size, kind = figure["name"].split(" B, ")
+        for line, side in (("two threads", "ours"), ("two processes", "baseline")):
+            panels[kind].setdefault(line, {})[int(size)] = figure[side]
+    units = {"message rate": "messages per second", "bandwidth": "MB/s"}
+    draw_lines(benchmark, [(kind, "bytes of a message", units[kind], lines) for kind, lines in panels.items()], path)
+
+
+CHARTS = {"ring_modes": draw_modes, "stream_threads": draw_stream_threads,
+          "threads_vs_processes": draw_threads_vs_processes}
+
+
 def main():
     if len(sys.argv) != 3 or sys.argv[1] in ("-h", "--help"):
         print(__doc__)
@@ -147,7 +198,7 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
     draw_overview(measured["benchmarks"], measured["measured_on"], folder / "overview.png")
     for benchmark in measured["benchmarks"]:
-        draw = draw_modes if benchmark["name"] == "ring_modes" else draw_benchmark
+        draw = CHARTS.get(benchmark["name"], draw_benchmark)
         draw(benchmark, folder / f"{benchmark['name']}.png")
     return 0
 

@@ -20,7 +20,8 @@ BENCHMARKS = [
     "attach_vs_waitall", "attach_vs_waitall_portable", "attach_pending_one", "attach_each", "linked_unused",
     "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
     "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov",
-    "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "progress",
+    "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "threads_vs_processes",
+    "stream_threads", "progress",
 ]
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]
 WITH_FIBERS = ["task_block"]
@@ -140,6 +141,56 @@ plot.draw_modes(json.load(open(sys.argv[2]))["benchmarks"][0], sys.argv[3] + "/m
 bars = sum(len(panel.patches) for panel in drawn[-1].axes)
 print(bars, "bars;", drawn[-1]._suptitle.get_text().splitlines()[1])
 """
+
+
+DRAW_LINES = """
+import json, sys
+sys.path.insert(0, sys.argv[1])
+import plot
+drawn = []
+plot.plt.close = drawn.append
+for benchmark in json.load(open(sys.argv[2]))["benchmarks"]:
+    plot.CHARTS[benchmark["name"]](benchmark, sys.argv[3] + "/lines.png")
+    for panel in drawn[-1].axes:
+        for line in panel.lines:
+            print(panel.get_title(), "|", line.get_label(), "|", *map(int, line.get_xdata()), "|",
+                  *map(int, line.get_ydata()))
+"""
+
+
+def plot_draws_a_line_for_every_way(_):
+    bench = Path(__file__).resolve().parent.parent
+    with_matplotlib = subprocess.run([str(bench.parent / "scripts" / "python_with.sh"), "matplotlib"],
+                                     capture_output=True, text=True, check=False)
+    if with_matplotlib.returncode != 0:
+        print(with_matplotlib.stderr)
+        return SKIPPED
+    threads = [{"name": f"{where}, {n} threads, beside {way}", "ours": 100 * n, "baseline": base * n}
+               for where in ("to self", "2 processes") for n in (1, 2, 4, 8) if where == "to self" or n == 1
+               for way, base in (("implicit", 80), ("one communicator", 50))]
+    sizes = [{"name": f"{size} B, {kind}", "ours": 2 * size, "baseline": size}
+             for kind, size in (("message rate", 8), ("message rate", 4096), ("bandwidth", 32768))]
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "figures.json"
+        written.write_text(json.dumps({"benchmarks": [
+            {"name": "stream_threads", "about": "threads", "figures": threads},
+            {"name": "threads_vs_processes", "about": "sizes", "figures": sizes}]}))
+        done = subprocess.run([with_matplotlib.stdout.strip(), "-c", DRAW_LINES, str(bench), str(written), folder],
+                              capture_output=True, text=True, check=False)
+        lines = succeed(done).strip().splitlines()
+    assert lines == [
+        "to self | explicit: a stream for each thread | 1 2 4 8 | 100 200 400 800",
+        "to self | implicit: a duplicate for each thread | 1 2 4 8 | 80 160 320 640",
+        "to self | one communicator | 1 2 4 8 | 50 100 200 400",
+        "2 processes | explicit: a stream for each thread | 1 | 100",
+        "2 processes | implicit: a duplicate for each thread | 1 | 80",
+        "2 processes | one communicator | 1 | 50",
+        "message rate | two threads | 8 4096 | 16 8192",
+        "message rate | two processes | 8 4096 | 8 4096",
+        "bandwidth | two threads | 32768 | 65536",
+        "bandwidth | two processes | 32768 | 32768",
+    ], lines
+    return 0
 
 
 def need_valgrind():
