@@ -40,6 +40,10 @@
  *  waits do not return it. No error of an operation calls
  *  an error handler that ends the program: a communicator of a stream with a queue has `MPI_ERRORS_RETURN`.
  *
+ *  **Calls of MPI** on the communicator, in a program that is linked with libthence: MPI_Send, MPI_Recv, MPI_Isend,
+ *  MPI_Irecv and the blocking collectives are enqueued, and other calls that communicate return
+ *  `MPI_ERR_UNSUPPORTED_OPERATION`. A function that starts an enqueued operation may use the communicator for any call.
+ *
  *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
  *  they come.
  *

@@ -175,7 +175,7 @@ TEST_P(enqueue, match_calls_that_are_not_enqueued) {
     int got = -1;
     MPIX_Recv_enqueue(&got, 1, MPI_INT, previous(), 0, q.comm, MPI_STATUS_IGNORE);
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(&rank, 1, MPI_INT, next(), 0, q.comm, &request);
+    PMPI_Isend(&rank, 1, MPI_INT, next(), 0, q.comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
     q.queue.synchronize();
     EXPECT_EQ(got, previous());
@@ -200,13 +200,13 @@ TEST_P(enqueue, mpi_send_and_mpi_recv_are_enqueued) {
     EXPECT_EQ(MPI_Send(&out, 1, MPI_INT, next(), 7, q.comm), MPI_SUCCESS);
     MPIX_Wait_enqueue(&request, MPI_STATUS_IGNORE);
     const int eight = 8;
-    MPI_Request at_once = MPI_REQUEST_NULL;
-    MPI_Isend(&eight, 1, MPI_INT, next(), 8, q.comm, &at_once);
+    MPI_Request behind = MPI_REQUEST_NULL;
+    MPI_Isend(&eight, 1, MPI_INT, next(), 8, q.comm, &behind);
     EXPECT_EQ(MPI_Recv(&seen, 1, MPI_INT, previous(), 8, q.comm, &status), MPI_SUCCESS);
     EXPECT_EQ(seen, -3) << "it has not begun";
     open = true;
     q.queue.synchronize();
-    MPI_Wait(&at_once, MPI_STATUS_IGNORE);
+    MPI_Wait(&behind, MPI_STATUS_IGNORE);
     EXPECT_EQ(got, 100 + previous());
     EXPECT_EQ(seen, 8);
     EXPECT_EQ(status.MPI_SOURCE, previous());

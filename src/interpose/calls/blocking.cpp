@@ -2,7 +2,7 @@
 // Blocking point-to-point calls. If a call must not block inside MPI, its nonblocking form is called, and a strategy
 // waits for that (interpose/waiting/wait_strategy.hpp). Else MPI's own function is called.
 //
-// MPI_Send and MPI_Recv on a communicator of a stream with a queue are enqueued (thence/enqueue.h).
+// On a communicator of a stream with a queue, MPI_Send and MPI_Recv are enqueued (thence/enqueue.h), the others refused.
 //
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.
@@ -21,6 +21,7 @@
 using namespace thence::interpose;
 using thence::pmpi::refused_status;
 using thence::pmpi::untouched;
+using thence::streams::refuse_on_queue;
 using thence::streams::serial_call;
 namespace threadcomm = thence::threadcomm;
 
@@ -60,8 +61,9 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send(call, *threads, mode, {buf, count, type, dest, tag});
     }
-    if (mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {
-        return enqueue_send(buf, count, type, dest, tag, comm);
+    if (thence::streams::has_queue_if_any(comm)) {
+        return mode == threadcomm::mode::standard ? enqueue_send(buf, count, type, dest, tag, comm)
+                                                  : refuse_on_queue(call, comm);
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr) {
@@ -146,6 +148,9 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
         return threadcomm::send_receive(call, *threads, {sendbuf, sendcount, sendtype, dest, sendtag},
                                         {recvbuf, recvcount, recvtype, source, recvtag}, status);
     }
+    if (thence::streams::has_queue_if_any(comm)) {
+        return refuse_on_queue(call, comm);
+    }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
@@ -169,6 +174,9 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::send_receive_replace(call, *threads, {buf, count, type, dest, sendtag}, source, recvtag,
                                                 status);
+    }
+    if (thence::streams::has_queue_if_any(comm)) {
+        return refuse_on_queue(call, comm);
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
@@ -267,6 +275,9 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::probe("MPI_Probe", *threads, source, tag, nullptr, status);
     }
+    if (thence::streams::has_queue_if_any(comm)) {
+        return refuse_on_queue("MPI_Probe", comm);
+    }
     const wait_strategy *how = find_strategy("MPI_Probe");
     if (how == nullptr) {
         return PMPI_Probe(source, tag, comm, status);
@@ -299,6 +310,9 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     const serial_call on_stream("MPI_Mprobe", comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
         return threadcomm::matched_probe("MPI_Mprobe", *threads, source, tag, nullptr, message, status);
+    }
+    if (thence::streams::has_queue_if_any(comm)) {
+        return refuse_on_queue("MPI_Mprobe", comm);
     }
     const wait_strategy *how = find_strategy("MPI_Mprobe");
     if (how == nullptr) {

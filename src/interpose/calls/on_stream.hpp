@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI's own function, for calls that are interposed only for the sake of their communicator or requests. If streams are
-// checked, the call is one of their stream (mpix/streams/serial_check.hpp).
+// checked, the call is one of their stream (mpix/streams/serial_check.hpp). On a communicator of a stream with a queue such a
+// call is refused, since MPI would do it at once, and not in the order of the queue.
 //
 // What is rare is not inlined, so that the fast path is a jump to MPI.
 #pragma once
 
+#include "mpix/streams/communicator.hpp"
 #include "mpix/streams/serial_check.hpp"
 
 #include <mpi.h>
@@ -20,6 +22,9 @@ __attribute__((noinline)) int checked_call(const char *name, MPI_Comm comm, Argu
 // `name`: of the call.
 template <auto function, class... Arguments>
 inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
+    if (streams::has_queue_if_any(comm)) [[unlikely]] {
+        return streams::refuse_on_queue(name, comm);
+    }
     return streams::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
 }
 
@@ -40,6 +45,9 @@ __attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI
 // A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows it.
 template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
+    if (streams::has_queue_if_any(comm)) [[unlikely]] {
+        return streams::refuse_on_queue(name, comm);
+    }
     return streams::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
                                           : function(arguments..., request);
 }

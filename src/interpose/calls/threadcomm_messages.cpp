@@ -1,14 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator, or
-// that of a stream.
+// that of a stream. On that of a stream with a queue MPI_Isend and MPI_Irecv are enqueued, and the others refused.
 // (Blocking ones are in blocking.cpp.)
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/communicators.hpp"
 
+#include <thence/enqueue.h>
 #include <thence/thence.h>
 
 namespace threadcomm = thence::threadcomm;
+
+namespace {
+
+// On a communicator of a stream with a queue.
+int enqueue_send(const void *buf, int count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request) {
+    return thence_isend_enqueue(buf, count, type, dest, tag, comm, request);
+}
+int enqueue_receive(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+    return thence_irecv_enqueue(buf, count, type, source, tag, comm, request);
+}
+#if defined(THENCE_MPI_LARGE_COUNTS)
+int enqueue_send(const void *buf, MPI_Count count, MPI_Datatype type, int dest, int tag, MPI_Comm comm,
+                 MPI_Request *request) {
+    return thence_isend_enqueue_c(buf, count, type, dest, tag, comm, request);
+}
+int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, int tag, MPI_Comm comm,
+                    MPI_Request *request) {
+    return thence_irecv_enqueue_c(buf, count, type, source, tag, comm, request);
+}
+#endif
+
+} // namespace
 
 extern "C" {
 
@@ -21,6 +45,9 @@ extern "C" {
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
             return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
                                      {buf, count, type, dest, tag}, request);                                          \
+        }                                                                                                              \
+        if (threadcomm::mode::its_mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {     \
+            return enqueue_send(buf, count, type, dest, tag, comm, request);                                           \
         }                                                                                                              \
         return thence::pmpi::start_on<&PMPI_##name##c>("MPI_" #name #c, comm, request, buf, count, type, dest, tag,    \
                                                        comm);                                                          \
@@ -49,6 +76,9 @@ extern "C" {
                                               MPI_Comm comm, MPI_Request *request) {                                   \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
             return threadcomm::ireceive("MPI_Irecv" #c, *threads, {buf, count, type, source, tag}, request);           \
+        }                                                                                                              \
+        if (thence::streams::has_queue_if_any(comm)) {                                                                 \
+            return enqueue_receive(buf, count, type, source, tag, comm, request);                                      \
         }                                                                                                              \
         return thence::pmpi::start_on<&PMPI_Irecv##c>("MPI_Irecv" #c, comm, request, buf, count, type, source, tag,    \
                                                       comm);                                                           \

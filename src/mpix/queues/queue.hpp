@@ -90,6 +90,9 @@ struct item {
     alignas(std::max_align_t) unsigned char inside[most_inside];
 };
 
+// The communicator of the operation that this thread starts now, else MPI_COMM_NULL.
+extern thread_local constinit MPI_Comm starting_on;
+
 class queue {
 public:
     // Returns null if memory is exhausted or the queue refuses.

@@ -118,7 +118,13 @@ void remove_stream(MPI_Comm comm) noexcept {
 
 bool has_queue(MPI_Comm comm) noexcept {
     const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
-    return attached != nullptr && attached->stream->queue != nullptr;
+    return attached != nullptr && attached->stream->queue != nullptr && queues::starting_on != comm;
+}
+
+int refuse_on_queue(const char *call, MPI_Comm comm) noexcept {
+    return mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION, call,
+                          "the stream of the communicator has a queue, on which this call is not enqueued: start the "
+                          "operation by thence_start_enqueue, or use a communicator without a queue");
 }
 
 bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept {

@@ -256,9 +256,9 @@ TEST_F(cuda_queue, streams_of_one_process_may_wait_for_each_other) {
     MPIX_Recv_enqueue(&a, 1, MPI_INT, 0, 0, first, MPI_STATUS_IGNORE);
     MPIX_Recv_enqueue(&b, 1, MPI_INT, 0, 0, second, MPI_STATUS_IGNORE);
     const int number = 5;
-    const auto send_at_once = [&number](MPI_Comm to) { // MPI_Send is enqueued
+    const auto send_at_once = [&number](MPI_Comm to) { // MPI_Send and MPI_Isend are enqueued
         MPI_Request request = MPI_REQUEST_NULL;
-        MPI_Isend(&number, 1, MPI_INT, 0, 0, to, &request);
+        PMPI_Isend(&number, 1, MPI_INT, 0, 0, to, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     };
     send_at_once(second);

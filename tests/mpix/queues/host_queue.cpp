@@ -50,10 +50,10 @@ protected:
     int size = 1;
 };
 
-// MPI_Send is enqueued.
+// MPI_Send and MPI_Isend are enqueued.
 void send_at_once(const int &number, int to, int tag, MPI_Comm comm) {
     MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Isend(&number, 1, MPI_INT, to, tag, comm, &request);
+    PMPI_Isend(&number, 1, MPI_INT, to, tag, comm, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
