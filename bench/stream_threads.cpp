@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages per second of 1 to 8 threads (Zhou et al., figure 4): 8 bytes by MPI_Isend and MPI_Irecv, 64 in flight in each
-// thread. Explicit: a stream and its communicator for each thread. Implicit: a duplicate of MPI_COMM_WORLD for each thread,
-// which the MPI may map to a channel of its own. One communicator: all threads on MPI_COMM_WORLD.
+// Messages per second of 1 to 8 threads (Zhou et al., figure 4): 8 bytes by MPI_Isend and MPI_Irecv, 64 in flight in
+// each thread. Explicit: a stream and its communicator for each thread. Implicit: a duplicate of MPI_COMM_WORLD for
+// each thread, which the MPI may map to a channel of its own. One communicator: all threads on MPI_COMM_WORLD.
 //
-// In one process each thread sends to itself. Between two processes each thread has a partner, where the machine has a core
-// for each: threads that share a core wait for each other's time slices.
+// In one process each thread sends to itself. Between two processes each thread has a partner, where the machine has a
+// core for each: threads that share a core wait for each other's time slices.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 

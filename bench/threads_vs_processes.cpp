@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Messages per second and bandwidth, 8 B to 4 MiB (Zhou et al., figure 7): between two threads of a process on a thread
-// communicator, and between two processes by plain messages of MPI. One side sends a window of messages by MPI_Isend, and
-// gets an answer to each window.
+// communicator, and between two processes by plain messages of MPI. One side sends a window of messages by MPI_Isend,
+// and gets an answer to each window.
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "threadcomm/team.hpp"

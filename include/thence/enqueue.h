@@ -47,10 +47,10 @@
  *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
  *  they come.
  *
- *  MPI_Comm_free and MPI_Comm_disconnect wait until all operations that are enqueued on the communicator have begun, and
- *  make progress meanwhile. In a callback, which must not wait, they fail (`MPI_ERR_PENDING`) and change nothing. No
- *  function of the queue may call them. If the program is linked with libthence-core alone, they do not wait and fail
- *  before that; MPICH has then given the communicator up, and it cannot be freed later.
+ *  MPI_Comm_free and MPI_Comm_disconnect wait until all operations that are enqueued on the communicator have begun,
+ *  and make progress meanwhile. In a callback, which must not wait, they fail (`MPI_ERR_PENDING`) and change nothing.
+ *  No function of the queue may call them. If the program is linked with libthence-core alone, they do not wait and
+ *  fail before that; MPICH has then given the communicator up, and it cannot be freed later.
  *
  *  Each function returns, besides what it says: `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_OTHER` (`comm` has no stream with
  *  a queue, or the queue refused); `MPI_ERR_NO_MEM`; the kept error. Each may be called by any thread, but not before

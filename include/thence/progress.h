@@ -16,7 +16,8 @@ extern "C" {
 #endif
 
 /** @brief Make progress once.
- *  @param stream ::THENCE_STREAM_NULL: as thence_progress(). Another stream: first what its queue has reached and what MPI
+ *  @param stream ::THENCE_STREAM_NULL: as thence_progress(). Another stream: first what its queue has reached and what
+ *  MPI
  *                keeps for it alone, then the same.
  *  @return `MPI_ERR_ARG` (no live stream); `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. */

@@ -55,8 +55,8 @@ THENCE_EXPORT int thence_stream_create(MPI_Info info, thence_stream *stream);
 /** @brief Free a stream. If it has a queue, waits until what is enqueued is complete, and makes progress meanwhile.
  *  @param[in,out] stream set to ::THENCE_STREAM_NULL. What the stream stands for, such as a CUDA stream, stays.
  *  @return `MPI_ERR_ARG` (null `stream`, or it is no stream of this library); `MPI_ERR_OTHER` (a communicator of the
- *          stream exists); `MPI_ERR_PENDING` (enqueued operations are outstanding, and this is called in a callback, which must
- *          not wait). Nothing has changed then.
+ *          stream exists); `MPI_ERR_PENDING` (enqueued operations are outstanding, and this is called in a callback,
+ *          which must not wait). Nothing has changed then.
  *  @note Threads: any, but no function of the queue: it would wait for itself. */
 THENCE_EXPORT int thence_stream_free(thence_stream *stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls of MPI on a communicator of a stream with a queue: each that communicates is enqueued, or refused by its name. One-sided
-// operations are enqueued by the function that starts them.
+// Calls of MPI on a communicator of a stream with a queue: each that communicates is enqueued, or refused by its name.
+// One-sided operations are enqueued by the function that starts them.
 #include "thread_queue.hpp"
 
 #include <thence/mpix.h>
@@ -199,7 +199,8 @@ TEST_P(enqueued_calls, a_start_function_may_use_the_communicator_itself) {
     EXPECT_EQ(error, MPI_SUCCESS);
 }
 
-// The queue writes a number, and puts it into the memory of the next rank. Then it gets that of the rank before from there.
+// The queue writes a number, and puts it into the memory of the next rank. Then it gets that of the rank before from
+// there.
 TEST_P(enqueued_calls, one_sided_operations_are_enqueued_by_the_function_that_starts_them) {
     struct arguments {
         int *number;

@@ -3,8 +3,8 @@
 // of them: it makes progress while at least one is started, also while nothing of ours is outstanding.
 //
 // Invariant: a stream is in the table while it was started more often than stopped. Each start and each stop of a
-// stream is one count. While the helper serves streams, the mutex of the table is free: what it starts may start or stop
-// threads.
+// stream is one count. While the helper serves streams, the mutex of the table is free: what it starts may start or
+// stop threads.
 #pragma once
 
 #include "core/mpi/extension.hpp"

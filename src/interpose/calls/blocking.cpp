@@ -2,7 +2,8 @@
 // Blocking point-to-point calls. If a call must not block inside MPI, its nonblocking form is called, and a strategy
 // waits for that (interpose/waiting/wait_strategy.hpp). Else MPI's own function is called.
 //
-// On a communicator of a stream with a queue, MPI_Send and MPI_Recv are enqueued (thence/enqueue.h), the others refused.
+// On a communicator of a stream with a queue, MPI_Send and MPI_Recv are enqueued (thence/enqueue.h), the others
+// refused.
 //
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.

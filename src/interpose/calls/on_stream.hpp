@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI's own function, for calls that are interposed only for the sake of their communicator or requests. If streams are
-// checked, the call is one of their stream (mpix/streams/serial_check.hpp). On a communicator of a stream with a queue such a
-// call is refused, since MPI would do it at once, and not in the order of the queue.
+// checked, the call is one of their stream (mpix/streams/serial_check.hpp). On a communicator of a stream with a queue
+// such a call is refused, since MPI would do it at once, and not in the order of the queue.
 //
 // What is rare is not inlined, so that the fast path is a jump to MPI.
 #pragma once

@@ -34,8 +34,8 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
     return MPI_SUCCESS;
 }
 
-// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on it.
-// With libthence wait_until_begun() comes first.
+// MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on
+// it. With libthence wait_until_begun() comes first.
 int remove(MPI_Comm, int, void *value, void *) {
     std::unique_ptr<attachment> removed(static_cast<attachment *>(value));
     if (removed->not_begun.load() != 0) {

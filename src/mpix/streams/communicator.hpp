@@ -30,8 +30,8 @@ attachment *attachment_of(MPI_Comm comm) noexcept;
 // A communicator that was copied from one with a stream gets rid of it.
 void remove_stream(MPI_Comm comm) noexcept;
 
-// For interposed calls: true if the communicator has a stream with a queue. False in the function that starts an enqueued
-// operation on this communicator, since the queue has reached that.
+// For interposed calls: true if the communicator has a stream with a queue. False in the function that starts an
+// enqueued operation on this communicator, since the queue has reached that.
 THENCE_INTERNAL bool has_queue(MPI_Comm comm) noexcept;
 inline bool has_queue_if_any(MPI_Comm comm) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::own_communicators) != 0 &&
@@ -41,9 +41,9 @@ inline bool has_queue_if_any(MPI_Comm comm) noexcept {
 // For interposed calls that are not enqueued: reports that, and returns the code.
 THENCE_INTERNAL int refuse_on_queue(const char *call, MPI_Comm comm) noexcept;
 
-// For interposed calls that free a communicator: waits until all operations that are enqueued on it have begun, and makes
-// progress meanwhile. MPI completes them although the communicator is freed. False in a callback, where none of them could
-// begin: then `code` is the error, which is reported, and MPI must not be called.
+// For interposed calls that free a communicator: waits until all operations that are enqueued on it have begun, and
+// makes progress meanwhile. MPI completes them although the communicator is freed. False in a callback, where none of
+// them could begin: then `code` is the error, which is reported, and MPI must not be called.
 THENCE_INTERNAL bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept;
 
 } // namespace thence::streams

@@ -69,8 +69,8 @@ protected:
     }
 };
 
-// The operation of `c` begins on the thread, which then finds that the queues of both others have come on. Of all queues
-// that of `b` is the next.
+// The operation of `c` begins on the thread, which then finds that the queues of both others have come on. Of all
+// queues that of `b` is the next.
 TEST_P(progress_threads_of_streams, serve_their_stream_first) {
     std::string order;
     queued_stream c(order, 'c');
