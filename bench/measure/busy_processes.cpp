@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "measure/busy_processes.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <sched.h>
+#include <stdexcept>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace measure {
+
+int processors() {
+    cpu_set_t mine;
+    return sched_getaffinity(0, sizeof mine, &mine) == 0 ? CPU_COUNT(&mine) : 1;
+}
+
+busy_processes::busy_processes(int count) {
+    const pid_t parent = getpid();
+    for (int i = 0; i < count; ++i) {
+        const pid_t made = fork();
+        if (made < 0) {
+            const int reason = errno;
+            end();
+            throw std::runtime_error(std::string("fork: ") + std::strerror(reason));
+        }
+        if (made == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (getppid() != parent) { // it ended before that call
+                _exit(0);
+            }
+            for (volatile unsigned long turns = 0;;) {
+                turns = turns + 1;
+            }
+        }
+        started_.push_back(made);
+    }
+}
+
+busy_processes::~busy_processes() {
+    end();
+}
+
+void busy_processes::end() noexcept {
+    for (const pid_t one : started_) {
+        kill(one, SIGKILL);
+        waitpid(one, nullptr, 0);
+    }
+    started_.clear();
+}
+
+} // namespace measure
