@@ -18,11 +18,20 @@
  *  All loops of Thence that poll pause in this way: the helper thread, blocking calls that must not block in MPI, and the
  *  adapters to OpenMP, oneTBB, Boost.Fiber, threads and pools.
  *
- *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it yields its processor
- *  between polls, for up to 100 microseconds, or until a yield was long: then another thread wants this processor. Then it
- *  sleeps. A sleep is an eighth of the time since the first yield or, if that is longer, of the usual time that it took to
- *  find something, which it learns; but at most `longest`. Where such times are usually longer than 100 microseconds, the
- *  thread yields for a shorter time before it sleeps. */
+ *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it spins, with a pause
+ *  instruction between polls, for up to 50 microseconds, which is longer than a message usually takes. Then it sleeps. A
+ *  sleep is an eighth of the time since it began to spin or, if that is longer, of the usual time that it took to find
+ *  something, which it learns; but at least 3 microseconds and at most `longest`. Where such times are usually longer than
+ *  50 microseconds, the thread spins for a shorter time before it sleeps.
+ *
+ *  It never yields its processor: a thread that yields beside one that computes runs again after a whole time slice of the
+ *  other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread that
+ *  sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is one.
+ *
+ *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it does not
+ *  spin, and each sleep takes 50 microseconds (less if `longest` is), so that it keeps its claim to run at
+ *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is shorter than
+ *  10 microseconds. */
 
 #include <stdint.h>
 
@@ -38,20 +47,22 @@ typedef struct thence_backoff {
     int64_t longest; /**< the longest sleep in nanoseconds, at least 1000 */
     uint32_t spins;  /**< how many polls in a row that find nothing are not followed by a pause */
     uint32_t misses; /**< polls in a row that found nothing; counted until the thread sleeps */
-    int64_t since;   /**< the time of the first yield after the last poll that found something; 0: there was none */
-    int64_t yielded; /**< the time of the last yield */
-    int64_t usual;   /**< learnt: the usual time from the first yield until something is found, in nanoseconds */
-    uint32_t shared; /**< 1 if the last yields were ended by a long one: another thread wants this processor */
-    uint32_t unused; /**< 0 */
+    int64_t since;   /**< when the thread began to spin after the last poll that found something; 0: it has not */
+    int64_t due;     /**< when it should be back from the last pause */
+    int64_t usual;   /**< learnt: the usual time from `since` until something is found, in nanoseconds */
+    int64_t shared;  /**< until this time another thread is assumed to want this processor */
+    uint32_t shared_ms; /**< how long that was assumed for when it last was, in milliseconds */
+    uint32_t unused;    /**< 0 */
 } thence_backoff;
 
 /** The state of a loop that begins: no spins, sleeps of at most 64 microseconds. */
 #define THENCE_BACKOFF_INIT                                                                                            \
-    { 64000, 0, 0, 0, 0, 0, 0, 0 }
+    { 64000, 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /** @brief A poll has found nothing, and the caller will pause by itself, for example on a condition variable.
  *  @param backoff the state of the loop.
- *  @return how long: below 0: not at all. 0: yield. Above 0: sleep that many nanoseconds.
+ *  @return how long: 0 or less: not at all, or for a pause instruction. Above 0: sleep that many nanoseconds. A thread that
+ *          has other work to do may do it in place of a pause; it calls thence_backoff_found() if that took long.
  *  @note Threads: any; one at a time with the same state. */
 THENCE_EXPORT int64_t thence_backoff_next(thence_backoff *backoff);
 

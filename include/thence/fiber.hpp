@@ -156,7 +156,7 @@ inline const thence_task_runtime &task_runtime() noexcept {
  *      boost::fibers::use_scheduling_algorithm<thence::fibers::polling<boost::fibers::algo::round_robin>>();
  *
  *  @tparam Algorithm a class derived from `boost::fibers::algo::algorithm`; the constructor's arguments go to it.
- *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread yields, then
+ *  @note One instance per thread that calls `use_scheduling_algorithm`. Between polls the thread spins, then
  *        sleeps up to 64 microseconds. The sleep ends early if another thread makes a fiber ready. It polls between
  *        `MPI_Init` and `MPI_Finalize`. All threads with this algorithm must have ended when another thread calls
  *        `MPI_Finalize`. It does not run continuations of poll-only continuation requests. */
@@ -180,8 +180,6 @@ public:
             return;
         if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff_)); time.count() > 0)
             Algorithm::suspend_until(std::min(until, std::chrono::steady_clock::now() + time));
-        else
-            std::this_thread::yield();
     }
 
 private:

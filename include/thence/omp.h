@@ -39,7 +39,6 @@
 #include <omp.h>
 #include <pthread.h>
 #include <signal.h>
-#include <sched.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -181,8 +180,6 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
         if (moved)
             thence_backoff_found(&backoff);
         sleep = thence_backoff_next(&backoff);
-        if (sleep <= 0)
-            sched_yield();
         pthread_mutex_lock(&self->mutex);
         if (self->error == MPI_SUCCESS)
             self->error = rc;

@@ -25,10 +25,10 @@
  *  Link Qthreads (`-lqthread`). Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
  *  Continuations", listing 3 (block and unblock). */
 
-#include <sched.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/select.h>
 
 #include <qthread/qthread.h>
 #include <qthread/qtimer.h>
@@ -60,8 +60,12 @@ typedef struct thence_qthreads_row_ {
 static inline thence_qthreads_row_ *thence_qthreads_lock_row_(void *task) {
     static thence_qthreads_row_ rows[1024];
     thence_qthreads_row_ *row = &rows[(uintptr_t)task % 1024];
-    while (__atomic_test_and_set(&row->locked, __ATOMIC_ACQUIRE))
-        sched_yield();
+    for (int spins = 0; __atomic_test_and_set(&row->locked, __ATOMIC_ACQUIRE);) {
+        if (++spins > 512) { /* the holder may wait for this processor */
+            struct timeval length = {0, 20};
+            select(0, NULL, NULL, NULL, &length); /* C11 without POSIX does not declare nanosleep() */
+        }
+    }
     return row;
 }
 static inline void thence_qthreads_unlock_row_(thence_qthreads_row_ *row) {

@@ -23,7 +23,6 @@
 #include <cstddef>
 #include <memory>
 #include <span>
-#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +32,7 @@
 #include <oneapi/tbb/task_group.h>
 
 #include <thence/adapter.hpp>
+#include <thence/detail/atomic.hpp>
 
 namespace thence::onetbb {
 
@@ -126,8 +126,8 @@ public:
     }
     /** Call it when nothing is outstanding. When it returns, MPI may be finalized. */
     void leave_mpi() const noexcept {
-        while (in_mpi_.load())
-            std::this_thread::yield();
+        for (thence::detail::spin_wait wait; in_mpi_.load();)
+            wait.wait();
     }
 
 private:

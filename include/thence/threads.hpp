@@ -100,10 +100,6 @@ inline void poll_until_done(blocked &self) {
             break;
         if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
             self.changed.wait_for(lock, time, [&] { return self.done; });
-        } else {
-            lock.unlock();
-            std::this_thread::yield();
-            lock.lock();
         }
     }
 }

@@ -32,7 +32,7 @@ def draw(root):
     value = constants(root)
     shortest, longest, shortest_until, adjusted_until = (
         value[name] * 1e-9 for name in ("shortest", "longest", "shortest_until", "adjusted_until"))
-    begin = 5e-5  # the polls without a sleep take about so long
+    begin = 7e-5  # the polls without a sleep take about so long
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
              'font-family="sans-serif" font-size="12">',
              "<title>How long the helper thread sleeps between polls</title>",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/crew.hpp"
 
-#include <thread>
 #include <utility>
 
 namespace thence::dataflow {
@@ -13,13 +12,13 @@ thread_state &this_thread() noexcept {
 }
 
 crew::~crew() {
-    for (;;) {
+    for (base::spin_wait wait;;) {
         {
             const std::scoped_lock guard(lock_);
             if (inside_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0)
                 return;
         }
-        std::this_thread::yield();
+        wait();
     }
 }
 
@@ -83,7 +82,8 @@ bool crew::search_again() noexcept {
 std::atomic<int (*)()> crew::idle_poll_{nullptr};
 
 // A message that comes soon is found here at once. Later ones are left to others, since a worker that polls takes the
-// processor from them.
+// processor from them. A worker that has waited for its processor is in the way of others already. It does not yield, which
+// would cost a time slice of the others: it leaves, and sleeps.
 bool crew::poll_for_a_task() noexcept {
     int (*const poll)() = idle_poll_.load(std::memory_order_acquire);
     if (poll == nullptr)
@@ -108,16 +108,16 @@ bool crew::poll_for_a_task() noexcept {
 
 bool crew::poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept {
     const auto begun = std::chrono::steady_clock::now();
-    for (;;) {
+    for (auto before = begun;;) {
         self.begins_call();
         const bool more = poll() != 0;
         if (!queue_.empty())
             return true;
-        const auto polled = std::chrono::steady_clock::now() - begun;
-        if (!more || gives_way() || polled > most_polling)
+        const auto now = std::chrono::steady_clock::now();
+        if (!more || gives_way() || now - begun > most_polling || now - before > lost_processor)
             return false;
-        if (polled > before_yielding)
-            std::this_thread::yield();
+        before = now;
+        base::cpu_relax();
     }
 }
 

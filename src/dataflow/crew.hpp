@@ -93,7 +93,7 @@ public:
 
 private:
     static constexpr int most_searches = 200; // that find no task, before a worker leaves
-    static constexpr std::chrono::microseconds most_polling{200}, before_yielding{20};
+    static constexpr std::chrono::microseconds most_polling{50}, lost_processor{500};
     static std::atomic<int (*)()> idle_poll_;
 
     void suspend_here(suspended &stack, const arrangement &resumed_by);

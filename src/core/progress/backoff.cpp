@@ -5,7 +5,6 @@
 #include "core/progress/clock.hpp"
 
 #include <algorithm>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -13,20 +12,42 @@ namespace thence::progress {
 
 namespace {
 
-constexpr nanoseconds yields_for = 100'000;
-// Two polls with a yield between them take a few microseconds, unless another thread has run meanwhile.
-constexpr nanoseconds long_yield = 50'000;
-constexpr nanoseconds shortest_sleep = 1'000;
+constexpr nanoseconds spins_for = 50'000;
+// A poll that finds nothing takes a few microseconds, and a sleep ends a few microseconds late, unless another thread runs.
+constexpr nanoseconds lost_processor = 500'000;
+constexpr nanoseconds shared_sleep = 50'000;    // about a tenth of a processor
+constexpr nanoseconds careful_sleep = 10'000;   // about a third of a processor
+constexpr nanoseconds careful_for = 16;         // times as long as the processor was assumed to be shared, after that
+constexpr nanoseconds shortest_sleep = 3'000;   // a shorter one ends before the thread has left its processor
 constexpr nanoseconds part = 8;                 // of the time waited: the length of a sleep
 constexpr nanoseconds most_learnt = 10'000'000; // one long wait does not hide the short ones for ever
+constexpr nanoseconds ms = 1'000'000;
+constexpr std::uint32_t shared_at_first = 40; // milliseconds
+constexpr std::uint32_t shared_at_most = 320;
 
 nanoseconds now() noexcept {
     return read_clock(CLOCK_MONOTONIC);
 }
 
-// How long to yield before the first sleep.
-nanoseconds yield_time(nanoseconds usual) noexcept {
-    return usual <= yields_for ? yields_for : yields_for * yields_for / usual;
+// How long to spin before the first sleep.
+nanoseconds spin_time(nanoseconds usual) noexcept {
+    return usual <= spins_for ? spins_for : spins_for * spins_for / usual;
+}
+
+// Sees whether the thread has waited for its processor since the last pause. Threads come and go, so after some time it is
+// assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
+void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
+    if (time - backoff.due > lost_processor) {
+        const bool again = time - backoff.shared < 2 * backoff.shared_ms * ms;
+        backoff.shared_ms = again ? std::min(2 * backoff.shared_ms, shared_at_most) : shared_at_first;
+        backoff.shared = time + backoff.shared_ms * ms;
+    }
+}
+
+nanoseconds least_sleep(const thence_backoff &backoff, nanoseconds time) noexcept {
+    return time < backoff.shared                                          ? shared_sleep
+           : time - backoff.shared < careful_for * backoff.shared_ms * ms ? careful_sleep
+                                                                          : shortest_sleep;
 }
 
 // By default the system may let a thread sleep 50 us longer than asked for, to wake several at once.
@@ -45,8 +66,8 @@ void sleep(nanoseconds time) noexcept {
 
 } // namespace
 
-// `misses` is at most `spins` while the thread spins, `spins` + 1 while it yields, and `spins` + 2 while it sleeps. It is
-// more if `spins` has been made less meanwhile, so `since`, which is 0 before the first yield, says whether there was one.
+// `misses` is at most `spins` while the thread spins without pauses, then `spins` + 1. It is more if `spins` has been made
+// less meanwhile, so `since`, which is 0 before the first pause, says whether there was one.
 nanoseconds next_pause(thence_backoff &backoff) noexcept {
     if (backoff.misses < backoff.spins) {
         ++backoff.misses;
@@ -55,32 +76,31 @@ nanoseconds next_pause(thence_backoff &backoff) noexcept {
     const nanoseconds time = now();
     if (backoff.misses == backoff.spins || backoff.since == 0) {
         backoff.misses = backoff.spins + 1;
-        backoff.shared = 0;
         backoff.since = time;
-        backoff.yielded = time;
-        return 0;
+    } else {
+        see_whether_shared(backoff, time);
     }
     const nanoseconds waited = time - backoff.since;
-    if (backoff.misses == backoff.spins + 1) {
-        backoff.shared = time - backoff.yielded >= long_yield ? 1 : 0;
-        if (backoff.shared == 0 && waited < yield_time(backoff.usual)) {
-            backoff.yielded = time;
-            return 0;
-        }
-        ++backoff.misses;
+    if (time >= backoff.shared && waited < spin_time(backoff.usual)) {
+        backoff.due = time;
+        return 0;
     }
-    return std::clamp(std::max(waited, backoff.usual) / part, shortest_sleep,
-                      std::max(shortest_sleep, backoff.longest));
+    return sleep_from(backoff, time, std::max(waited, backoff.usual) / part, backoff.longest);
+}
+
+nanoseconds sleep_from(thence_backoff &backoff, nanoseconds time, nanoseconds wanted, nanoseconds longest) noexcept {
+    const nanoseconds most = std::max(shortest_sleep, longest);
+    const nanoseconds length = std::clamp(wanted, std::min(least_sleep(backoff, time), most), most);
+    backoff.due = time + length;
+    return length;
 }
 
 bool pause(thence_backoff &backoff) noexcept {
     const nanoseconds time = next_pause(backoff);
-    if (time < 0) {
-        base::cpu_relax();
-    } else if (time == 0) {
-        sched_yield();
-    } else {
+    if (time > 0) {
         sleep(time);
+    } else {
+        base::cpu_relax();
     }
     return time > 0;
 }

@@ -5,6 +5,8 @@
 // place, which needs no change of threads.
 #include "core/progress/progress.hpp"
 
+#include "core/base/short_slices.hpp"
+#include "core/base/spin_lock.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/catch_up.hpp"
@@ -18,7 +20,6 @@
 #include <climits>
 #include <condition_variable>
 #include <mutex>
-#include <sched.h>
 #include <sys/prctl.h>
 #include <system_error>
 #include <thread>
@@ -72,13 +73,13 @@ bool pause_after_miss(helper_pauses &pauses) noexcept {
     const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
     // The workers find the next completion sooner, and want the processor.
     const nanoseconds time = workers_helped ? pace::longest : pauses.next(nobody_polled);
-    if (time == 0) {
-        sched_yield();
-    } else if (time > pace::longest) {
+    if (time > pace::longest) {
         nap(time);
     } else if (time > 0) {
         const timespec pause{0, time};
         nanosleep(&pause, nullptr);
+    } else {
+        base::cpu_relax();
     }
     return time > 0;
 }
@@ -115,6 +116,7 @@ void run() noexcept {
     on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
+    base::ask_for_short_slices();
     helper_pauses pauses;
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
@@ -219,8 +221,8 @@ void helper_tear_down() noexcept {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_one();
     thread_.join();
-    while (workers_inside_.load(std::memory_order_seq_cst) != 0) {
-        sched_yield();
+    for (base::spin_wait wait; workers_inside_.load(std::memory_order_seq_cst) != 0;) {
+        wait();
     }
     running_.store(false, std::memory_order_release);
 }

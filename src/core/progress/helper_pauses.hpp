@@ -41,7 +41,7 @@ public:
         return sleep_;
     }
 
-    static constexpr nanoseconds shortest = 1000;
+    static constexpr nanoseconds shortest = 3000; // a shorter one ends before the thread has left its processor
     static constexpr nanoseconds longest = 50000;
 
 private:
@@ -76,43 +76,37 @@ private:
 };
 
 // The pauses of backoff.hpp with another bound for sleeps: for 25 ms it is the shortest sleep, then that of `pace`, and
-// after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them, and
-// the time until this thread runs again does not depend on its length: then it is the longest sleep at once, and while the
-// application polls often, longer ones, for a twentieth of a processor. Other threads come and go, so it yields again now and
-// then to see whether there are any.
+// after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them: then
+// sleeps have the length that backoff.hpp gives them, and while the application polls often, longer ones, for a twentieth of
+// a processor.
 class helper_pauses {
 public:
-    // After a poll that found nothing. Below 0: no pause. 0: yield. Else the length of a sleep.
+    // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
     // `not_polled`: becomes false when the application polls. Set again here.
     nanoseconds next(std::atomic<bool> &not_polled) noexcept {
         const nanoseconds sleep = next_pause(backoff_);
         if (sleep <= 0) {
             return sleep;
         }
-        const nanoseconds now = read_clock(CLOCK_MONOTONIC);
+        const nanoseconds now = backoff_.due - sleep;
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
         if (!sleeps_) {
             sleeps_ = true;
             pace_.begin();
         }
-        const bool shared = backoff_.shared != 0;
-        if (now - backoff_.yielded > (shared ? yields_every_shared : yields_every)) {
-            backoff_.misses = backoff_.spins + 1; // the next pause sees whether this yield was long
-            backoff_.yielded = now;
-            return 0;
-        }
+        const bool shared = now < backoff_.shared;
         if (shared && application_.often(now)) {
-            return with_application();
+            return sleep_from(backoff_, now, with_application(), longest_with_application);
         }
         used_ = 0;
         if (shared) {
-            return std::min(sleep, pace::longest);
+            return sleep;
         }
         const nanoseconds waited = now - backoff_.since;
         const nanoseconds bound = waited < shortest_until   ? pace::shortest
                                   : waited < adjusted_until ? pace_.next()
                                                             : pace::longest;
-        return std::min(sleep, bound);
+        return sleep_from(backoff_, now, std::min(sleep, bound), pace::longest);
     }
     void found() noexcept {
         progress::found(backoff_);
@@ -132,11 +126,8 @@ private:
         return std::clamp(19 * cost_, pace::longest, longest_with_application);
     }
 
-    static constexpr nanoseconds yields_every =
-        100000; // 100 us; a yield takes no time if no other thread wants the processor
-    static constexpr nanoseconds yields_every_shared = 100000000; // 100 ms
-    static constexpr nanoseconds shortest_until = 25000000;       // 25 ms
-    static constexpr nanoseconds adjusted_until = 10000000000;    // 10 s
+    static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
+    static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 
     thence_backoff backoff_ = backoff_with(pace::longest, 200);
     bool sleeps_ = false;

@@ -2,6 +2,7 @@
 // The half that calls of the program run: what is enqueued. The other half is in queue_progress.cpp.
 #include "mpix/queues/queue.hpp"
 
+#include "core/base/spin_lock.hpp"
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
 #include "mpix/queues/enqueued_requests.hpp"
@@ -10,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <thread>
 #include <utility>
 
 namespace thence::queues {
@@ -43,8 +43,8 @@ queue *queue::create(const thence_queue &which) noexcept {
 queue::~queue() {
     if (words_ != nullptr) {
         remove_queue(*this);
-        while (inside_.load() != 0) {
-            std::this_thread::yield();
+        for (base::spin_wait wait; inside_.load() != 0;) {
+            wait();
         }
         release(words_);
         if (handle_.table->use != nullptr) {

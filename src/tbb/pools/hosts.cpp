@@ -4,6 +4,8 @@
 #include <thence/detail/start_thread.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
+#include <thence/detail/atomic.hpp>
+
 #include <oneapi/tbb/task.h>
 
 namespace thence::detail {
@@ -93,10 +95,11 @@ void thread_host::run() {
 }
 
 void thread_host::wait_for_call(unsigned served) noexcept {
-    for (int yields = 0; yields < yields_before_sleep; ++yields) {
+    spin_wait wait;
+    for (unsigned spins = 0; spins < spins_before_sleep; ++spins) {
         if (called_.load(std::memory_order_acquire) != served)
             return;
-        std::this_thread::yield();
+        wait.wait();
     }
     asleep_.store(true, std::memory_order_seq_cst);
     called_.wait(served, std::memory_order_seq_cst);

@@ -93,7 +93,7 @@ public:
     void yield() noexcept override {}
 
 private:
-    static constexpr int yields_before_sleep = 100;
+    static constexpr unsigned spins_before_sleep = 500; // with a pause instruction: some 10 us
 
     void run();
     void wait_for_call(unsigned served) noexcept;

@@ -2,22 +2,20 @@
 // The list of tasks of the pools, and the lock of their queues.
 #pragma once
 
+#include <thence/detail/atomic.hpp>
 #include <thence/pools/detail/library.hpp>
 
 #include <atomic>
-#include <thread>
 
 namespace thence::detail {
 
-// For critical sections of a few instructions. A waiter spins, and yields its processor now and then.
+// For critical sections of a few instructions. A waiter spins, then sleeps: the holder may wait for this processor.
 class spin_mutex {
 public:
     void lock() noexcept {
-        for (int spins = 0; held_.exchange(true, std::memory_order_acquire);) {
+        for (spin_wait wait; held_.exchange(true, std::memory_order_acquire);) {
             while (held_.load(std::memory_order_relaxed)) {
-                if (++spins % 64 == 0) {
-                    std::this_thread::yield(); // the holder may wait for a processor
-                }
+                wait.wait();
             }
         }
     }

@@ -4,21 +4,20 @@
 #include "tbb/pools/state.hpp"
 
 #include <thence/backoff.h>
+#include <thence/detail/atomic.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
 #include <mutex>
-#include <thread>
 
 namespace thence::detail {
 
 work_queue::~work_queue() {
-    for (;;) {
+    for (spin_wait wait;; wait.wait()) {
         {
             const std::scoped_lock guard(lock_);
             if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0)
                 return;
         }
-        std::this_thread::yield();
     }
 }
 
@@ -69,13 +68,12 @@ void work_queue::end_operation(urgency how) noexcept {
 }
 
 void work_queue::wait_for_poll_end() noexcept {
-    for (;;) {
+    for (spin_wait wait;; wait.wait()) {
         {
             const std::scoped_lock guard(lock_);
             if (!polling_ || operations() > 0)
                 return;
         }
-        std::this_thread::yield();
     }
 }
 

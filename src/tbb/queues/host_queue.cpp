@@ -9,6 +9,7 @@
 // wake() afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So
 // no wake is lost. tests/model/host_queue.pml checks this.
 #include <thence/backoff.h>
+#include <thence/detail/atomic.hpp>
 #include <thence/detail/start_thread.hpp>
 #include <thence/host_queue.h>
 
@@ -19,7 +20,6 @@
 #include <cstdint>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 namespace {
@@ -37,10 +37,8 @@ static_assert(sizeof(entry) <= sizeof(thence_host_queue_entry) && alignof(entry)
 class spin_lock {
 public:
     void lock() noexcept {
-        for (int round = 0; flag_.exchange(true, std::memory_order_acquire); ++round) {
-            if (round > 64) {
-                std::this_thread::yield();
-            }
+        for (thence::detail::spin_wait wait; flag_.exchange(true, std::memory_order_acquire);) {
+            wait.wait();
         }
     }
     void unlock() noexcept { flag_.store(false, std::memory_order_release); }

@@ -10,10 +10,22 @@ namespace {
 
 constexpr std::int64_t second = 1'000'000'000;
 
-// As if `time` nanoseconds more had passed since the first yield.
+// As if `time` nanoseconds more had passed since the thread began to spin.
 void pass(thence_backoff &b, std::int64_t time) {
     b.since -= time;
 }
+
+// As if another thread had run on this processor, for `time` nanoseconds, when the last pause should have ended.
+void lose_processor(thence_backoff &b, std::int64_t time) {
+    b.due -= time;
+}
+
+// As if `time` nanoseconds more had passed since another thread was seen.
+void pass_after_sharing(thence_backoff &b, std::int64_t time) {
+    b.shared -= time;
+}
+
+constexpr std::int64_t ms = 1'000'000;
 
 // Polls until the state says to sleep. Returns the length of that sleep.
 std::int64_t until_sleep(thence_backoff &b) {
@@ -25,7 +37,7 @@ std::int64_t until_sleep(thence_backoff &b) {
     }
 }
 
-TEST(backoff, spins_then_yields_then_sleeps) {
+TEST(backoff, spins_then_sleeps) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 3;
     for (int i = 0; i < 3; ++i) {
@@ -33,7 +45,7 @@ TEST(backoff, spins_then_yields_then_sleeps) {
     }
     EXPECT_EQ(thence_backoff_next(&b), 0);
     const std::int64_t first = until_sleep(b);
-    EXPECT_GE(first, 1000);
+    EXPECT_GE(first, 3000);
     pass(b, second);
     EXPECT_EQ(thence_backoff_next(&b), b.longest);
 }
@@ -50,12 +62,12 @@ TEST(backoff, a_sleep_is_an_eighth_of_the_time_waited) {
 
 TEST(backoff, no_sleep_is_longer_than_the_bound) {
     thence_backoff b = THENCE_BACKOFF_INIT;
-    b.longest = 2000;
+    b.longest = 4000;
     until_sleep(b);
     pass(b, second);
-    EXPECT_EQ(thence_backoff_next(&b), 2000);
+    EXPECT_EQ(thence_backoff_next(&b), 4000);
     b.longest = 0; // too small
-    EXPECT_EQ(thence_backoff_next(&b), 1000);
+    EXPECT_EQ(thence_backoff_next(&b), 3000);
 }
 
 TEST(backoff, begins_again_when_something_was_found) {
@@ -67,7 +79,7 @@ TEST(backoff, begins_again_when_something_was_found) {
     EXPECT_EQ(thence_backoff_next(&b), 0);
 }
 
-TEST(backoff, yields_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
+TEST(backoff, pauses_briefly_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     b.spins = 100;
     for (int i = 0; i < 50; ++i) {
@@ -87,16 +99,73 @@ TEST(backoff, yields_before_it_sleeps_also_if_it_is_to_spin_less_than_it_has) {
     EXPECT_LT(b.usual, 1'000'000); // what it learns is no time since the machine was started
 }
 
-TEST(backoff, a_long_yield_ends_the_yields) {
+TEST(backoff, a_thread_that_waited_for_its_processor_sleeps_at_once_and_longer) {
     thence_backoff b = THENCE_BACKOFF_INIT;
     EXPECT_EQ(thence_backoff_next(&b), 0);
-    EXPECT_EQ(b.shared, 0U);
-    b.yielded -= 1'000'000; // another thread has run
-    EXPECT_GT(thence_backoff_next(&b), 0);
-    EXPECT_EQ(b.shared, 1U);
+    EXPECT_EQ(b.shared, 0);
+    lose_processor(b, 4 * ms);
+    EXPECT_EQ(thence_backoff_next(&b), 50'000);
+    EXPECT_GT(b.shared, 0);
     thence_backoff_found(&b);
-    EXPECT_EQ(thence_backoff_next(&b), 0); // it tries a yield again
-    EXPECT_EQ(b.shared, 0U);
+    EXPECT_EQ(thence_backoff_next(&b), 50'000) << "the other thread is still there";
+    b.longest = 20'000;
+    EXPECT_EQ(thence_backoff_next(&b), 20'000);
+}
+
+TEST(backoff, a_sleep_that_ends_late_says_that_the_processor_is_shared) {
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    until_sleep(b);
+    EXPECT_EQ(b.shared, 0);
+    lose_processor(b, 4 * ms);
+    EXPECT_EQ(thence_backoff_next(&b), 50'000);
+}
+
+TEST(backoff, spins_again_when_the_processor_has_not_been_shared_for_40_ms) {
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    thence_backoff_next(&b);
+    lose_processor(b, 4 * ms);
+    thence_backoff_next(&b);
+    thence_backoff_found(&b);
+    pass_after_sharing(b, 40 * ms);
+    EXPECT_EQ(thence_backoff_next(&b), 0);
+}
+
+TEST(backoff, stays_cautious_twice_as_long_when_the_processor_is_soon_shared_again) {
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    thence_backoff_next(&b);
+    std::uint32_t last = 0;
+    for (const std::uint32_t expected : {40U, 80U, 160U, 320U, 320U}) {
+        lose_processor(b, 4 * ms);
+        EXPECT_EQ(thence_backoff_next(&b), 50'000);
+        EXPECT_EQ(b.shared_ms, expected);
+        last = b.shared_ms;
+        pass_after_sharing(b, last * ms);
+        thence_backoff_found(&b);
+        EXPECT_EQ(thence_backoff_next(&b), 0);
+    }
+    pass_after_sharing(b, 2 * last * ms);
+    lose_processor(b, 4 * ms);
+    thence_backoff_next(&b);
+    EXPECT_EQ(b.shared_ms, 40U) << "that was long ago";
+}
+
+TEST(backoff, sleeps_a_little_longer_for_some_time_after_the_processor_was_shared) {
+    thence_backoff b = THENCE_BACKOFF_INIT;
+    thence_backoff_next(&b);
+    lose_processor(b, 4 * ms);
+    thence_backoff_next(&b);
+    thence_backoff_found(&b);
+    pass_after_sharing(b, 50 * ms);
+    EXPECT_GE(until_sleep(b), 10'000);
+    thence_backoff_found(&b);
+    pass_after_sharing(b, second);
+    b.longest = 4000; // not as long as it has waited
+    EXPECT_EQ(until_sleep(b), 4000);
+    b.shared_ms = 0;
+    b.longest = 64'000;
+    b.usual = 0;
+    thence_backoff_found(&b);
+    EXPECT_LT(until_sleep(b), 10'000);
 }
 
 TEST(backoff, learns_how_long_it_usually_waits) {
@@ -108,7 +177,7 @@ TEST(backoff, learns_how_long_it_usually_waits) {
     }
     EXPECT_GT(b.usual, 5'000'000);
     thence_backoff_next(&b);
-    b.since -= 2'000; // longer than it yields where it usually waits for 10 ms
+    b.since -= 2'000; // longer than it spins where it usually waits for 10 ms
     EXPECT_EQ(thence_backoff_next(&b), b.longest);
 }
 
