@@ -218,7 +218,7 @@ void judge(measure::session &session) {
             std::to_string(static_cast<int>(beside.at("free_processor") * 100)) +
             "% of a processor in place of half: other processes run, too. Run it when the machine is idle");
     }
-    session.add({.name = "the same beside one busy process per processor",
+    session.add({.name = "message after 2 to 20 ms of waiting, beside one busy process per processor",
                  .found = {beside.at("callback"), beside.at("callback"), beside.at("callback")},
                  .unit = "microseconds, median",
                  .kind = measure::bar_kind::at_most,

@@ -28,8 +28,8 @@
  *  other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread that
  *  sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is one.
  *
- *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it does not
- *  spin, and each sleep takes 50 microseconds (less if `longest` is), so that it keeps its claim to run at
+ *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it spins
+ *  for 10 microseconds at most, and no sleep is shorter than 20 microseconds, so that it keeps its claim to run at
  *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is shorter than
  *  10 microseconds. */
 

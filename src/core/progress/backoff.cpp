@@ -15,7 +15,8 @@ namespace {
 constexpr nanoseconds spins_for = 50'000;
 // A poll that finds nothing takes a few microseconds, and a sleep ends a few microseconds late, unless another thread runs.
 constexpr nanoseconds lost_processor = 500'000;
-constexpr nanoseconds shared_sleep = 50'000;    // about a tenth of a processor
+constexpr nanoseconds shared_spins_for = 10'000;
+constexpr nanoseconds shared_sleep = 20'000;    // about a fifth of a processor
 constexpr nanoseconds careful_sleep = 10'000;   // about a third of a processor
 constexpr nanoseconds careful_for = 16;         // times as long as the processor was assumed to be shared, after that
 constexpr nanoseconds shortest_sleep = 3'000;   // a shorter one ends before the thread has left its processor
@@ -81,7 +82,7 @@ nanoseconds next_pause(thence_backoff &backoff) noexcept {
         see_whether_shared(backoff, time);
     }
     const nanoseconds waited = time - backoff.since;
-    if (time >= backoff.shared && waited < spin_time(backoff.usual)) {
+    if (waited < (time < backoff.shared ? shared_spins_for : spin_time(backoff.usual))) {
         backoff.due = time;
         return 0;
     }
