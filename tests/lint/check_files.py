@@ -3,7 +3,8 @@
 """usage: check_files.py ROOT
 
 Every source has an SPDX licence line among its first three lines. A C or C++ file with more than 400 lines of code
-gives a warning, with more than 500 a fault. No file has conflict markers of a merge. In the libraries one file starts threads.
+gives a warning, with more than 500 a fault. No file has conflict markers of a merge. In the libraries one file starts threads,
+and none yields its processor.
 """
 
 import re
@@ -21,6 +22,8 @@ WARN, FAIL = 400, 500
 # Threads of the library block the signals of the program, so they are started in one place; omp.h is C.
 STARTS_THREADS = {"include/thence/detail/start_thread.hpp", "include/thence/omp.h"}
 THREAD_START = re.compile(r"\bstd::j?thread\s*\w*\s*[({]|<\s*std::j?thread\s*>|\bstd::async\b|\b(?:pthread|thrd)_create\b")
+# Beside a thread that computes a yield costs a time slice of it; see include/thence/backoff.h.
+YIELD = re.compile(r"\b(?:sched_yield|pthread_yield|thrd_yield)\s*\(|\bthis_thread::yield\b")
 CONFLICT_MARKER = re.compile(r"^(<{7}|>{7}) ", re.MULTILINE)
 
 
@@ -49,6 +52,10 @@ def check(root):
                 faults += [f"{path}:{code.count(chr(10), 0, start.start()) + 1}: starts a thread; use start_thread() of "
                            "thence/detail/start_thread.hpp, which blocks the program's signals in it"
                            for start in THREAD_START.finditer(code)]
+            if str(path).startswith(("src/", "include/")):
+                faults += [f"{path}:{code.count(chr(10), 0, at.start()) + 1}: yields its processor; pause as "
+                           "thence/backoff.h or spin_wait does, which spins and then sleeps"
+                           for at in YIELD.finditer(code)]
             length = code_lines(text)
             if length > FAIL:
                 faults.append(f"{path}: {length} lines of code; split it, at most {FAIL}")

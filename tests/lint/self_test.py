@@ -192,6 +192,12 @@ class Files(unittest.TestCase):
         for text in ("std::thread thread_;", "std::thread::id id;", "std::thread &t = *new std::thread;", "// std::thread(f)"):
             self.assertEqual(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0], [], text)
 
+    def test_a_yield_is_caught(self):
+        for text in ("sched_yield();", "::sched_yield ();", "std::this_thread::yield();"):
+            self.assertEqual(len(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0]), 1, text)
+        for text in ("boost::this_fiber::yield();", "// sched_yield()", "yield(worker);"):
+            self.assertEqual(self.check("src/core/a.cpp", f"// {check_files.SPDX}\n{text}\n")[0], [], text)
+
     def test_a_long_file_is_caught_and_comments_do_not_count(self):
         head = f"// {check_files.SPDX}\n"
         self.assertEqual(self.check("a.cpp", head + "/*\n" + "text\n" * 600 + "*/\n")[:2], ([], []))
