@@ -16,7 +16,8 @@ ROW_AS_TEXT = re.compile(r"<p>(\|.*)")
 
 def markdown_files(root):
     root = Path(root)
-    return [path for path in (root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))) if path.exists()]
+    at_top = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    return [path for path in (*at_top, *sorted((root / "docs").rglob("*.md"))) if path.exists()]
 
 
 def faults_of_sources(root):

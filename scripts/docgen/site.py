@@ -32,7 +32,8 @@ def target_of(source):
 def sources(root, headers):
     """{path below the root: Markdown} of all pages but the man pages. Those of the reference exist in the site only."""
     root = Path(root)
-    paths = [root / "README.md", root / "CHANGELOG.md", *sorted((root / "docs").rglob("*.md"))]
+    at_top = [root / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md")]
+    paths = [*(path for path in at_top if path.exists()), *sorted((root / "docs").rglob("*.md"))]
     result = {path.relative_to(root).as_posix(): path.read_text() for path in paths}
     result.update({f"docs/{name}": text for name, text in Reference(headers).pages().items()})
     return result
