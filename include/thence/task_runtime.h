@@ -168,6 +168,19 @@ THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned f
  *  @note Source: Sala et al. 2021, section 2: the blocking mode of TAMPI. */
 THENCE_EXPORT int thence_task_blocking_calls(MPI_Request cr);
 
+/** @brief Wait for callbacks of a continuation request that have begun on other threads, and say whether it is idle then.
+ *         For the end of a library that binds operations to tasks.
+ *
+ *  A callback lowers the event of a task, and the task may be complete before the callback has returned. So when all tasks
+ *  are complete, thence_cr_query() may still count a continuation as registered. This call waits for it.
+ *  @param cr        a continuation request.
+ *  @param[out] flag 1: no continuation is registered. 0: an operation is not complete, or a callback has not begun, or the
+ *                   calling thread is in a callback of this continuation request. For these it does not wait.
+ *  @return `MPI_ERR_ARG` (null `flag`); `MPI_ERR_REQUEST` (`cr` is no live CR).
+ *  @note Threads: any; none attaches to an operation with `cr` meanwhile. Not in an error handler.
+ *  @note Cost: looks at all continuations of the process. */
+THENCE_EXPORT int thence_task_wait_callbacks(MPI_Request cr, int *flag);
+
 /** @brief Say whether blocking calls of the calling thread may block a task, see thence_task_blocking_calls(). Every thread
  *         is task-aware at first.
  *  @param aware       1: yes; 0: no, its calls block the thread; -1: no change.

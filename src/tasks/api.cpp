@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Events and tasks in the C API: thence/events.h and thence/task_runtime.h. Each call that takes operations attaches to
 // them as thence_attach() does, with a callback of its own.
+#include <thence/backoff.h>
 #include <thence/events.h>
 #include <thence/task_runtime.h>
 
 #include "core/api/checks.hpp"
+#include "core/continuation/continuation.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
@@ -35,6 +37,17 @@ namespace {
         return continuation::attach_single(*requests, callback, how, statuses, cr, &complete);
     }
     return api::attach(call, count, requests, callback, how, statuses, cr, &complete);
+}
+
+// Whether a continuation of the CR has not begun to run, or runs on this thread. A running one is not attached.
+bool is_outstanding(const continuation::continuation_request &cr) noexcept {
+    if (continuation::this_thread.in_callback() && continuation::this_thread.current == &cr) {
+        return true;
+    }
+    bool found = false;
+    continuation::for_each_attached(
+        [&](const continuation::continuation &c, continuation::control_word) { found = found || c.cr == &cr; });
+    return found;
 }
 
 continuation::user_callback own(thence_callback *callback, void *data) noexcept {
@@ -307,6 +320,20 @@ int thence_task_blocking_calls(MPI_Request cr) {
         return fail(call, reason::not_interposed);
     }
     task::let_calls_block_tasks(cr);
+    return MPI_SUCCESS;
+}
+
+int thence_task_wait_callbacks(MPI_Request cr, int *flag) {
+    static constexpr public_call call{"thence_task_wait_callbacks"};
+    const continuation::continuation_request *object = continuation::continuation_request::from(cr);
+    if (object == nullptr || flag == nullptr) {
+        return object == nullptr ? fail(call, api::why_not_live(cr)) : fail(call, reason::null_flag);
+    }
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    while (object->registered() != 0 && !is_outstanding(*object)) {
+        thence_backoff_pause(&backoff);
+    }
+    *flag = object->registered() == 0 ? 1 : 0;
     return MPI_SUCCESS;
 }
 

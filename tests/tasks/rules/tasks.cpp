@@ -3,6 +3,9 @@
 #include "scripted_tasks.hpp"
 
 #include <array>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 namespace {
 
@@ -50,6 +53,53 @@ TEST_P(tasks, are_complete_after_their_operations) {
     EXPECT_EQ(statuses[0].MPI_TAG, 10);
     EXPECT_EQ(statuses[1].MPI_TAG, 11);
     EXPECT_TRUE(eventually([&] { return c.test(); }));
+}
+
+// The event of a task is lowered before the callback that lowers it has returned.
+TEST_P(tasks, callbacks_that_have_begun_are_waited_for_and_operations_are_not) {
+    cr c;
+    struct callback {
+        MPI_Request cr;
+        std::atomic<bool> runs{false};
+        std::atomic<bool> ends{false};
+        int flag_inside = -1;
+        static int run(int, MPI_Status *, void *data) {
+            callback &self = *static_cast<callback *>(data);
+            EXPECT_EQ(thence_task_wait_callbacks(self.cr, &self.flag_inside), MPI_SUCCESS);
+            self.runs = true;
+            while (!self.ends) {
+                std::this_thread::yield();
+            }
+            return MPI_SUCCESS;
+        }
+    } held{c};
+    MPI_Request request = world.start();
+    const ticket t = world.ticket_of(request);
+    int flag = -1;
+    EXPECT_EQ(thence_task_wait_callbacks(c, &flag), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_EQ(thence_attach(1, &request, &callback::run, &held, 0, MPI_STATUS_IGNORE, c, &flag), MPI_SUCCESS);
+    EXPECT_EQ(thence_task_wait_callbacks(c, &flag), MPI_SUCCESS);
+    EXPECT_EQ(flag, 0) << "an operation is outstanding";
+    std::thread completes([&] {
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return held.runs.load(); }));
+    });
+    while (!held.runs) {
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(held.flag_inside, 0) << "in the callback itself";
+    std::thread lets_it_end([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        held.ends = true;
+    });
+    EXPECT_EQ(thence_task_wait_callbacks(c, &flag), MPI_SUCCESS);
+    EXPECT_EQ(flag, 1);
+    EXPECT_TRUE(held.ends);
+    completes.join();
+    lets_it_end.join();
+    EXPECT_EQ(thence_task_wait_callbacks(c, nullptr), MPI_ERR_ARG);
+    EXPECT_EQ(thence_task_wait_callbacks(MPI_REQUEST_NULL, &flag), MPI_ERR_REQUEST);
 }
 
 TEST_P(tasks, keep_their_events_if_all_is_complete_already) {
