@@ -117,24 +117,24 @@ polling_tasks describe_polling_tasks() {
     return all;
 }
 
-std::string describe(const waiting_tasks &tasks) {
-    const std::size_t shown = std::min(tasks.lines.size(), most_shown);
+std::string describe(const waiting_tasks &waiting) {
+    const std::size_t shown = std::min(waiting.lines.size(), most_shown);
     std::vector<code_address> addresses;
     addresses.reserve(shown);
     for (std::size_t i = 0; i < shown; ++i) {
-        addresses.push_back({tasks.lines[i].submitted_at, true});
+        addresses.push_back({waiting.lines[i].submitted_at, true});
     }
     const std::vector<code_location> locations = symbolize(addresses);
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
-        text += "  " + tasks.lines[i].text;
-        if (tasks.lines[i].submitted_at != nullptr) {
+        text += "  " + waiting.lines[i].text;
+        if (waiting.lines[i].submitted_at != nullptr) {
             text += ", submitted at " + locations[i].text();
         }
         text += "\n";
     }
-    if (shown < tasks.lines.size()) {
-        text += "  and " + std::to_string(tasks.lines.size() - shown) + " other tasks that wait\n";
+    if (shown < waiting.lines.size()) {
+        text += "  and " + std::to_string(waiting.lines.size() - shown) + " other tasks that wait\n";
     }
     return text;
 }
