@@ -22,7 +22,8 @@ endfunction()
 # GCC takes the header only if it was compiled with the same options as the source, so a program has it that is compiled
 # as the tests are.
 function(thence_precompile_tests program)
-  if(NOT thence_precompiles)
+  get_target_property(sources ${program} SOURCES)
+  if(NOT thence_precompiles OR sources MATCHES "\\.c(;|$)") # a header for C++ alone
     return()
   endif()
   if(NOT TARGET thence_precompiled_tests)
