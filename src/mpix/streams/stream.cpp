@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/streams/stream.hpp"
 
+#include "core/base/spin_lock.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/quietly.hpp"
@@ -10,7 +11,6 @@
 
 #include <mutex>
 #include <new>
-#include <thread>
 #include <vector>
 
 namespace thence::streams {
@@ -110,9 +110,9 @@ freeing destroy(context &stream, int &code) noexcept {
     std::unique_ptr<context> freed;
     {
         std::unique_lock guard(mutex);
-        while (stream.serving.load() != 0) { // without the lock, which that thread may need
+        for (base::spin_wait wait; stream.serving.load() != 0;) { // without the lock, which that thread may need
             guard.unlock();
-            std::this_thread::yield();
+            wait();
             guard.lock();
         }
         if (stream.communicators.load() != 0) {
