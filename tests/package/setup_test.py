@@ -82,7 +82,7 @@ class Setup(unittest.TestCase):
         self.add_headers("CLI/CLI.hpp", "nlohmann/json.hpp", "tbb/version.h", "boost/fiber/all.hpp")
         status, _, errors, calls = self.run_it("make", "build")
         self.assertEqual(status, 0, errors)
-        self.assertIn("cmake --preset release", calls)
+        self.assertTrue(any(call.startswith("cmake --preset release") for call in calls), calls)
         self.assertTrue(any(call.startswith("cmake --build --preset release") for call in calls), calls)
         self.assertFalse([call for call in calls if call.startswith(("apt", "sudo"))], calls)
 
