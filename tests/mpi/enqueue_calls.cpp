@@ -119,6 +119,9 @@ TEST_P(enqueued_calls, others_are_refused_by_name) {
     const int from = previous();
     const auto refused = [](const std::string &name, int code) {
         EXPECT_EQ(class_of(code), MPI_ERR_UNSUPPORTED_OPERATION) << name;
+        if (code == MPI_ERR_UNSUPPORTED_OPERATION) {
+            return; // MPICH 4.0 gives no text to codes of its classes
+        }
         std::array<char, MPI_MAX_ERROR_STRING> text{};
         int length = 0;
         MPI_Error_string(code, text.data(), &length);
