@@ -44,13 +44,13 @@ extern "C" {
 /** @brief The state of one loop. Begin with ::THENCE_BACKOFF_INIT; you may set the first two members at any time.
  *  @note Threads: one at a time. */
 typedef struct thence_backoff {
-    int64_t longest; /**< the longest sleep in nanoseconds, at least 1000 */
-    uint32_t spins;  /**< how many polls in a row that find nothing are not followed by a pause */
-    uint32_t misses; /**< polls in a row that found nothing; counted until the thread sleeps */
-    int64_t since;   /**< when the thread began to spin after the last poll that found something; 0: it has not */
-    int64_t due;     /**< when it should be back from the last pause */
-    int64_t usual;   /**< learnt: the usual time from `since` until something is found, in nanoseconds */
-    int64_t shared;  /**< until this time another thread is assumed to want this processor */
+    int64_t longest;    /**< the longest sleep in nanoseconds, at least 1000 */
+    uint32_t spins;     /**< how many polls in a row that find nothing are not followed by a pause */
+    uint32_t misses;    /**< polls in a row that found nothing; counted until the thread sleeps */
+    int64_t since;      /**< when the thread began to spin after the last poll that found something; 0: it has not */
+    int64_t due;        /**< when it should be back from the last pause */
+    int64_t usual;      /**< learnt: the usual time from `since` until something is found, in nanoseconds */
+    int64_t shared;     /**< until this time another thread is assumed to want this processor */
     uint32_t shared_ms; /**< how long that was assumed for when it last was, in milliseconds */
     uint32_t unused;    /**< 0 */
 } thence_backoff;

@@ -241,7 +241,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     tester.error = MPI_SUCCESS;
     pthread_mutex_init(&tester.mutex, NULL);
     pthread_cond_init(&tester.stopped, NULL);
-#ifdef _POSIX_C_SOURCE /* else the C library hides them: strict C */
+#ifdef _POSIX_C_SOURCE    /* else the C library hides them: strict C */
     sigfillset(&signals); /* they are for threads of the program: this one inherits that all are blocked */
     pthread_sigmask(SIG_SETMASK, &signals, &before);
 #endif
