@@ -138,7 +138,21 @@ void send_after(nanoseconds pause) {
     MPI_Send(&sent, 1, MPI_LONG_LONG, 0, 0, MPI_COMM_WORLD);
 }
 
-// The messages after 2 to 20 ms, beside busy processes that the judge has started.
+// The messages after 2 to 20 ms: their medians are the results `wait` and `task`.
+void wait_and_task(measure::work &work, thence::flow &flow, int rounds) {
+    std::vector<double> wait;
+    std::vector<double> task;
+    for (int i = 0; i < rounds; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        wait.push_back(static_cast<double>(by_wait()) / 1000);
+        MPI_Barrier(MPI_COMM_WORLD);
+        task.push_back(static_cast<double>(by_task(flow)) / 1000);
+    }
+    work.result("wait", measure::median_of(wait).value);
+    work.result("task", measure::median_of(task).value);
+}
+
+// The same, beside busy processes that the judge has started.
 void beside_others(measure::work &work) {
     const int rounds = work.quick() ? 30 : 200;
     work.result("free_processor", share_while_spinning());
@@ -151,16 +165,7 @@ void beside_others(measure::work &work) {
     thence_task_runtime_add(thence_flow_task_runtime());
     {
         thence::flow flow;
-        std::vector<double> wait;
-        std::vector<double> task;
-        for (int i = 0; i < rounds; ++i) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            wait.push_back(static_cast<double>(by_wait()) / 1000);
-            MPI_Barrier(MPI_COMM_WORLD);
-            task.push_back(static_cast<double>(by_task(flow)) / 1000);
-        }
-        work.result("wait", measure::median_of(wait).value);
-        work.result("task", measure::median_of(task).value);
+        wait_and_task(work, flow, rounds);
         work.result("wake_up", wake_up_of_a_thread(rounds));
         work.result("begin", begin_of_a_task(rounds));
     }
@@ -183,17 +188,7 @@ void both(measure::work &work) {
     thence_task_runtime_add(thence_flow_task_runtime());
     {
         thence::flow flow;
-        std::vector<double> wait;
-        std::vector<double> task;
-        for (int i = 0; i < rounds; ++i) {
-            MPI_Barrier(MPI_COMM_WORLD);
-            wait.push_back(static_cast<double>(by_wait()) / 1000);
-            MPI_Barrier(MPI_COMM_WORLD);
-            task.push_back(static_cast<double>(by_task(flow)) / 1000);
-        }
-        const measure::sample latency = measure::median_of(task);
-        work.result("wait", measure::median_of(wait).value);
-        work.result("task", latency.value);
+        wait_and_task(work, flow, rounds);
         work.result("waiting", share_of_waiting(&flow));
         work.result("tests", share_of_waiting(nullptr));
         work.result("wake_up", wake_up_of_a_thread(rounds));
@@ -246,14 +241,7 @@ void judge(measure::session &session) {
     processor("processor time of a second in which a task waits for a message", "waiting", measure::bar_kind::none,
               "the helper thread polls while operations are outstanding, for this latency");
 
-    const measure::busy_processes others(measure::processors());
-    const measure::numbers beside = session.together(2, {.work = "beside_others"});
-    if (beside.at("free_processor") < 0.3) {
-        throw std::runtime_error(
-            "beside one busy process per processor, a thread that spins got only " +
-            std::to_string(static_cast<int>(beside.at("free_processor") * 100)) +
-            "% of a processor in place of half: other processes run, too. Run it when the machine is idle");
-    }
+    const measure::numbers beside = measure::beside_busy_processes(session, 2, {.work = "beside_others"});
     std::snprintf(wake_up, sizeof wake_up, "there the wake-up of one thread takes %.3g microseconds (median)",
                   beside.at("wake_up"));
     measure::figure shared{.name = "message after 2 to 20 ms of waiting, beside one busy process per processor",

@@ -133,14 +133,19 @@ double cost_of_a_sleep() {
     return static_cast<double>(processor_time() - processor) / 1000 / sleeps;
 }
 
-void both(measure::work &work) {
-    work.result("free_processor", share_of_processor());
-    exchange pair(work.rank());
+// The messages after 2 to 20 ms: their medians are the results `wait` and `callback`.
+void wait_and_callback(measure::work &work, exchange &pair) {
     findings wait;
     findings callback;
     repeat(pair, work.quick() ? 30 : 200, 2000000, 2000000, wait, callback);
     work.result("wait", measure::median_of(wait.late).value);
     work.result("callback", measure::median_of(callback.late).value);
+}
+
+void both(measure::work &work) {
+    work.result("free_processor", share_of_processor());
+    exchange pair(work.rank());
+    wait_and_callback(work, pair);
     findings long_wait;
     findings long_callback;
     repeat(pair, work.quick() ? 3 : 11, 1000000000, 10000000, long_wait, long_callback);
@@ -151,15 +156,11 @@ void both(measure::work &work) {
     work.result("sleep", cost_of_a_sleep());
 }
 
-// The messages after 2 to 20 ms, beside busy processes that the judge has started.
+// The same, beside busy processes that the judge has started.
 void beside_others(measure::work &work) {
     work.result("free_processor", share_of_processor());
     exchange pair(work.rank());
-    findings wait;
-    findings callback;
-    repeat(pair, work.quick() ? 30 : 200, 2000000, 2000000, wait, callback);
-    work.result("wait", measure::median_of(wait.late).value);
-    work.result("callback", measure::median_of(callback.late).value);
+    wait_and_callback(work, pair);
 }
 
 // A note about the smallest possible ratio. For a thread that may use half of a processor, the median delay of a
@@ -210,14 +211,7 @@ void judge(measure::session &session) {
                  .ours = found.at("callback_share") * 100,
                  .baseline = found.at("wait_share") * 100});
 
-    const measure::busy_processes others(measure::processors());
-    const measure::numbers beside = session.together(2, {.work = "beside_others"});
-    if (beside.at("free_processor") < 0.3) {
-        throw std::runtime_error(
-            "beside one busy process per processor, a thread that spins got only " +
-            std::to_string(static_cast<int>(beside.at("free_processor") * 100)) +
-            "% of a processor in place of half: other processes run, too. Run it when the machine is idle");
-    }
+    const measure::numbers beside = measure::beside_busy_processes(session, 2, {.work = "beside_others"});
     session.add({.name = "message after 2 to 20 ms of waiting, beside one busy process per processor",
                  .found = {beside.at("callback"), beside.at("callback"), beside.at("callback")},
                  .unit = "microseconds, median",

@@ -52,4 +52,16 @@ void busy_processes::end() noexcept {
     started_.clear();
 }
 
+numbers beside_busy_processes(session &in, int ranks, const job &what) {
+    const busy_processes others(processors());
+    numbers found = in.together(ranks, what);
+    if (found.at("free_processor") < 0.3) {
+        throw std::runtime_error(
+            "beside one busy process per processor, a thread that spins got only " +
+            std::to_string(static_cast<int>(found.at("free_processor") * 100)) +
+            "% of a processor in place of half: other processes run, too. Run it when the machine is idle");
+    }
+    return found;
+}
+
 } // namespace measure

@@ -2,6 +2,8 @@
 // Used by the judge: processes that compute without end beside what is measured, as on a machine that is shared.
 #pragma once
 
+#include "measure/session.hpp"
+
 #include <sys/types.h>
 #include <vector>
 
@@ -25,5 +27,9 @@ private:
     void end() noexcept;
     std::vector<pid_t> started_;
 };
+
+// Runs the work in `ranks` processes beside one busy process per processor. Throws std::runtime_error if its result
+// `free_processor`, the share of a processor that a thread that spins has got, shows that other processes run, too.
+numbers beside_busy_processes(session &in, int ranks, const job &what);
 
 } // namespace measure

@@ -89,10 +89,7 @@ private:
 // Known faults: behind outstanding operations, Intel MPI crashes when the communicator is freed, and on MPICH 5 the stream is
 // not freed.
 bool frees_behind_operations(bool stream_too) {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int length = 0;
-    MPI_Get_library_version(text.data(), &length);
-    const std::string version = text.data();
+    const std::string version = library_version();
     return version.find("Intel") == std::string::npos &&
            !(stream_too && version.find("MPICH") != std::string::npos && version.find("5.") != std::string::npos);
 }

@@ -205,10 +205,8 @@ TEST_P(enqueued_calls, a_start_function_may_use_the_communicator_itself) {
 // The queue writes a number, and puts it into the memory of the next rank. Then it gets that of the rank before from
 // there.
 TEST_P(enqueued_calls, one_sided_operations_are_enqueued_by_the_function_that_starts_them) {
-    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
-    int written = 0;
-    MPI_Get_library_version(text.data(), &written);
-    if (std::string(text.data()).find("4.0.") != std::string::npos && std::string(text.data()).find("MPICH") == 0) {
+    const std::string version = library_version();
+    if (version.find("4.0.") != std::string::npos && version.find("MPICH") == 0) {
         GTEST_SKIP() << "known fault: on MPICH 4.0 the memory of a rank has another value, the cause is not known";
     }
     struct arguments {

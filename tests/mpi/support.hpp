@@ -9,6 +9,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -18,6 +19,13 @@ inline int class_of(int code) {
     int result = MPI_SUCCESS;
     MPI_Error_class(code, &result);
     return result;
+}
+
+inline std::string library_version() {
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    return text;
 }
 
 // False if this MPI and the header have different values for constants of the standard ABI. The library reports that.

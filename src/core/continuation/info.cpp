@@ -2,7 +2,7 @@
 #include "core/continuation/info.hpp"
 
 #include "core/base/settings.hpp"
-#include "core/mpi/calls.hpp"
+#include "core/mpi/info.hpp"
 
 #include <charconv>
 #include <optional>
@@ -14,19 +14,9 @@ namespace {
 constexpr const char *max_poll_key = "mpi_continue_max_poll";
 constexpr const char *thread_key = "mpi_continue_thread";
 
-std::optional<std::string> value_of(MPI_Info info, const char *key) {
-    char buffer[MPI_MAX_INFO_VAL + 1] = {};
-    int there = 0;
-    if (info == MPI_INFO_NULL || mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS ||
-        there == 0) {
-        return std::nullopt;
-    }
-    return std::string(buffer);
-}
-
 // Sets or clears `bit` as the boolean key says. False for a value that is no boolean.
 bool read_bool(MPI_Info info, const char *key, unsigned bit, unsigned &flags) {
-    const std::optional<std::string> value = value_of(info, key);
+    const std::optional<std::string> value = mpi::value_of(info, key);
     if (!value) {
         return true;
     }
@@ -38,7 +28,7 @@ bool read_bool(MPI_Info info, const char *key, unsigned bit, unsigned &flags) {
 }
 
 bool read_max_poll(MPI_Info info, int &max_poll) {
-    const std::optional<std::string> value = value_of(info, max_poll_key);
+    const std::optional<std::string> value = mpi::value_of(info, max_poll_key);
     if (!value) {
         return true;
     }
@@ -53,7 +43,7 @@ bool read_max_poll(MPI_Info info, int &max_poll) {
 }
 
 bool read_thread(MPI_Info info, unsigned &flags) {
-    const std::optional<std::string> value = value_of(info, thread_key);
+    const std::optional<std::string> value = mpi::value_of(info, thread_key);
     if (!value) {
         // THENCE_PROGRESS=thread: the helper thread runs the callbacks of every CR that does not forbid it.
         if (base::current_settings().helper_wanted) {

@@ -5,6 +5,7 @@
 
 #include "core/api/checks.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/mpi/info.hpp"
 #include "mpix/queues/cuda.hpp"
 #include "mpix/queues/queue.hpp"
 #include "mpix/streams/communicator.hpp"
@@ -33,7 +34,7 @@ bool is_complete_table(const thence_queue &queue) noexcept {
 
 // Reads what the info says of a queue. Returns MPI_SUCCESS, or the error that it has reported. Sets `there`.
 int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool &there) {
-    const std::optional<std::string> type = streams::value_of(info, "type");
+    const std::optional<std::string> type = mpi::value_of(info, "type");
     there = type && (*type == "thence_queue" || *type == "cudaStream_t" || *type == "hipStream_t");
     if (!there) {
         return MPI_SUCCESS;
@@ -42,7 +43,7 @@ int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool
         return fail_with_detail(call, reason::unusable_queue,
                                 "for HIP, pass a thence_queue with a table of the program");
     }
-    const std::optional<std::string> value = streams::value_of(info, "value");
+    const std::optional<std::string> value = mpi::value_of(info, "value");
     if (*type == "cudaStream_t") {
         void *handle = nullptr;
         if (!value || !streams::from_hex(*value, &handle, sizeof handle)) {
@@ -59,7 +60,7 @@ int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool
 }
 
 int create(const public_call &call, MPI_Info info, thence_stream *stream) {
-    const std::optional<std::string> native = streams::value_of(info, "native");
+    const std::optional<std::string> native = mpi::value_of(info, "native");
     if (native && *native != "true" && *native != "false") {
         return fail(call, reason::bad_native);
     }

@@ -2,6 +2,7 @@
 #include "mpix/streams/info.hpp"
 
 #include "core/mpi/calls.hpp"
+#include "core/mpi/info.hpp"
 
 #include <charconv>
 #include <cstring>
@@ -59,16 +60,6 @@ bool from_hex(std::string_view text, void *bytes, std::size_t size) noexcept {
     return filled == size;
 }
 
-std::optional<std::string> value_of(MPI_Info info, const char *key) {
-    char buffer[MPI_MAX_INFO_VAL + 1] = {};
-    int there = 0;
-    if (info == MPI_INFO_NULL || mpi::table.Info_get(info, key, MPI_MAX_INFO_VAL, buffer, &there) != MPI_SUCCESS ||
-        there == 0) {
-        return std::nullopt;
-    }
-    return std::string(buffer);
-}
-
 int copy_assertions(MPI_Info info, MPI_Info &copy) {
     copy = MPI_INFO_NULL;
     int keys = 0;
@@ -85,7 +76,7 @@ int copy_assertions(MPI_Info info, MPI_Info &copy) {
         if (copy == MPI_INFO_NULL) {
             code = mpi::table.Info_create(&copy);
         }
-        if (const std::optional<std::string> value = value_of(info, key); value && code == MPI_SUCCESS) {
+        if (const std::optional<std::string> value = mpi::value_of(info, key); value && code == MPI_SUCCESS) {
             code = mpi::table.Info_set(copy, key, value->c_str());
         }
     }

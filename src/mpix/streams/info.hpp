@@ -7,7 +7,6 @@
 #include <mpi.h>
 
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,7 +16,6 @@ std::string to_hex(const void *bytes, std::size_t size);
 // False if it is no such text of exactly `size` bytes.
 bool from_hex(std::string_view text, void *bytes, std::size_t size) noexcept;
 
-std::optional<std::string> value_of(MPI_Info info, const char *key);
 // The keys that begin with `mpi_assert_`, in a new info; MPI_INFO_NULL without any.
 int copy_assertions(MPI_Info info, MPI_Info &copy);
 
