@@ -90,8 +90,8 @@ struct item {
     alignas(std::max_align_t) unsigned char inside[most_inside];
 };
 
-// The communicator of the operation that this thread starts now, else MPI_COMM_NULL.
-extern thread_local constinit MPI_Comm starting_on;
+// The item whose operation this thread starts now, else null.
+extern thread_local constinit const item *item_being_started;
 
 class queue {
 public:

@@ -12,7 +12,7 @@
 
 namespace thence::queues {
 
-thread_local constinit MPI_Comm starting_on = MPI_COMM_NULL;
+thread_local constinit const item *item_being_started = nullptr;
 
 namespace {
 
@@ -89,9 +89,9 @@ inline item &queue::take_first() noexcept {
 void queue::begin(item &it) noexcept {
     if (it.op.start != nullptr) {
         MPI_Request request = MPI_REQUEST_NULL;
-        const MPI_Comm outer = std::exchange(starting_on, it.op.comm); // the start may make progress, and begin others
+        const item *outer = std::exchange(item_being_started, &it); // the start may make progress, and begin others
         const int code = it.op.start(it.op.comm, const_cast<void *>(it.op.arguments), &request);
-        starting_on = outer;
+        item_being_started = outer;
         it.op.not_begun->fetch_sub(1);
         if (code != MPI_SUCCESS) {
             it.status = mpi::empty_status();

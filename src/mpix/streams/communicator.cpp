@@ -118,7 +118,8 @@ void remove_stream(MPI_Comm comm) noexcept {
 
 bool has_queue(MPI_Comm comm) noexcept {
     const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
-    return attached != nullptr && attached->stream->queue != nullptr && queues::starting_on != comm;
+    return attached != nullptr && attached->stream->queue != nullptr &&
+           (queues::item_being_started == nullptr || queues::item_being_started->op.comm != comm);
 }
 
 int refuse_on_queue(const char *call, MPI_Comm comm) noexcept {
