@@ -15,7 +15,7 @@ SLEEPS = ((1e-6, "1 us"), (1e-5, "10 us"), (5e-5, "50 us"))
 
 def constants(root):
     text = (Path(root) / "src/core/progress/helper_pauses.hpp").read_text()
-    names = ("shortest", "longest", "shortest_until", "adjusted_until", "target_percent")
+    names = ("shortest", "longest", "spins_until", "adjusted_until", "target_percent")
     return {name: int(re.search(rf"nanoseconds {name} = (\d+);", text).group(1)) for name in names}
 
 
@@ -30,9 +30,8 @@ def y_of(seconds):
 def draw(root):
     """The SVG."""
     value = constants(root)
-    shortest, longest, shortest_until, adjusted_until = (
-        value[name] * 1e-9 for name in ("shortest", "longest", "shortest_until", "adjusted_until"))
-    begin = 7e-5  # the polls without a sleep take about so long
+    shortest, longest, spins_until, adjusted_until = (
+        value[name] * 1e-9 for name in ("shortest", "longest", "spins_until", "adjusted_until"))
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
              'font-family="sans-serif" font-size="12">',
              "<title>How long the helper thread sleeps between polls</title>",
@@ -57,12 +56,11 @@ def draw(root):
         text(LEFT - 8, y_of(sleep) + 4, label, "end")
     text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 12, "time since the last completion")
     text(LEFT - 8, TOP - 12, "sleep", "end")
-    box(FIRST, begin, LEAST, MOST, "#fbe3c0")
-    text(x_of(math.sqrt(FIRST * begin)), y_of(2e-6), "polls,")
-    text(x_of(math.sqrt(FIRST * begin)), y_of(2e-6) + 15, "no sleep")
-    box(shortest_until, adjusted_until, shortest, longest, "#cfe3f5")
-    text(x_of(math.sqrt(shortest_until * adjusted_until)), y_of(7e-6), f"as long as {value['target_percent']} % of a processor allow")
-    text(x_of(math.sqrt(shortest_until * adjusted_until)), y_of(7e-6) + 15, "(the cost of a sleep is measured)")
-    line(begin, shortest, shortest_until, shortest, "#2b6cb0", 3)
+    box(FIRST, spins_until, LEAST, MOST, "#fbe3c0")
+    text(x_of(math.sqrt(FIRST * spins_until)), y_of(7e-6), "spins, no sleep")
+    text(x_of(math.sqrt(FIRST * spins_until)), y_of(7e-6) + 15, "(if it is alone on its processor)")
+    box(spins_until, adjusted_until, shortest, longest, "#cfe3f5")
+    text(x_of(math.sqrt(spins_until * adjusted_until)), y_of(7e-6), f"as long as {value['target_percent']} % of a processor allow")
+    text(x_of(math.sqrt(spins_until * adjusted_until)), y_of(7e-6) + 15, "(the cost of a sleep is measured)")
     line(adjusted_until, longest, LAST, longest, "#2b6cb0", 3)
     return "\n".join([*lines, "</svg>"]) + "\n"

@@ -46,9 +46,7 @@ void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
 }
 
 nanoseconds least_sleep(const thence_backoff &backoff, nanoseconds time) noexcept {
-    return time < backoff.shared                                          ? shared_sleep
-           : time - backoff.shared < careful_for * backoff.shared_ms * ms ? careful_sleep
-                                                                          : shortest_sleep;
+    return time < backoff.shared ? shared_sleep : is_alone(backoff, time) ? shortest_sleep : careful_sleep;
 }
 
 // By default the system may let a thread sleep 50 us longer than asked for, to wake several at once.
@@ -66,6 +64,10 @@ void sleep(nanoseconds time) noexcept {
 }
 
 } // namespace
+
+bool is_alone(const thence_backoff &backoff, nanoseconds time) noexcept {
+    return time - backoff.shared >= careful_for * backoff.shared_ms * ms;
+}
 
 // `misses` is at most `spins` while the thread spins without pauses, then `spins` + 1. It is more if `spins` has been made
 // less meanwhile, so `since`, which is 0 before the first pause, says whether there was one.

@@ -18,6 +18,9 @@ void found_after_pauses(thence_backoff &backoff) noexcept;
 // shorter than next_pause() would give while other threads want this processor, and at most `longest`.
 std::int64_t sleep_from(thence_backoff &backoff, std::int64_t time, std::int64_t wanted, std::int64_t longest) noexcept;
 
+// Whether no other thread has wanted this processor for some time. `time`: now.
+bool is_alone(const thence_backoff &backoff, std::int64_t time) noexcept;
+
 // The state of a loop that begins. `longest`: the longest sleep in nanoseconds.
 constexpr thence_backoff backoff_with(std::int64_t longest, std::uint32_t spins) noexcept {
     thence_backoff backoff = THENCE_BACKOFF_INIT;

@@ -75,8 +75,9 @@ private:
     nanoseconds usual_ = rarely;
 };
 
-// The pauses of backoff.hpp with another bound for sleeps: for 25 ms it is the shortest sleep, then that of `pace`, and
-// after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them: then
+// The pauses of backoff.hpp, but a thread that has its processor alone spins for 25 ms, as MPI_Wait does: a sleep, even the
+// shortest, would delay a message tenfold, and where a sleep costs much save nothing. Then the bound for sleeps is that of
+// `pace`, and after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them: then
 // sleeps have the length that backoff.hpp gives them, and while the application polls often, longer ones, for a twentieth of
 // a processor.
 class helper_pauses {
@@ -90,10 +91,6 @@ public:
         }
         const nanoseconds now = backoff_.due - sleep;
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
-        if (!sleeps_) {
-            sleeps_ = true;
-            pace_.begin();
-        }
         const bool shared = now < backoff_.shared;
         if (shared && application_.often(now)) {
             return sleep_from(backoff_, now, with_application(), longest_with_application);
@@ -103,7 +100,15 @@ public:
             return sleep;
         }
         const nanoseconds waited = now - backoff_.since;
-        const nanoseconds bound = waited < shortest_until   ? pace::shortest
+        if (waited < spins_until && is_alone(backoff_, now)) {
+            backoff_.due = now;
+            return 0;
+        }
+        if (!sleeps_) {
+            sleeps_ = true;
+            pace_.begin();
+        }
+        const nanoseconds bound = waited < spins_until      ? pace::shortest
                                   : waited < adjusted_until ? pace_.next()
                                                             : pace::longest;
         return sleep_from(backoff_, now, std::min(sleep, bound), pace::longest);
@@ -126,7 +131,7 @@ private:
         return std::clamp(19 * cost_, pace::longest, longest_with_application);
     }
 
-    static constexpr nanoseconds shortest_until = 25000000;    // 25 ms
+    static constexpr nanoseconds spins_until = 25000000;       // 25 ms
     static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 
     thence_backoff backoff_ = backoff_with(pace::longest, 200);

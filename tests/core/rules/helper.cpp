@@ -116,6 +116,32 @@ TEST(application_polls, are_often_if_there_are_several_in_a_row_until_they_end) 
     EXPECT_FALSE(polls.often(now)) << "too rarely";
 }
 
+// A thread that loses its processor for half a millisecond has seen another thread.
+TEST(helper_pauses, spins_while_alone_and_sleeps_beside_another_thread) {
+    using clock = std::chrono::steady_clock;
+    std::atomic<bool> not_polled{true};
+    bool undisturbed = false;
+    for (int round = 0; round < 100 && !undisturbed; ++round) {
+        thence::progress::helper_pauses pauses;
+        bool slept = false;
+        clock::duration longest{};
+        const auto begun = clock::now();
+        for (auto before = begun; before < begun + 5ms;) {
+            slept = pauses.next(not_polled) > 0 || slept;
+            const auto now = clock::now();
+            longest = std::max(longest, now - before);
+            before = now;
+        }
+        undisturbed = longest < 400us;
+        if (undisturbed) {
+            EXPECT_FALSE(slept);
+        }
+        std::this_thread::sleep_for(1ms); // as if another thread had run
+        EXPECT_GE(pauses.next(not_polled), 20000);
+    }
+    EXPECT_TRUE(undisturbed);
+}
+
 // Open MPI would crash if it matched a receive that is being cancelled.
 TEST_P(helper, makes_no_progress_while_another_thread_cancels) {
     cr c(THENCE_CR_ANY_THREAD);
