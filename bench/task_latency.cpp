@@ -10,7 +10,7 @@
 #include "measure/limit.hpp"
 
 #include <TAMPI.h>
-#include <oneapi/tbb/global_control.h>
+#include <oneapi/tbb/task.h>
 #include <oneapi/tbb/task_arena.h>
 #include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
@@ -18,7 +18,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <semaphore>
 #include <stdexcept>
 #include <thread>
 
@@ -73,21 +72,32 @@ nanoseconds pause_of(int round) {
     return 2000000LL + 2000000LL * (round * 7 % 10); // not periodic
 }
 
-// The time until oneTBB begins a task, whose workers have been idle for 2 to 20 ms: without MPI, and without tasks of ours.
-double begin_of_a_task(int count) {
-    const ::tbb::global_control two(::tbb::global_control::max_allowed_parallelism, 2); // also on one processor
-    ::tbb::task_arena idle(1, 0);
+// The time until oneTBB begins a task that another thread adds to an arena, without MPI, and without tasks of ours. As in
+// taskwait, the thread that waits is suspended in the arena. The workers have been idle for 2 to 20 ms.
+// `workers`: as many as those of the flow.
+double begin_of_a_task(int count, int workers) {
+    ::tbb::task_arena arena(workers + 1, 1);
     std::vector<double> found;
     for (int i = 0; i < count; ++i) {
-        measure::sleep_for(pause_of(i));
-        std::binary_semaphore done(0);
+        nanoseconds start = 0;
         nanoseconds begun = 0;
-        const nanoseconds start = now();
-        idle.enqueue([&] {
-            begun = now();
-            done.release();
+        std::atomic<::tbb::task::suspend_point> waits{nullptr};
+        std::thread adds([&] {
+            waits.wait(nullptr);
+            measure::sleep_for(pause_of(i));
+            start = now();
+            arena.enqueue([&] {
+                begun = now();
+                ::tbb::task::resume(waits);
+            });
         });
-        done.acquire();
+        arena.execute([&] {
+            ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+                waits = point;
+                waits.notify_one();
+            });
+        });
+        adds.join();
         found.push_back(static_cast<double>(begun - start) / 1000);
     }
     return measure::median_of(found).value;
@@ -167,7 +177,7 @@ void beside_others(measure::work &work) {
         thence::flow flow;
         wait_and_task(work, flow, rounds);
         work.result("wake_up", wake_up_of_a_thread(rounds));
-        work.result("begin", begin_of_a_task(rounds));
+        work.result("begin", begin_of_a_task(rounds, flow.workers()));
     }
     thence_task_runtime_remove(thence_flow_task_runtime());
 }
@@ -254,7 +264,7 @@ void judge(measure::session &session) {
                            .ours = beside.at("task"),
                            .baseline = beside.at("wait"),
                            .note = wake_up};
-    measure::add_limit(shared, {.what = "oneTBB begins a task that is added to an idle arena, without MPI",
+    measure::add_limit(shared, {.what = "oneTBB begins a task that another thread adds to an idle arena, without MPI",
                                 .value = beside.at("begin")});
     session.add(shared);
 }
