@@ -7,23 +7,24 @@
  *
  *  Two modes, each on its own:
  *  - *Nonblocking mode*, where MPI is initialized with MPI_THREAD_MULTIPLE or `MPI_TASK_MULTIPLE`: TAMPI_Iwait(),
- *    TAMPI_Iwaitall() and the wrappers `TAMPI_I...` bind operations to the calling task. What depends on the task starts
- *    after its body has ended and these operations are complete.
- *  - *Blocking mode*, where MPI_Init_thread() provides `MPI_TASK_MULTIPLE`: a blocking call of MPI in a task blocks the task,
- *    and the worker runs other tasks meanwhile. thence_task_blocking_calls() of <thence/task_runtime.h> says which calls.
+ *    TAMPI_Iwaitall() and the wrappers `TAMPI_I...` bind operations to the calling task. What depends on the task
+ *    starts after its body has ended and these operations are complete.
+ *  - *Blocking mode*, where MPI_Init_thread() provides `MPI_TASK_MULTIPLE`: a blocking call of MPI in a task blocks the
+ *    task, and the worker runs other tasks meanwhile. thence_task_blocking_calls() of <thence/task_runtime.h> says
+ *    which calls.
  *
- *  The tasks are those of a runtime with ALPI in the process (nOS-V, Nanos6, libthence-alpi), which is found by itself in
- *  MPI_Init, and of every runtime that the program has added with thence_task_runtime_add(). In what follows *a task* is a
- *  task of such a runtime that has events, on a thread that is task-aware, in nonblocking mode. Anywhere else is
- *  *outside of a task*.
+ *  The tasks are those of a runtime with ALPI in the process (nOS-V, Nanos6, libthence-alpi), which is found by itself
+ *  in MPI_Init, and of every runtime that the program has added with thence_task_runtime_add(). In what follows *a
+ *  task* is a task of such a runtime that has events, on a thread that is task-aware, in nonblocking mode. Anywhere
+ *  else is *outside of a task*.
  *
- *  The interface is that of TAMPI 3.0.1. For that of TAMPI 4.0 and 4.1, `#define TAMPI_VERSION_MAJOR 4` before the include:
- *  their wrappers have no parameter for the request, and TAMPI_Wait() and TAMPI_Waitall() do not exist.
+ *  The interface is that of TAMPI 3.0.1. For that of TAMPI 4.0 and 4.1, `#define TAMPI_VERSION_MAJOR 4` before the
+ *  include: their wrappers have no parameter for the request, and TAMPI_Wait() and TAMPI_Waitall() do not exist.
  *
  *  Every function returns `MPI_SUCCESS` or an MPI error code. *Returns `MPI_ERR_ARG`* means a code of that class. A bad
  *  argument is reported through the error handler of `MPI_COMM_WORLD`, and changes nothing. The failure of an operation
- *  meets the error handler of its own object. If it fails after the call has returned, the runtime gets the error with the
- *  event (ALPI passes no error), and the field `MPI_ERROR` of the status has it.
+ *  meets the error handler of its own object. If it fails after the call has returned, the runtime gets the error with
+ *  the event (ALPI passes no error), and the field `MPI_ERROR` of the status has it.
  *
  *  Source: Sala et al. 2021, "Combining one-sided communications with task-based programming models", section 2; README
  *  of TAMPI 3.0.1 and 4.1. */
@@ -47,8 +48,8 @@
 #define TAMPI_EXPORT_
 #endif
 
-/** The level of thread support, above MPI_THREAD_MULTIPLE, that asks MPI_Init_thread() for blocking mode. `provided` is this
- *  too if it is on, and MPI_THREAD_MULTIPLE if no runtime is there that can block tasks. */
+/** The level of thread support, above MPI_THREAD_MULTIPLE, that asks MPI_Init_thread() for blocking mode. `provided` is
+ *  this too if it is on, and MPI_THREAD_MULTIPLE if no runtime is there that can block tasks. */
 #define MPI_TASK_MULTIPLE (MPI_THREAD_MULTIPLE + 1)
 
 /* Properties, for TAMPI_Property_get() and TAMPI_Property_set(). Each is 0 or 1. */
@@ -69,19 +70,20 @@ extern "C" {
 TAMPI_EXPORT_ int TAMPI_Property_get(int property, int *value);
 
 /** @brief Set a property.
- *  @param property `TAMPI_PROPERTY_AUTO_INIT`, before MPI_Init only, or `TAMPI_PROPERTY_THREAD_TASKAWARE`, which concerns the
- *                  calling thread: where it is 0, blocking calls block the thread, and it is outside of a task.
+ *  @param property `TAMPI_PROPERTY_AUTO_INIT`, before MPI_Init only, or `TAMPI_PROPERTY_THREAD_TASKAWARE`, which
+ *                  concerns the calling thread: where it is 0, blocking calls block the thread, and it is outside of a
+ *                  task.
  *  @param value    0 or 1.
- *  @return `MPI_ERR_ARG` (unknown or read-only property, another value); `MPI_ERR_OTHER` (`TAMPI_PROPERTY_AUTO_INIT` after
- *          MPI_Init): nothing has changed.
+ *  @return `MPI_ERR_ARG` (unknown or read-only property, another value); `MPI_ERR_OTHER` (`TAMPI_PROPERTY_AUTO_INIT`
+ *          after MPI_Init): nothing has changed.
  *  @note Threads: any. */
 TAMPI_EXPORT_ int TAMPI_Property_set(int property, int value);
 
 /** @brief Start the library, if `TAMPI_PROPERTY_AUTO_INIT` is 0: after MPI_Init_thread() with MPI_THREAD_MULTIPLE.
  *  @param required      `MPI_TASK_MULTIPLE` for both modes, MPI_THREAD_MULTIPLE for nonblocking mode.
  *  @param[out] provided `MPI_TASK_MULTIPLE` if blocking mode is on; else the level that MPI has.
- *  @return `MPI_ERR_ARG` (null `provided`); `MPI_ERR_OTHER` (`TAMPI_PROPERTY_AUTO_INIT` is 1, started already, MPI is not
- *          active).
+ *  @return `MPI_ERR_ARG` (null `provided`); `MPI_ERR_OTHER` (`TAMPI_PROPERTY_AUTO_INIT` is 1, started already, MPI is
+ *          not active).
  *  @note Threads: one, and nobody else is in a call of MPI. */
 TAMPI_EXPORT_ int TAMPI_Init(int required, int *provided);
 
@@ -105,33 +107,34 @@ TAMPI_EXPORT_ int TAMPI_Nonblocking_enabled(int *flag);
 
 /** @brief Bind an operation to the calling task: what depends on the task starts after it is complete. Returns at once.
  *         Outside of a task it is MPI_Wait.
- *  @param[in,out] request an active request of any kind. `MPI_REQUEST_NULL` on return, but a persistent request stays the
- *                 user's: it may be started again after the task. `MPI_REQUEST_NULL`: the call does nothing. Copies of the
- *                 handle are no longer valid, as after MPI_Wait: do not bind or test them. On Open MPI a copy is refused
- *                 while the operation is pending; elsewhere nobody notices.
- *  @param[out] status set before what depends on the task starts, or `MPI_STATUS_IGNORE`. It must not lie on the stack of
- *                 the task, which does not read it: the tasks that depend on it do.
- *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (a persistent request that MPI does not know, a copy); `MPI_ERR_NO_MEM`; if the operation was complete
- *          already, its error; outside of a task as MPI_Wait.
+ *  @param[in,out] request an active request of any kind. `MPI_REQUEST_NULL` on return, but a persistent request stays
+ *                 the user's: it may be started again after the task. `MPI_REQUEST_NULL`: the call does nothing. Copies
+ *                 of the handle are no longer valid, as after MPI_Wait: do not bind or test them. On Open MPI a copy is
+ *                 refused while the operation is pending; elsewhere nobody notices.
+ *  @param[out] status set before what depends on the task starts, or `MPI_STATUS_IGNORE`. It must not lie on the stack
+ *                 of the task, which does not read it: the tasks that depend on it do.
+ *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (a persistent request that MPI does not know, a copy);
+ *          `MPI_ERR_NO_MEM`; if the operation was complete already, its error; outside of a task as MPI_Wait.
  *  @note Threads: in the body of a task, any number of times, and in its `onready` action. */
 TAMPI_EXPORT_ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status);
 
 /** @brief As TAMPI_Iwait() for several operations. Outside of a task it is MPI_Waitall.
  *  @param count            number of requests, at least 0.
- *  @param[in,out] requests array of `count` active requests, each once. Entries that are `MPI_REQUEST_NULL` are ignored.
- *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not touched: they
- *                          may belong to an earlier call.
+ *  @param[in,out] requests array of `count` active requests, each once. Entries that are `MPI_REQUEST_NULL` are
+ *                          ignored.
+ *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not
+ *                          touched: they may belong to an earlier call.
  *  @return `MPI_ERR_ARG` (negative count, null `requests`); `MPI_ERR_REQUEST` (in a task: a pending request stands
  *          twice in the array, also a persistent one); `MPI_ERR_NO_MEM`; if operations were complete already and some
- *          failed, `MPI_ERR_IN_STATUS`, or the error if it was the only operation. All requests are bound in any case, but
- *          for `MPI_ERR_ARG`, `MPI_ERR_REQUEST` and `MPI_ERR_NO_MEM`.
+ *          failed, `MPI_ERR_IN_STATUS`, or the error if it was the only operation. All requests are bound in any case,
+ *          but for `MPI_ERR_ARG`, `MPI_ERR_REQUEST` and `MPI_ERR_NO_MEM`.
  *  @note Threads: as TAMPI_Iwait(). */
 TAMPI_EXPORT_ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status *statuses);
 
 #if TAMPI_VERSION_MAJOR == 3
-/** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request before, on any thread, or
- *         the library is not started: MPI_Wait, but it does nothing for `MPI_REQUEST_NULL`. Else it does nothing: each
- *         operation of a wrapper is bound to a task.
+/** @brief Wait for an operation that no task has. If a wrapper outside of a task has left a request before, on any
+ *         thread, or the library is not started: MPI_Wait, but it does nothing for `MPI_REQUEST_NULL`. Else it does
+ *         nothing: each operation of a wrapper is bound to a task.
  *  @param[in,out] request a request of a wrapper.
  *  @param[out] status     as for MPI_Wait. Not touched for `MPI_REQUEST_NULL`.
  *  @return as MPI_Wait.
@@ -141,7 +144,8 @@ TAMPI_EXPORT_ int TAMPI_Wait(MPI_Request *request, MPI_Status *status);
 /** @brief As TAMPI_Wait() for several requests.
  *  @param count            number of requests, at least 0.
  *  @param[in,out] requests array of `count` requests. Entries that are `MPI_REQUEST_NULL` are ignored.
- *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not touched.
+ *  @param[out] statuses    array of `count` statuses, or `MPI_STATUSES_IGNORE`. Those of ignored entries are not
+ *                          touched.
  *  @return as MPI_Waitall.
  *  @note Threads: any. */
 TAMPI_EXPORT_ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status *statuses);
@@ -152,12 +156,12 @@ TAMPI_EXPORT_ int TAMPI_Waitall(int count, MPI_Request requests[], MPI_Status *s
 TAMPI_EXPORT_ int thence_tampi_bind_(int code, MPI_Request *request, MPI_Status *status);
 TAMPI_EXPORT_ int thence_tampi_bind_or_wait_(int code, MPI_Request *request, MPI_Status *status);
 
-/* The wrappers. `TAMPI_Isend` starts the operation as MPI_Isend does and binds it as TAMPI_Iwait() does; so does each other
- * one. Parameters, returns and errors are those of the MPI function of that name, with these differences:
- * - 3.0.1: in a task `*request` is MPI_REQUEST_NULL on return. Outside of a task it is the active request, as from MPI, and
- *   TAMPI_Wait() or MPI_Wait completes it. TAMPI_Irecv has a last parameter `MPI_Status *status`.
- * - 4.0 and 4.1: there is no parameter `request`, and in its place TAMPI_Irecv has `MPI_Status *status`. Outside of a task
- *   the wrapper waits for the operation.
+/* The wrappers. `TAMPI_Isend` starts the operation as MPI_Isend does and binds it as TAMPI_Iwait() does; so does each
+ * other one. Parameters, returns and errors are those of the MPI function of that name, with these differences:
+ * - 3.0.1: in a task `*request` is MPI_REQUEST_NULL on return. Outside of a task it is the active request, as from MPI,
+ *   and TAMPI_Wait() or MPI_Wait completes it. TAMPI_Irecv has a last parameter `MPI_Status *status`.
+ * - 4.0 and 4.1: there is no parameter `request`, and in its place TAMPI_Irecv has `MPI_Status *status`. Outside of a
+ *   task the wrapper waits for the operation.
  * Each line of the table: X(name, (parameters), (arguments)), without the request. */
 #define TAMPI_SEND_ const void *sendbuf, int sendcount, MPI_Datatype sendtype
 #define TAMPI_RECV_ void *recvbuf, int recvcount, MPI_Datatype recvtype

@@ -7,8 +7,8 @@
  *
  *  Use it where something may end only after its own work and several MPI operations have ended: a task, a request of
  *  your own, a phase of a program. The owner initializes the counter, which then holds one event: that of the owner's
- *  own work. Each operation that is attached raises it by one and lowers it by one when it is complete. The owner lowers
- *  it once when its own work is done. Whoever lowers it to zero calls the owner's function.
+ *  own work. Each operation that is attached raises it by one and lowers it by one when it is complete. The owner
+ *  lowers it once when its own work is done. Whoever lowers it to zero calls the owner's function.
  *
  *  Errors: functions return MPI error codes, as thence.h says. The counter keeps the first error of an operation, and
  *  passes it to the owner's function.
@@ -28,8 +28,8 @@ typedef struct thence_events thence_events;
 
 /** @brief Called once, when the last event was lowered, on the thread that lowered it.
  *  @param events the counter. The function may free it or initialize it again.
- *  @param error  `MPI_SUCCESS`, or the first error that was given to thence_events_lower() or that an attached operation
- *                had.
+ *  @param error  `MPI_SUCCESS`, or the first error that was given to thence_events_lower() or that an attached
+ *                operation had.
  *  @param owner  the pointer given to thence_events_init().
  *
  *  What was written before any event was lowered is visible to it, statuses and received data too. It may run inside a

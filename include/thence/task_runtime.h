@@ -6,9 +6,10 @@
  *  @brief The table of what a task runtime can do, and what Thence does with it: an MPI call in a task blocks the task,
  *         or delays its end, and never the worker that runs it. C11 and C++.
  *
- *  A runtime fills a `thence_task_runtime` (task_table.h) and adds it. Any part may be missing. A call that needs a missing part
- *  returns `MPI_ERR_UNSUPPORTED_OPERATION`, and its text names the runtime and the part. Several runtimes may be in one
- *  process: *the current task* is that of the runtime that was added last and is running a task on this thread.
+ *  A runtime fills a `thence_task_runtime` (task_table.h) and adds it. Any part may be missing. A call that needs a
+ *  missing part returns `MPI_ERR_UNSUPPORTED_OPERATION`, and its text names the runtime and the part. Several runtimes
+ *  may be in one process: *the current task* is that of the runtime that was added last and is running a task on this
+ *  thread.
  *
  *  Errors: as thence.h says.
  *
@@ -56,17 +57,18 @@ THENCE_EXPORT int thence_task_runtime_get(int index, const thence_task_runtime *
  *  @note Threads: any. */
 THENCE_EXPORT const thence_task_runtime *thence_task_runtime_threads(void);
 
-/** @brief The table of tasks that end with an event, such as detached tasks of OpenMP: their end can be delayed, and they
- *         cannot be blocked. The runtime does not say which task a thread runs, so the body of each task says it, with
- *         thence_detached_begin() and thence_detached_end(). For OpenMP, omp.h has both.
+/** @brief The table of tasks that end with an event, such as detached tasks of OpenMP: their end can be delayed, and
+ *         they cannot be blocked. The runtime does not say which task a thread runs, so the body of each task says it,
+ *         with thence_detached_begin() and thence_detached_end(). For OpenMP, omp.h has both.
  *  @return the table; the same each time. It is not added yet.
  *  @note Threads: any. */
 THENCE_EXPORT const thence_task_runtime *thence_task_runtime_detached(void);
 
-/** @brief The body of a detached task begins on this thread: the task is the current one until thence_detached_end(). It
- *         holds one event, that of the body. Bodies may be nested, as when a task waits and its thread runs another one.
- *  @param complete called once, with `event`, when the body has ended and all events are lowered, on the thread that did
- *                  the last of both. It completes the task.
+/** @brief The body of a detached task begins on this thread: the task is the current one until thence_detached_end().
+ *         It holds one event, that of the body. Bodies may be nested, as when a task waits and its thread runs another
+ *         one.
+ *  @param complete called once, with `event`, when the body has ended and all events are lowered, on the thread that
+ *                  did the last of both. It completes the task.
  *  @param event    passed to `complete`.
  *  @return `MPI_ERR_ARG` (null `complete`); `MPI_ERR_NO_MEM`: the caller must complete the task itself.
  *  @note Threads: the thread of the body. The body must stay on that thread (in OpenMP: tied tasks). */
@@ -77,9 +79,9 @@ THENCE_EXPORT int thence_detached_begin(void (*complete)(void *event), void *eve
  *  @note Threads: that of the body. */
 THENCE_EXPORT int thence_detached_end(void);
 
-/** @brief The body of a detached task comes to a place where its thread may run other tasks, such as a taskwait of OpenMP.
- *         Until thence_detached_resume() none is the current task, so a plain task that the thread runs there is not taken for
- *         the detached one.
+/** @brief The body of a detached task comes to a place where its thread may run other tasks, such as a taskwait of
+ *         OpenMP. Until thence_detached_resume() none is the current task, so a plain task that the thread runs there
+ *         is not taken for the detached one.
  *  @param[out] paused what thence_detached_resume() needs; null if no body of such a task runs on this thread.
  *  @return `MPI_ERR_ARG` (null `paused`).
  *  @note Threads: that of the body. For OpenMP, omp.h has both. */
@@ -107,10 +109,11 @@ THENCE_EXPORT int thence_task_runtime_alpi(const thence_task_runtime **runtime, 
 THENCE_EXPORT int thence_task_current(thence_task *task);
 
 /** @brief The current task, if operations can be bound to it.
- *  @return the task; null outside of tasks, in tasks of a runtime without events, and on a thread that is not task-aware
- *          (thence_task_thread_aware()). The object belongs to the calling thread, and its next call changes it.
- *  @note Threads: any. Cost: one call of the runtime's `current`. thence_task_attach() is cheaper with this object than with
- *        a copy. */
+ *  @return the task; null outside of tasks, in tasks of a runtime without events, and on a thread that is not
+ *          task-aware (thence_task_thread_aware()). The object belongs to the calling thread, and its next call changes
+ *          it.
+ *  @note Threads: any. Cost: one call of the runtime's `current`. thence_task_attach() is cheaper with this object than
+ *        with a copy. */
 THENCE_EXPORT const thence_task *thence_task_with_events(void);
 
 /** @brief Delay the end of a task until `count` operations are complete: raises the events of the task by one now, and
@@ -122,9 +125,9 @@ THENCE_EXPORT const thence_task *thence_task_with_events(void);
  *                  stays valid until then: it must not be on the task's stack.
  *  @param task     the task, as thence_task_current() gave it.
  *  @param cr       the continuation request to register with.
- *  @return as thence_attach(); `MPI_ERR_ARG` also for a null task; `MPI_ERR_UNSUPPORTED_OPERATION` if the runtime has no
- *          events: nothing has changed. If all operations were complete already, the events are as before, and the error
- *          of a failed one is returned.
+ *  @return as thence_attach(); `MPI_ERR_ARG` also for a null task; `MPI_ERR_UNSUPPORTED_OPERATION` if the runtime has
+ *          no events: nothing has changed. If all operations were complete already, the events are as before, and the
+ *          error of a failed one is returned.
  *  @note Threads: where the runtime lets a task raise its events: in the task, and in its `onready` action.
  *  @note Cost: that of thence_attach() and of the runtime's two functions, no allocation.
  *  @note Source: Sala et al. 2021, section 2: `TAMPI_Iwaitall`. */
@@ -136,8 +139,8 @@ THENCE_EXPORT int thence_task_attach(int count, MPI_Request requests[], unsigned
  *  @param requests array of `count` active requests, as for thence_attach().
  *  @param flags    0 or `THENCE_PERSISTENT`.
  *  @param statuses array of `count` statuses, or `MPI_STATUSES_IGNORE`.
- *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`: a worker that sleeps
- *                  makes no progress. Not poll-only, and not one that needs a start.
+ *  @param cr       the continuation request to register with, best one with `THENCE_CR_ANY_THREAD`: a worker that
+ *                  sleeps makes no progress. Not poll-only, and not one that needs a start.
  *  @return as thence_attach(), and once it has blocked, the error of the first failed operation;
  *          `MPI_ERR_UNSUPPORTED_OPERATION` outside of tasks, and if the runtime cannot block: nothing has changed.
  *  @note Threads: any task. Not in a callback.
@@ -145,8 +148,8 @@ THENCE_EXPORT int thence_task_attach(int count, MPI_Request requests[], unsigned
 THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
                                    MPI_Request cr);
 
-/** @brief From now on, a blocking call of MPI in a task blocks the task, and the worker runs other tasks meanwhile. Needs
- *         libthence, which interposes the calls.
+/** @brief From now on, a blocking call of MPI in a task blocks the task, and the worker runs other tasks meanwhile.
+ *         Needs libthence, which interposes the calls.
  *
  *  It applies to MPI_Send, MPI_Ssend, MPI_Rsend, MPI_Recv, MPI_Mrecv, MPI_Sendrecv, MPI_Sendrecv_replace, MPI_Wait,
  *  MPI_Waitall and the blocking collectives, neighborhood collectives too: the task is blocked until the operations are
@@ -168,21 +171,21 @@ THENCE_EXPORT int thence_task_wait(int count, MPI_Request requests[], unsigned f
  *  @note Source: Sala et al. 2021, section 2: the blocking mode of TAMPI. */
 THENCE_EXPORT int thence_task_blocking_calls(MPI_Request cr);
 
-/** @brief Wait for callbacks of a continuation request that have begun on other threads, and say whether it is idle then.
- *         For the end of a library that binds operations to tasks.
+/** @brief Wait for callbacks of a continuation request that have begun on other threads, and say whether it is idle
+ *         then. For the end of a library that binds operations to tasks.
  *
- *  A callback lowers the event of a task, and the task may be complete before the callback has returned. So when all tasks
- *  are complete, thence_cr_query() may still count a continuation as registered. This call waits for it.
+ *  A callback lowers the event of a task, and the task may be complete before the callback has returned. So when all
+ *  tasks are complete, thence_cr_query() may still count a continuation as registered. This call waits for it.
  *  @param cr        a continuation request.
- *  @param[out] flag 1: no continuation is registered. 0: an operation is not complete, or a callback has not begun, or the
- *                   calling thread is in a callback of this continuation request. For these it does not wait.
+ *  @param[out] flag 1: no continuation is registered. 0: an operation is not complete, or a callback has not begun, or
+ *                   the calling thread is in a callback of this continuation request. For these it does not wait.
  *  @return `MPI_ERR_ARG` (null `flag`); `MPI_ERR_REQUEST` (`cr` is no live CR).
  *  @note Threads: any; none attaches to an operation with `cr` meanwhile. Not in an error handler.
  *  @note Cost: looks at all continuations of the process. */
 THENCE_EXPORT int thence_task_wait_callbacks(MPI_Request cr, int *flag);
 
-/** @brief Say whether blocking calls of the calling thread may block a task, see thence_task_blocking_calls(). Every thread
- *         is task-aware at first.
+/** @brief Say whether blocking calls of the calling thread may block a task, see thence_task_blocking_calls(). Every
+ *         thread is task-aware at first.
  *  @param aware       1: yes; 0: no, its calls block the thread; -1: no change.
  *  @param[out] before what it was, 0 or 1; may be null.
  *  @return `MPI_SUCCESS`.

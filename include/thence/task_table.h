@@ -3,8 +3,8 @@
 #define THENCE_TASK_TABLE_H
 
 /** @file task_table.h
- *  @brief The table that a task runtime fills for task_runtime.h. C11 and C++. It needs no MPI, so that a runtime that knows
- *         nothing of MPI can provide one. */
+ *  @brief The table that a task runtime fills for task_runtime.h. C11 and C++. It needs no MPI, so that a runtime that
+ *         knows nothing of MPI can provide one. */
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,14 +55,14 @@ typedef struct thence_task_runtime {
     int (*workers)(void);
 
     /** For reports: calls `tell` with each task that waits, and sets `*active` to the number of tasks that run, are
-     *  ready, or sleep for a time. Null if the runtime cannot count these: reports then name only tasks that wait in a call
-     *  of MPI or of Thence. If none is active, only something outside of the tasks can end the wait of the others.
+     *  ready, or sleep for a time. Null if the runtime cannot count these: reports then name only tasks that wait in a
+     *  call of MPI or of Thence. If none is active, only something outside of the tasks can end the wait of the others.
      *  Called on a thread of Thence's own, now and then, and only while stalls are reported (`THENCE_STALL`). */
     int (*waiting)(void (*tell)(const thence_waiting_task *task, void *data), void *data, uint64_t *active);
 
-    /** Says what workers do that find no task: they call `poll` again and again before they sleep. It makes progress for
-     *  MPI, and returns 0 if there is nothing that they could wait for. `poll` null: nothing any more; a worker may be in
-     *  the call still. Called by thence_task_runtime_add() and thence_task_runtime_remove(). */
+    /** Says what workers do that find no task: they call `poll` again and again before they sleep. It makes progress
+     *  for MPI, and returns 0 if there is nothing that they could wait for. `poll` null: nothing any more; a worker may
+     *  be in the call still. Called by thence_task_runtime_add() and thence_task_runtime_remove(). */
     void (*on_idle)(int (*poll)(void));
 } thence_task_runtime;
 /* NOLINTEND(modernize-redundant-void-arg) */

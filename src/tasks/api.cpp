@@ -111,8 +111,8 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
     return code;
 }
 
-// The three forms of thence_task_attach(), which ends in a call of one of them. So their return address is the user's. All
-// have its parameters in its order, and noclone keeps them so: it jumps to a form without moving an argument.
+// The three forms of thence_task_attach(), which ends in a call of one of them. So their return address is the user's.
+// All have its parameters in its order, and noclone keeps them so: it jumps to a form without moving an argument.
 [[gnu::noinline, gnu::noclone]] int bind_any(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
                                              const thence_task *task, MPI_Request cr) noexcept {
     return bind(count, requests, flags, statuses, task, cr, __builtin_return_address(0));

@@ -12,8 +12,8 @@
 
 namespace thence::task {
 
-// The task may go on, and `self` be gone, as soon as the runtime's unblock() has begun, or, if the task polls, as soon as
-// `state_` is `done`.
+// The task may go on, and `self` be gone, as soon as the runtime's unblock() has begun, or, if the task polls, as soon
+// as `state_` is `done`.
 int blocked_task::unblock(int error, MPI_Status *, void *data) noexcept {
     auto *self = static_cast<blocked_task *>(data);
     const thence_task task = self->task_;

@@ -2,8 +2,8 @@
 // A task that is blocked until a continuation runs. The object lies on the stack of the task.
 //
 // Invariant: block() returns only after unblock() has stored the error, and nothing reads the object after that but the
-// task itself. Each call of the runtime's unblock() meets one of its block() that has succeeded, so the runtime may free
-// what belongs to the task when the task ends.
+// task itself. Each call of the runtime's unblock() meets one of its block() that has succeeded, so the runtime may
+// free what belongs to the task when the task ends.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -26,7 +26,8 @@ public:
     continuation::user_callback callback() noexcept {
         return {reinterpret_cast<continuation::any_function>(&unblock), this};
     }
-    // For reports, of an attached continuation while it is visited: the runtime of the task that it lets go on, or null.
+    // For reports, of an attached continuation while it is visited: the runtime of the task that it lets go on, or
+    // null.
     static const char *runtime_of(const continuation::continuation &c, continuation::control_word kind) noexcept;
     // Blocks the current task, which is this one, until the callback has run. Returns the error that it was given. The
     // task may be on another thread then, so a caller must not keep the address of anything that is thread-local.

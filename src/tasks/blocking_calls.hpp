@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether blocking calls in tasks block the task, and the CR that their operations are registered with. What such a call
-// does is in src/interpose/waiting/blocking_tasks.cpp.
+// Whether blocking calls in tasks block the task, and the CR that their operations are registered with. What such a
+// call does is in src/interpose/waiting/blocking_tasks.cpp.
 #pragma once
 
 #include "core/base/visibility.hpp"

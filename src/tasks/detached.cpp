@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks that end with an event of their runtime, such as detached tasks of OpenMP, as a task runtime. The runtime itself
-// does not say which task runs on a thread, so the body of each task says it, from detached_begin() to detached_end(), but for
-// the time from detached_pause() to detached_resume(), in which the thread may run others.
+// Tasks that end with an event of their runtime, such as detached tasks of OpenMP, as a task runtime. The runtime
+// itself does not say which task runs on a thread, so the body of each task says it, from detached_begin() to
+// detached_end(), but for the time from detached_pause() to detached_resume(), in which the thread may run others.
 //
 // A task is one of these objects while its body runs or events are outstanding. It is taken from a list of its thread
 // and given back, by whoever lowers the last event, to the list of that thread.

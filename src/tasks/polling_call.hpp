@@ -2,8 +2,8 @@
 // Calls of tasks that wait by tests, since no continuation can wait for them: a probe, one of several requests, a
 // persistent request. They are listed for reports, and MPI_Finalize stops them.
 //
-// Invariant: a listed call is in MPI, or runs callbacks, only between come_in() and go_out(). After close() has returned,
-// none is there, and none comes in again: its task stays blocked.
+// Invariant: a listed call is in MPI, or runs callbacks, only between come_in() and go_out(). After close() has
+// returned, none is there, and none comes in again: its task stays blocked.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -17,8 +17,8 @@ namespace thence::task {
 
 // It lies on the stack of the task.
 struct polling_call {
-    // `called`: the function, or null. `from`: the return address in the code of the user.
-    polling_call(const char *called, const void *from) noexcept : name(called), where(from) {}
+    // `called`: the function, or null. `return_address`: in the code of the user.
+    polling_call(const char *called, const void *return_address) noexcept : name(called), where(return_address) {}
     ~polling_call() {
         if (is_listed()) [[unlikely]] {
             unlist();
@@ -55,7 +55,8 @@ bool try_to_come_in() noexcept;
 void close_polling_calls() noexcept;
 void open_polling_calls() noexcept;
 
-// What reports need: how many are listed, how many have ended, and each, the oldest first. `visit` must not wait for a task.
+// What reports need: how many are listed, how many have ended, and each, the oldest first. `visit` must not wait for a
+// task.
 struct polling_counts {
     long listed;
     std::uint64_t ended;

@@ -9,19 +9,19 @@ namespace thence::task {
 
 namespace {
 
-struct visit_of_reports {
+struct report_visit {
     void (*visit)(const diagnose::polling_call &call, void *data);
     void *data;
 };
 
 void for_each_call(void (*visit)(const diagnose::polling_call &call, void *data), void *data) {
-    visit_of_reports of{visit, data};
+    report_visit reports{visit, data};
     for_each_polling_call(
         [](const polling_call &call, void *to) {
-            const auto &reports = *static_cast<visit_of_reports *>(to);
+            const auto &reports = *static_cast<report_visit *>(to);
             reports.visit({call.name, call.where, call.task.runtime->name, call.since}, reports.data);
         },
-        &of);
+        &reports);
 }
 
 diagnose::polling_counts count_calls() noexcept {

@@ -57,10 +57,10 @@ bool remove(const thence_task_runtime &runtime) noexcept {
     if (slot < 0) {
         return false;
     }
-    auto *from = std::find_if(order.begin(), order.end(),
-                              [slot](const auto &each) { return each.load(std::memory_order_relaxed) == slot; });
-    for (; from != order.end() - 1; ++from) {
-        from->store((from + 1)->load(std::memory_order_relaxed), std::memory_order_release);
+    auto *position = std::find_if(order.begin(), order.end(),
+                                  [slot](const auto &each) { return each.load(std::memory_order_relaxed) == slot; });
+    for (; position != order.end() - 1; ++position) {
+        position->store((position + 1)->load(std::memory_order_relaxed), std::memory_order_release);
     }
     slots[static_cast<std::size_t>(slot)].store(nullptr, std::memory_order_release);
     return true;

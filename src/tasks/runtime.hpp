@@ -66,7 +66,8 @@ const thence_task_runtime *alpi(const char *&why) noexcept;
 extern const thence_task_runtime threads;
 
 // The table of detached tasks, and the begin and the end of the body of one. Begin is false without memory, end outside
-// of any. From pause to resume there is no current one; resume is false if a body that has begun meanwhile has not ended.
+// of any. From pause to resume there is no current one; resume is false if a body that has begun meanwhile has not
+// ended.
 extern const thence_task_runtime detached_tasks;
 bool detached_begin(void (*complete)(void *event), void *event) noexcept;
 bool detached_end() noexcept;

@@ -12,8 +12,8 @@ namespace thence::task {
 
 namespace {
 
-// The state of one thread. It is destroyed when the thread ends, so unblock() notifies under the lock: the thread cannot
-// go on before unblock() has done with it.
+// The state of one thread. It is destroyed when the thread ends, so unblock() notifies under the lock: the thread
+// cannot go on before unblock() has done with it.
 struct blocked_thread {
     std::mutex mutex;
     std::condition_variable changed;

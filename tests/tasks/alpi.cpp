@@ -52,8 +52,9 @@ protected:
                                   "of a test"),
                   0);
         before();
-        while (!s.complete.load())
+        while (!s.complete.load()) {
             std::this_thread::yield();
+        }
     }
 
     std::string why_;
@@ -85,17 +86,20 @@ TEST_F(alpi, a_task_is_complete_after_its_messages) {
             EXPECT_EQ(thence_task_current(&self), MPI_SUCCESS);
             EXPECT_EQ(self.runtime, runtime_);
             std::array<MPI_Request, 2> requests;
-            for (int i = 0; i < 2; ++i)
+            for (int i = 0; i < 2; ++i) {
                 MPI_Irecv(&received[static_cast<std::size_t>(i)], 1, MPI_INT, 0, i, MPI_COMM_SELF,
                           &requests[static_cast<std::size_t>(i)]);
+            }
             EXPECT_EQ(thence_task_attach(2, requests.data(), 0, statuses.data(), &self, cr_), MPI_SUCCESS);
             ended = true;
         },
         [&] {
-            while (!ended)
+            while (!ended) {
                 std::this_thread::yield();
-            for (int i = 0; i < 2; ++i)
+            }
+            for (int i = 0; i < 2; ++i) {
                 MPI_Send(&sent[i], 1, MPI_INT, 0, i, MPI_COMM_SELF);
+            }
         });
     EXPECT_EQ(received[0], 11);
     EXPECT_EQ(received[1], 12);
@@ -114,8 +118,9 @@ TEST_F(alpi, a_task_is_blocked_until_its_message_is_there) {
             EXPECT_EQ(received, 7);
         },
         [&] {
-            while (!posted)
+            while (!posted) {
                 std::this_thread::yield();
+            }
             const int sent = 7;
             MPI_Send(&sent, 1, MPI_INT, 0, 3, MPI_COMM_SELF);
         });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A small runtime that exports ALPI 1.2, for tests: every task is a thread, of which three run at a time, as on three
-// workers. A definition names the kind: alpi_complete, alpi_version_2 (another major version), alpi_no_events (its functions
-// for events are missing).
+// workers. A definition names the kind: alpi_complete, alpi_version_2 (another major version), alpi_no_events (its
+// functions for events are missing).
 #include <atomic>
 #include <chrono>
 #include <cstddef>

@@ -27,12 +27,14 @@ struct ults {
     static const thence_task_runtime *table() { return thence_argobots_task_runtime(); }
     static void run(std::vector<std::function<void()>> bodies) {
         std::vector<ABT_thread> all(bodies.size());
-        for (std::size_t i = 0; i < all.size(); ++i)
+        for (std::size_t i = 0; i < all.size(); ++i) {
             ABT_thread_create(
                 pools[i % 2], [](void *body) { (*static_cast<std::function<void()> *>(body))(); }, &bodies[i],
                 ABT_THREAD_ATTR_NULL, &all[i]);
-        for (ABT_thread &each : all)
+        }
+        for (ABT_thread &each : all) {
             ABT_thread_free(&each);
+        }
     }
     static void yield() { ABT_thread_yield(); }
 

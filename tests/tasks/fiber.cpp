@@ -22,7 +22,7 @@ TEST_F(fiber, is_blocked_while_others_send_what_it_waits_for) {
     int waited = 0;
     const thence::fibers::progress_fiber progress;
     std::vector<boost::fibers::fiber> all;
-    for (int i = 0; i < fibers; ++i)
+    for (int i = 0; i < fibers; ++i) {
         all.emplace_back([&, i] {
             MPI_Request request = MPI_REQUEST_NULL;
             MPI_Status status;
@@ -31,15 +31,19 @@ TEST_F(fiber, is_blocked_while_others_send_what_it_waits_for) {
             EXPECT_EQ(status.MPI_TAG, i);
             ++waited;
         });
+    }
     all.emplace_back([&] {
         EXPECT_EQ(waited, 0) << "all fibers before this one are blocked";
-        for (int i = fibers - 1; i >= 0; --i)
+        for (int i = fibers - 1; i >= 0; --i) {
             MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_SELF);
+        }
     });
-    for (boost::fibers::fiber &each : all)
+    for (boost::fibers::fiber &each : all) {
         each.join();
-    for (int i = 0; i < fibers; ++i)
+    }
+    for (int i = 0; i < fibers; ++i) {
         EXPECT_EQ(received[static_cast<std::size_t>(i)], i);
+    }
 }
 
 TEST_F(fiber, is_started_and_sleeps_as_a_task) {

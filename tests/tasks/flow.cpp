@@ -73,8 +73,9 @@ TEST_F(flow, the_table_has_all_parts) {
                   },
                   &s, [](void *data) { ++static_cast<state *>(data)->steps; }, &s, "spawned"),
               0);
-    while (s.steps != 2)
+    while (s.steps != 2) {
         std::this_thread::yield();
+    }
 }
 
 TEST_F(flow, successors_see_data_and_statuses_of_what_was_attached) {
@@ -98,12 +99,14 @@ TEST_F(flow, successors_see_data_and_statuses_of_what_was_attached) {
         });
         graph_.submit({thence::in(&one)}, [&, i] { right += one.data == i && one.status.MPI_TAG == i ? 1 : 0; });
     }
-    while (bodies != many)
+    while (bodies != many) {
         std::this_thread::yield();
+    }
     EXPECT_EQ(right, 0);
     MPI_Barrier(MPI_COMM_WORLD);
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         MPI_Send(&i, 1, MPI_INT, next_, i, MPI_COMM_WORLD);
+    }
     graph_.taskwait();
     EXPECT_EQ(right, many);
 }
@@ -121,8 +124,9 @@ TEST_F(flow, onready_holds_the_body_back_until_the_message_is_there) {
                       posted = true;
                   }),
                   [&] { seen = received; });
-    while (!posted)
+    while (!posted) {
         std::this_thread::yield();
+    }
     const int sent = 5;
     MPI_Send(&sent, 1, MPI_INT, 0, 0, MPI_COMM_SELF);
     graph_.taskwait();
@@ -130,7 +134,7 @@ TEST_F(flow, onready_holds_the_body_back_until_the_message_is_there) {
 }
 
 TEST_F(flow, tasks_that_wait_keep_no_worker) {
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         graph_.submit({}, [&, i] {
             int received = -1;
             MPI_Request request = MPI_REQUEST_NULL;
@@ -140,19 +144,22 @@ TEST_F(flow, tasks_that_wait_keep_no_worker) {
             EXPECT_EQ(received, i);
             EXPECT_EQ(status.MPI_TAG, i);
         });
-    while (blocked_tasks() != many)
+    }
+    while (blocked_tasks() != many) {
         std::this_thread::yield();
+    }
     MPI_Barrier(MPI_COMM_WORLD); // nobody sends before all tasks of all ranks are blocked
     graph_.submit({}, [&] {
-        for (int i = many - 1; i >= 0; --i)
+        for (int i = many - 1; i >= 0; --i) {
             MPI_Send(&i, 1, MPI_INT, next_, i, MPI_COMM_WORLD);
+        }
     });
     graph_.taskwait();
 }
 
 TEST_F(flow, blocking_calls_of_tasks_keep_no_worker) {
     ASSERT_EQ(thence_task_blocking_calls(cr_), MPI_SUCCESS);
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         graph_.submit({}, [&, i] {
             std::array<int, 2> received{-1, -1};
             MPI_Status status{};
@@ -164,30 +171,35 @@ TEST_F(flow, blocking_calls_of_tasks_keep_no_worker) {
             EXPECT_EQ(received[0], 2 * i);
             EXPECT_EQ(received[1], 2 * i + 1);
         });
-    while (blocked_tasks() != many)
+    }
+    while (blocked_tasks() != many) {
         std::this_thread::yield();
+    }
     MPI_Barrier(MPI_COMM_WORLD); // nobody sends before all tasks of all ranks are blocked
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         graph_.submit({}, [&, i] {
             const std::array<int, 2> sent{2 * i, 2 * i + 1};
             EXPECT_EQ(MPI_Ssend(sent.data(), 1, MPI_INT, next_, 2 * i, MPI_COMM_WORLD), MPI_SUCCESS);
             EXPECT_EQ(MPI_Send(&sent[1], 1, MPI_INT, next_, 2 * i + 1, MPI_COMM_WORLD), MPI_SUCCESS);
         });
+    }
     graph_.taskwait();
     EXPECT_EQ(thence_task_blocking_calls(MPI_REQUEST_NULL), MPI_SUCCESS);
 }
 
 TEST_F(flow, an_error_of_an_operation_ends_the_wave) {
-    if (size_ == 1)
+    if (size_ == 1) {
         GTEST_SKIP() << "Open MPI does not report truncation of messages to oneself";
+    }
     MPI_Comm comm = MPI_COMM_NULL;
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     // Calls without a communicator, such as MPI_Testsome, report to one of the other two.
     std::array<MPI_Errhandler, 2> before{};
     MPI_Comm_get_errhandler(MPI_COMM_WORLD, &before[0]);
     MPI_Comm_get_errhandler(MPI_COMM_SELF, &before[1]);
-    for (MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF})
+    for (MPI_Comm each : {comm, MPI_COMM_WORLD, MPI_COMM_SELF}) {
         MPI_Comm_set_errhandler(each, thence_errors_return());
+    }
     std::array<int, 1000> sent{};
     std::array<int, 1000> received{};
     std::atomic<bool> posted{false};
@@ -201,8 +213,9 @@ TEST_F(flow, an_error_of_an_operation_ends_the_wave) {
         posted = true;
     });
     graph_.submit({thence::in(received.data())}, [&] { successor_ran = true; });
-    while (!posted)
+    while (!posted) {
         std::this_thread::yield();
+    }
     MPI_Barrier(comm);
     MPI_Send(sent.data(), 1000, MPI_INT, next_, 0, comm);
     try {

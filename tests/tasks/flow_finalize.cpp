@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Finalize while idle workers of a flow poll MPI: it waits for those inside, and none calls MPI afterwards. The argument
-// says when the tasks end: `before` MPI_Finalize, or `after` it, when tasks are still submitted. A program of its own, since
-// MPI_Finalize is its subject.
+// MPI_Finalize while idle workers of a flow poll MPI: it waits for those inside, and none calls MPI afterwards. The
+// argument says when the tasks end: `before` MPI_Finalize, or `after` it, when tasks are still submitted. A program of
+// its own, since MPI_Finalize is its subject.
 #include <thence/dataflow.h>
 #include <thence/dataflow.hpp>
 #include <thence/task_runtime.h>

@@ -60,16 +60,18 @@ TEST_F(omp, successors_of_a_task_start_after_its_messages) {
                 *sum = (*room)[0] + (*room)[1];
             }
 #pragma omp task firstprivate(tag)
-            for (int k = 0; k < 2; ++k)
+            for (int k = 0; k < 2; ++k) {
                 MPI_Send(&tag, 1, MPI_INT, 0, tag + k, MPI_COMM_SELF);
+            }
         }
     }
-    for (int i = 0; i < rounds; ++i)
+    for (int i = 0; i < rounds; ++i) {
         EXPECT_EQ(sums[static_cast<std::size_t>(i)], 4 * i);
+    }
 }
 
-// Plain tasks that the thread of a detached body runs there: they are no task of the table, and the detached one ends after its
-// own message only.
+// Plain tasks that the thread of a detached body runs there: they are no task of the table, and the detached one ends
+// after its own message only.
 TEST_F(omp, plain_tasks_inside_of_a_body_do_not_count_as_it) {
     constexpr int rounds = 20;
     std::array<int, rounds> received{};

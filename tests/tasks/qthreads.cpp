@@ -22,15 +22,17 @@ struct ults {
     static const thence_task_runtime *table() { return thence_qthreads_task_runtime(); }
     static void run(std::vector<std::function<void()>> bodies) {
         std::vector<aligned_t> results(bodies.size());
-        for (std::size_t i = 0; i < results.size(); ++i)
+        for (std::size_t i = 0; i < results.size(); ++i) {
             qthread_fork(
                 [](void *body) {
                     (*static_cast<std::function<void()> *>(body))();
                     return aligned_t{0};
                 },
                 &bodies[i], &results[i]);
-        for (const aligned_t &each : results)
+        }
+        for (const aligned_t &each : results) {
             qthread_readFF(nullptr, &each);
+        }
     }
     static void yield() { qthread_yield(); }
 };
@@ -48,8 +50,9 @@ TEST_F(ult, of_qthreads_may_be_started_on_a_plain_thread) {
                                nullptr, nullptr, nullptr),
                   0);
     }).join();
-    while (!ran)
+    while (!ran) {
         ults::yield();
+    }
 }
 
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tasks in MPI calls that never return, because nobody sends: the stall report (THENCE_STALL, which ctest sets) names
-// the function and the line of each, and so does MPI_Finalize, after which none of them calls MPI. The argument names the runtime.
+// the function and the line of each, and so does MPI_Finalize, after which none of them calls MPI. The argument names
+// the runtime.
 #include "standard_error.hpp"
 
 #include <thence/task_runtime.h>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// TAMPI on the real MPI. Each runtime makes a program of this file, tampi_kinds.cpp, tampi_main.cpp and its own find_runtime(). Many tests start
-// more tasks that wait than there are workers, before those that they wait for: they end only because no call keeps a worker.
+// TAMPI on the real MPI. Each runtime makes a program of this file, tampi_kinds.cpp, tampi_main.cpp and its own
+// find_runtime(). Many tests start more tasks that wait than there are workers, before those that they wait for: they
+// end only because no call keeps a worker.
 #include "tampi_tasks.hpp"
 #include "tampi_wrappers.h"
 
@@ -58,9 +59,10 @@ TEST(tampi, waits_for_several_keep_no_worker) {
         all.start([i, &waiting] {
             std::array<int, 2> received{};
             std::array<MPI_Request, 2> requests;
-            for (int j = 0; j < 2; ++j)
+            for (int j = 0; j < 2; ++j) {
                 MPI_Irecv(&received[static_cast<std::size_t>(j)], 1, MPI_INT, previous_rank, 2 * i + j, MPI_COMM_WORLD,
                           &requests[static_cast<std::size_t>(j)]);
+            }
             ++waiting;
             if (i % 3 == 0) {
                 std::array<MPI_Status, 2> statuses;
@@ -134,8 +136,9 @@ TEST(tampi, probes_and_exchanges_keep_no_worker) {
 // Rank 0 calls them in tasks, all others in main.
 TEST(tampi, collectives_in_tasks_match_those_outside) {
     std::vector<MPI_Comm> comms(many);
-    for (MPI_Comm &comm : comms)
+    for (MPI_Comm &comm : comms) {
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    }
     const auto call = [](MPI_Comm comm) {
         int sum = 0;
         const int one = 1 + rank;
@@ -161,8 +164,9 @@ TEST(tampi, collectives_in_tasks_match_those_outside) {
             }
         }
     }
-    for (MPI_Comm &comm : comms)
+    for (MPI_Comm &comm : comms) {
         MPI_Comm_free(&comm);
+    }
 }
 
 TEST(tampi, a_task_is_complete_after_the_operations_that_it_has_bound) {
@@ -178,9 +182,10 @@ TEST(tampi, a_task_is_complete_after_the_operations_that_it_has_bound) {
         all.start(
             [&mine, &bodies, i] {
                 std::array<MPI_Request, 2> requests;
-                for (int j = 0; j < 2; ++j)
+                for (int j = 0; j < 2; ++j) {
                     MPI_Irecv(&mine.received[static_cast<std::size_t>(j)], 1, MPI_INT, previous_rank, 2 * i + j,
                               MPI_COMM_WORLD, &requests[static_cast<std::size_t>(j)]);
+                }
                 EXPECT_EQ(TAMPI_Iwaitall(2, requests.data(), mine.statuses.data()), MPI_SUCCESS);
                 EXPECT_EQ(requests[0], MPI_REQUEST_NULL);
                 ++bodies;

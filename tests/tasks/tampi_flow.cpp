@@ -37,10 +37,11 @@ TEST(tampi_flow, successors_see_data_and_statuses) {
             const auto receive = [&one, i, lap] {
                 MPI_Request request = MPI_REQUEST_NULL;
                 MPI_Irecv(&one.data, 1, MPI_INT, previous_rank, i, MPI_COMM_WORLD, &request);
-                if (lap % 2 == 0)
+                if (lap % 2 == 0) {
                     EXPECT_EQ(TAMPI_Iwait(&request, &one.status), MPI_SUCCESS);
-                else
+                } else {
                     EXPECT_EQ(TAMPI_Iwaitall(1, &request, &one.status), MPI_SUCCESS);
+                }
             };
             const auto check_and_add = [&one, &right, i, lap] {
                 const int expected = i + size * lap + (rank == 0 ? size : rank) - 1;
@@ -53,8 +54,9 @@ TEST(tampi_flow, successors_see_data_and_statuses) {
                 EXPECT_EQ(TAMPI_Isend(&to_send, 1, MPI_INT, next_rank, i, MPI_COMM_WORLD, &request), MPI_SUCCESS);
             };
             if (rank == 0) {
-                if (lap == 0)
+                if (lap == 0) {
                     graph.submit({thence::out(&one)}, [&one, i] { one.data = i; });
+                }
                 graph.submit({thence::in(&one), thence::out(&to_send)}, [&one, &to_send] { to_send = one.data; });
                 graph.submit({thence::in(&to_send)}, send);
                 graph.submit({thence::out(&one)}, receive);
@@ -80,11 +82,13 @@ TEST(tampi_flow, blocking_calls_order_tasks_as_their_dependences_say) {
         });
         graph.submit({thence::inout(&value)}, [&value] { value *= 2; });
     }
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         graph.submit({}, [i] { EXPECT_EQ(MPI_Ssend(&i, 1, MPI_INT, next_rank, i, MPI_COMM_WORLD), MPI_SUCCESS); });
+    }
     graph.taskwait();
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         EXPECT_EQ(values[static_cast<std::size_t>(i)], 2 * i);
+    }
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Requests of every kind of MPI, bound to tasks: generalized, of one-sided calls, on intercommunicators, partitioned. And
-// what a refused call says.
+// Requests of every kind of MPI, bound to tasks: generalized, of one-sided calls, on intercommunicators, partitioned.
+// And what a refused call says.
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>

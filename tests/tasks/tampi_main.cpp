@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that never end,
-// `by_hand` and `without_threads` start the library themselves.
+// The program of the tests of TAMPI. With an argument it is one test by itself: `outstanding` ends with tasks that
+// never end, `by_hand` and `without_threads` start the library themselves.
 #include "tampi_tasks.hpp"
 
 #include <TAMPI.h>

@@ -32,15 +32,17 @@ int CALLS(struct wrapper_buffers *b, MPI_Comm comm) {
     MPI_Request requests[32];
     MPI_Status statuses[32];
     int n = 0;
-    for (int i = 0; i < 32; ++i)
+    for (int i = 0; i < 32; ++i) {
         requests[i] = MPI_REQUEST_NULL;
+    }
 #endif
     RECEIVE(b->got[0], 1, MPI_INT, previous, 0, comm);
     CALL(Isend, b->one, 1, MPI_INT, next, 0, comm);
     /* a ready send needs its receive posted, which only one's own rank can know */
     MPI_Request own[3];
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
         MPI_Irecv(&b->got[1 + i], 1, MPI_INT, rank, 1 + i, comm, &own[i]);
+    }
     CALL(Ibsend, b->one, 1, MPI_INT, rank, 1, comm);
     CALL(Irsend, b->one, 1, MPI_INT, rank, 2, comm);
     CALL(Issend, b->one, 1, MPI_INT, rank, 3, comm);
@@ -67,8 +69,9 @@ int CALLS(struct wrapper_buffers *b, MPI_Comm comm) {
 #if TAMPI_VERSION_MAJOR == 3
     const int outside_of_task = requests[0] != MPI_REQUEST_NULL;
     faults += TAMPI_Waitall(n, requests, statuses) != MPI_SUCCESS;
-    if (outside_of_task) /* else the receive may be pending */
+    if (outside_of_task) { /* else the receive may be pending */
         b->status = statuses[0];
+    }
     faults += TAMPI_Wait(requests, statuses) != MPI_SUCCESS;
 #endif
     return faults;
@@ -80,8 +83,9 @@ void wrapper_prepare(struct wrapper_buffers *b, MPI_Comm comm) {
     MPI_Comm_rank(comm, &rank);
     for (int i = 0; i < 22; ++i) {
         b->one[i] = 1 + rank;
-        for (int j = 0; j < 8; ++j)
+        for (int j = 0; j < 8; ++j) {
             b->got[i][j] = -1;
+        }
     }
     for (int i = 0; i < 8; ++i) {
         b->many[0][i] = 100 * rank + i;
@@ -102,22 +106,27 @@ int wrapper_faults(const struct wrapper_buffers *b, MPI_Comm comm) {
     MPI_Comm_size(comm, &size);
     const int previous = (rank + size - 1) % size, sum = size * (size + 1) / 2;
     faults += wrong(b->got[0][0], 1 + previous) + wrong(b->status.MPI_SOURCE, previous);
-    for (int i = 1; i <= 3; ++i)
+    for (int i = 1; i <= 3; ++i) {
         faults += wrong(b->got[i][0], 1 + rank);
+    }
     faults += wrong(b->got[4][0], 1);
     faults += wrong(b->got[7][0], rank) + wrong(b->got[8][0], rank);
     for (int i = 0; i < size; ++i) {
         faults += wrong(b->got[9][i], 1 + i) + wrong(b->got[10][i], 1 + i);
-        for (int j = 11; j <= 13; ++j)
+        for (int j = 11; j <= 13; ++j) {
             faults += wrong(b->got[j][i], 100 * i + rank);
-        if (rank == 0)
+        }
+        if (rank == 0) {
             faults += wrong(b->got[5][i], 1 + i) + wrong(b->got[6][i], 1 + i);
+        }
     }
-    if (rank == 0)
+    if (rank == 0) {
         faults += wrong(b->got[14][0], sum);
+    }
     faults += wrong(b->got[15][0], sum) + wrong(b->got[16][0], (rank + 1) * (rank + 2) / 2);
-    if (rank > 0)
+    if (rank > 0) {
         faults += wrong(b->got[17][0], rank * (rank + 1) / 2);
+    }
     const int column = 100 * size * (size - 1) / 2 + size * rank;
     return faults + wrong(b->got[18][0], column) + wrong(b->got[19][0], column);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// User-level threads (ULTs) as tasks: what holds for the table of each runtime that has them. The file that includes this
-// one defines `ults`, the runtime, with
+// User-level threads (ULTs) as tasks: what holds for the table of each runtime that has them. The file that includes
+// this one defines `ults`, the runtime, with
 //   start(), stop()      on the main thread, which is a ULT in between
 //   table()              its thence_task_runtime
 //   run(bodies)          runs each body in a ULT and returns when all have ended
@@ -65,8 +65,9 @@ TEST_F(ult, is_the_current_task_of_its_own_only) {
     const auto tell = [&](void *&where) {
         where = table_.current();
         ++arrived;
-        while (arrived < 2) // so both exist at once
+        while (arrived < 2) { // so both exist at once
             ults::yield();
+        }
         EXPECT_EQ(table_.current(), where);
     };
     ults::run({[&] { tell(first); }, [&] { tell(second); }});
@@ -107,7 +108,7 @@ TEST_F(ult, is_blocked_while_others_send_what_it_waits_for) {
     std::atomic<int> posted{0};
     std::atomic<int> over{0};
     bodies all;
-    for (int i = 0; i < waiting; ++i)
+    for (int i = 0; i < waiting; ++i) {
         all.emplace_back([&, i] {
             MPI_Request request = MPI_REQUEST_NULL;
             MPI_Status status;
@@ -117,20 +118,24 @@ TEST_F(ult, is_blocked_while_others_send_what_it_waits_for) {
             EXPECT_EQ(status.MPI_TAG, i);
             ++over;
         });
+    }
     all.emplace_back([&] {
-        while (posted < waiting)
+        while (posted < waiting) {
             ults::yield();
+        }
         EXPECT_EQ(over, 0);
-        for (int i = waiting - 1; i >= 0; --i)
+        for (int i = waiting - 1; i >= 0; --i) {
             MPI_Send(&i, 1, MPI_INT, 0, i, self_);
+        }
         while (over < waiting) {
             thence_progress();
             ults::yield();
         }
     });
     ults::run(all);
-    for (int i = 0; i < waiting; ++i)
+    for (int i = 0; i < waiting; ++i) {
         EXPECT_EQ(received[static_cast<std::size_t>(i)], i);
+    }
 }
 
 // A thread that is no worker completes the operations, and all ULTs are blocked.
@@ -138,24 +143,28 @@ TEST_F(ult, is_unblocked_by_the_helper_thread_when_many_are_blocked) {
     std::vector<int> received(many, -1);
     std::atomic<int> posted{0};
     bodies all;
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         all.emplace_back([&, i] {
             MPI_Request request = MPI_REQUEST_NULL;
             MPI_Irecv(&received[static_cast<std::size_t>(i)], 1, MPI_INT, 0, i, self_, &request);
             ++posted;
             EXPECT_EQ(thence_task_wait(1, &request, 0, MPI_STATUSES_IGNORE, helped()), MPI_SUCCESS);
         });
+    }
     std::thread sender([&] {
-        while (posted < many)
+        while (posted < many) {
             std::this_thread::yield();
-        for (int i = 0; i < many; ++i)
+        }
+        for (int i = 0; i < many; ++i) {
             MPI_Send(&i, 1, MPI_INT, 0, i, self_);
+        }
     });
     helped();
     ults::run(all);
     sender.join();
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         ASSERT_EQ(received[static_cast<std::size_t>(i)], i);
+    }
 }
 
 TEST_F(ult, is_blocked_by_blocking_calls_of_mpi) {
@@ -167,7 +176,7 @@ TEST_F(ult, is_blocked_by_blocking_calls_of_mpi) {
     constexpr int hops = 10;
     EXPECT_EQ(thence_task_blocking_calls(helped()), MPI_SUCCESS);
     bodies all;
-    for (int lane = 0; lane < lanes; ++lane)
+    for (int lane = 0; lane < lanes; ++lane) {
         all.emplace_back([&, lane] { // all ULTs of this rank receive before one of them sends
             int value = rank;
             for (int hop = 0; hop < hops; ++hop) {
@@ -185,6 +194,7 @@ TEST_F(ult, is_blocked_by_blocking_calls_of_mpi) {
             }
             EXPECT_EQ(value, ((rank - hops) % size + size) % size + hops);
         });
+    }
     all.emplace_back([&] {
         int sum = 0;
         MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -218,8 +228,9 @@ TEST_F(ult, is_unblocked_once_per_block_in_any_order) {
         for (int i = 0; i < rounds; ++i) {
             wanted = table_.current();
             wanted.notify_one();
-            if (i % 3 == 0) // sometimes block() is first, sometimes unblock()
+            if (i % 3 == 0) { // sometimes block() is first, sometimes unblock()
                 ults::yield();
+            }
             EXPECT_EQ(table_.block(table_.current()), 0);
             ++blocked;
         }
@@ -251,8 +262,9 @@ TEST_F(ult, is_started_as_a_task) {
                       },
                       &s, "label"),
                   0);
-        while (!s.completed)
+        while (!s.completed) {
             ults::yield();
+        }
     }});
     EXPECT_TRUE(s.completed);
 }
@@ -260,7 +272,7 @@ TEST_F(ult, is_started_as_a_task) {
 TEST_F(ult, sleeps_while_others_run) {
     std::atomic<bool> others_ran{false};
     bodies all;
-    for (int i = 0; i < 4; ++i) // more than there are workers
+    for (int i = 0; i < 4; ++i) { // more than there are workers
         all.emplace_back([&] {
             std::uint64_t slept = 0;
             while (!others_ran) {
@@ -268,6 +280,7 @@ TEST_F(ult, sleeps_while_others_run) {
                 EXPECT_GE(slept, 100000U);
             }
         });
+    }
     all.emplace_back([&] { others_ran = true; });
     ults::run(all);
     EXPECT_EQ(table_.sleep_for(0, nullptr), 0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The errors of libthence-tampi. The text of a code names the call and the reason.
-#include "tasks/tampi/library.hpp"
+#include "tasks/tampi/tampi.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI_Init and MPI_Init_thread start the library, unless the program does, and the end of MPI_COMM_SELF stops it.
 // libthence's MPI_Finalize has reported by then which operations of tasks are outstanding.
-#include "tasks/tampi/library.hpp"
+#include "tasks/tampi/tampi.hpp"
 
 #include <TAMPI.h>
 #include <thence/task_runtime.h>

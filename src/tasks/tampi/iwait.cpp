@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Binding operations to the calling task.
 //
-// A call with one run of requests ends in a tail call of thence_task_attach(). Reports name the line to which that returns,
-// which is then a line of the user's.
-#include "tasks/tampi/library.hpp"
+// A call with one run of requests ends in a tail call of thence_task_attach(). Reports name the line to which that
+// returns, which is then a line of the user's.
+#include "tasks/tampi/tampi.hpp"
 
 #include <TAMPI.h>
 #include <thence/task_runtime.h>
@@ -30,7 +30,7 @@ const thence_task *task_with_events() noexcept {
     return nonblocking.load(std::memory_order_acquire) ? thence_task_with_events() : nullptr;
 }
 
-MPI_Status *from(MPI_Status statuses[], int i) noexcept {
+MPI_Status *status_at(MPI_Status statuses[], int i) noexcept {
     return statuses == MPI_STATUSES_IGNORE ? MPI_STATUSES_IGNORE : statuses + i;
 }
 
@@ -129,7 +129,8 @@ int wait_for_all(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (is_one_run(count, requests, statuses)) {
         return MPI_Waitall(count, requests, statuses);
     }
-    return for_each_run(count, requests, [&](int i, int n) { return MPI_Waitall(n, requests + i, from(statuses, i)); });
+    return for_each_run(count, requests,
+                        [&](int i, int n) { return MPI_Waitall(n, requests + i, status_at(statuses, i)); });
 }
 
 } // namespace
@@ -169,7 +170,7 @@ int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     }
     const thence_task owner = *self; // an error handler between two runs may overwrite it
     return for_each_run(count, requests, [&](int i, int n) {
-        return thence_task_attach(n, requests + i, 0, from(statuses, i), &owner, requests_of_tasks);
+        return thence_task_attach(n, requests + i, 0, status_at(statuses, i), &owner, requests_of_tasks);
     });
 }
 

@@ -111,7 +111,8 @@ TEST_P(blocking_tasks, get_the_errors_of_several_operations_in_their_statuses) {
     EXPECT_EQ(reported(), codes{MPI_ERR_TRUNCATE});
 }
 
-// MPI cannot block for one of several, nor for a persistent request that stays the user's: the task sleeps between tests.
+// MPI cannot block for one of several, nor for a persistent request that stays the user's: the task sleeps between
+// tests.
 TEST_P(blocking_tasks, sleep_between_tests_where_no_continuation_can_wait) {
     std::array<MPI_Request, 2> all{world.start(), world.start()};
     const ticket first = world.ticket_of(all[0]);

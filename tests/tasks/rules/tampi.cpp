@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // TAMPI's functions on the fake MPI: operations are bound to the calling task, and complete when the test says so.
+#include "tasks/tampi/tampi.hpp"
 #include "library.hpp"
 #include "scripted_tasks.hpp"
-#include "tasks/tampi/library.hpp"
 
 #include <TAMPI.h>
 
@@ -118,8 +118,9 @@ TEST_P(tampi, null_requests_are_ignored_and_their_statuses_not_touched) {
     std::array<MPI_Request, 5> all{MPI_REQUEST_NULL, world.start(), MPI_REQUEST_NULL, world.start(), MPI_REQUEST_NULL};
     const std::array<ticket, 2> tickets{world.ticket_of(all[1]), world.ticket_of(all[3])};
     std::array<MPI_Status, 5> statuses{};
-    for (MPI_Status &each : statuses)
+    for (MPI_Status &each : statuses) {
         each.MPI_TAG = 77;
+    }
     EXPECT_EQ(TAMPI_Iwaitall(5, all.data(), statuses.data()), MPI_SUCCESS);
     world.complete(tickets[0], {.tag = 1});
     world.complete(tickets[1], {.tag = 2});
@@ -176,8 +177,9 @@ TEST_P(tampi, any_number_of_operations_is_outstanding) {
         }
     }
     EXPECT_EQ(registered(), static_cast<long>(many));
-    for (std::size_t i = many; i-- > 0;) // the last one first
+    for (std::size_t i = many; i-- > 0;) { // the last one first
         world.complete(tickets[i]);
+    }
     EXPECT_TRUE(lowered_to(1));
 }
 

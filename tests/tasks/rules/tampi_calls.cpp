@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions of MPI that libthence-tampi calls itself, on the fake. The program's own definitions come before those of
-// the MPI library.
+// The functions of MPI that libthence-tampi calls itself, on the fake. The program's own definitions come before those
+// of the MPI library.
 #include "fake_mpi.hpp"
 
 using thence::mpi::table;

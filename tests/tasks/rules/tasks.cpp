@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks of a runtime that gives a table: operations delay the end of a task, or block it. What a table lacks is an error.
+// Tasks of a runtime that gives a table: operations delay the end of a task, or block it. What a table lacks is an
+// error.
 #include "scripted_tasks.hpp"
 
 #include <array>

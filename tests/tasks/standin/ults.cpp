@@ -54,8 +54,9 @@ void wait_for_worker(lock &locked, ult *self) {
 
 void destroy(ult *each) {
     for (const auto &[key, value] : each->specific) {
-        if (value != nullptr && destroys_[key] != nullptr)
+        if (value != nullptr && destroys_[key] != nullptr) {
             destroys_[key](value);
+        }
     }
     delete each;
 }
@@ -70,8 +71,9 @@ void *run(void *data) {
     self->body(self->argument);
     lock locked(mutex_);
     self->ended = true;
-    if (self->joiner != nullptr)
+    if (self->joiner != nullptr) {
         make_ready(self->joiner, locked);
+    }
     hand_on_worker();
     if (!self->joinable) {
         locked.unlock();
@@ -146,11 +148,13 @@ ult *create(void (*body)(void *), void *argument, bool joinable) {
     const lock locked(mutex_);
     const bool failed = pthread_create(&thread, &attributes, run, made.get()) != 0;
     pthread_attr_destroy(&attributes);
-    if (failed)
+    if (failed) {
         return nullptr;
+    }
     made->number = ++last_number_;
-    if (!joinable)
+    if (!joinable) {
         ++unjoined_;
+    }
     make_ready(made.get(), locked);
     return made.release();
 }
@@ -167,8 +171,9 @@ void join(ult *ended) {
 
 void yield() {
     lock locked(mutex_);
-    if (ready_.empty())
+    if (ready_.empty()) {
         return;
+    }
     make_ready(current_, locked);
     block(locked);
 }

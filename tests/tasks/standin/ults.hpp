@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// User-level threads for the stand-ins of Argobots and Qthreads. Each is a thread of the system that runs only while it has
-// one of a few workers. If it is blocked, another one gets its worker. So a program hangs here, too, if a task that waits
-// keeps its worker.
+// User-level threads for the stand-ins of Argobots and Qthreads. Each is a thread of the system that runs only while it
+// has one of a few workers. If it is blocked, another one gets its worker. So a program hangs here, too, if a task that
+// waits keeps its worker.
 #pragma once
 
 #include <mutex>

@@ -59,8 +59,9 @@ int ABT_xstream_get_num(int *num_xstreams) {
     return ABT_SUCCESS;
 }
 int ABT_xstream_get_main_pools(ABT_xstream, int max_pools, ABT_pool *pools) {
-    for (int i = 0; i < max_pools; ++i)
+    for (int i = 0; i < max_pools; ++i) {
         pools[i] = reinterpret_cast<ABT_pool>(&the_pool);
+    }
     return ABT_SUCCESS;
 }
 
@@ -87,8 +88,9 @@ int ABT_self_set_specific(ABT_key key, void *value) {
 
 int ABT_thread_create(ABT_pool, void (*thread_func)(void *), void *arg, ABT_thread_attr, ABT_thread *newthread) {
     standin::ult *made = standin::create(thread_func, arg, newthread != nullptr);
-    if (newthread != nullptr)
+    if (newthread != nullptr) {
         *newthread = handle_of(made);
+    }
     return made != nullptr ? ABT_SUCCESS : ABT_ERR_MEM;
 }
 int ABT_thread_free(ABT_thread *thread) {
@@ -97,8 +99,9 @@ int ABT_thread_free(ABT_thread *thread) {
     return ABT_SUCCESS;
 }
 int ABT_thread_yield() {
-    if (standin::current() != nullptr)
+    if (standin::current() != nullptr) {
         standin::yield();
+    }
     return ABT_SUCCESS;
 }
 
@@ -135,11 +138,13 @@ int ABT_eventual_wait(ABT_eventual eventual, void **) {
 }
 int ABT_eventual_set(ABT_eventual eventual, void *, int) {
     const standin::lock locked(standin::big_lock());
-    if (eventual->ready)
+    if (eventual->ready) {
         return ABT_ERR_EVENTUAL;
+    }
     eventual->ready = true;
-    for (standin::ult *each : eventual->waiters)
+    for (standin::ult *each : eventual->waiters) {
         standin::make_ready(each, locked);
+    }
     eventual->waiters.clear();
     return ABT_SUCCESS;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stand-in of Argobots for tests: those functions of its documented interface that thence/argobots.h and its tests use. */
+/* A stand-in of Argobots for tests: those functions of its documented interface that thence/argobots.h and its tests
+ * use. */
 #ifndef ABT_H_INCLUDED
 #define ABT_H_INCLUDED
 

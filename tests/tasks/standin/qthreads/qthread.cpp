@@ -66,10 +66,12 @@ qthread_worker_id_t qthread_num_workers() {
 int qthread_spawn(qthread_f f, const void *arg, size_t, void *ret, size_t, void *, qthread_shepherd_id_t,
                   unsigned int) {
     auto data = std::make_unique<started>(started{f, const_cast<void *>(arg), static_cast<aligned_t *>(ret)});
-    if (ret != nullptr)
+    if (ret != nullptr) {
         qthread_empty(data->result);
-    if (standin::create(run, data.get(), false) == nullptr)
+    }
+    if (standin::create(run, data.get(), false) == nullptr) {
         return QTHREAD_MALLOC_ERROR;
+    }
     (void)data.release();
     return QTHREAD_SUCCESS;
 }
@@ -77,8 +79,9 @@ int qthread_fork(qthread_f f, const void *arg, aligned_t *ret) {
     return qthread_spawn(f, arg, 0, ret, 0, nullptr, NO_SHEPHERD, 0);
 }
 void qthread_yield_(int) {
-    if (standin::current() != nullptr)
+    if (standin::current() != nullptr) {
         standin::yield();
+    }
 }
 
 int qthread_empty(const aligned_t *dest) {
@@ -92,8 +95,9 @@ int qthread_fill(const aligned_t *dest) {
     require_qthread("qthread_fill");
     const standin::lock locked(standin::big_lock());
     if (const auto found = empty_words.find(dest); found != empty_words.end()) {
-        for (standin::ult *each : found->second)
+        for (standin::ult *each : found->second) {
             standin::make_ready(each, locked);
+        }
         empty_words.erase(found);
     }
     return QTHREAD_SUCCESS;
@@ -105,8 +109,9 @@ int qthread_readFF(aligned_t *dest, const aligned_t *src) {
         found->second.push_back(standin::current());
         standin::block(locked);
     }
-    if (dest != nullptr)
+    if (dest != nullptr) {
         *dest = *src;
+    }
     return QTHREAD_SUCCESS;
 }
 

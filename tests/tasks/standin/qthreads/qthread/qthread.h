@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* A stand-in of Qthreads for tests: those functions of its documented interface that thence/qthreads.h and its tests use. */
+/* A stand-in of Qthreads for tests: those functions of its documented interface that thence/qthreads.h and its tests
+ * use. */
 #ifndef STANDIN_QTHREAD_H
 #define STANDIN_QTHREAD_H
 
