@@ -47,8 +47,9 @@ public:
     }
     ~continuation_request() {
         int finalized = 0;
-        if (cr_ != MPI_REQUEST_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        if (cr_ != MPI_REQUEST_NULL && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
             thence_free(&cr_);
+        }
     }
     MPI_Request get() const noexcept { return cr_; }
     operator MPI_Request() const noexcept { return cr_; }
@@ -77,8 +78,9 @@ inline bool attach(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Re
                    void *data, int &error) {
     int flag = 0;
     error = MPI_SUCCESS;
-    if (requests.empty())
+    if (requests.empty()) {
         return true;
+    }
     const int rc = thence_attach(static_cast<int>(requests.size()), requests.data(), callback, data,
                                  THENCE_INVOKE_FAILED, statuses, cr, &flag);
     if (flag == 0) {
@@ -111,8 +113,9 @@ template <class Condition> struct blocked_caller {
     /** Attaches to `requests` and waits until the callback has run. */
     int block(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
         int at_once = MPI_SUCCESS;
-        if (attach(requests, statuses, cr, &unblock, this, at_once))
+        if (attach(requests, statuses, cr, &unblock, this, at_once)) {
             return at_once;
+        }
         std::unique_lock lock(mutex);
         changed.wait(lock, [this] { return done; });
         return error;
@@ -124,14 +127,16 @@ template <class Condition> struct blocked_caller {
  *  @return the statuses. @throws thence::error if an operation has failed. */
 template <class Wait> MPI_Status complete(MPI_Request &request, const char *what, Wait &&wait) {
     MPI_Status status{};
-    if (const int code = wait(std::span<MPI_Request>(&request, 1), &status); code != MPI_SUCCESS)
+    if (const int code = wait(std::span<MPI_Request>(&request, 1), &status); code != MPI_SUCCESS) {
         throw error(what, code, {status});
+    }
     return status;
 }
 template <class Wait> std::vector<MPI_Status> complete(std::span<MPI_Request> requests, const char *what, Wait &&wait) {
     std::vector<MPI_Status> statuses(requests.size());
-    if (const int code = wait(requests, statuses.data()); code != MPI_SUCCESS)
+    if (const int code = wait(requests, statuses.data()); code != MPI_SUCCESS) {
         throw error(what, first_error(code, statuses), statuses); // not moved: first_error() may be called after it
+    }
     return statuses;
 }
 
@@ -150,12 +155,14 @@ template <class Condition> void progress_until(Condition &&condition) {
     while (!condition()) {
         long ran = 0;
         check(thence_progress_some(&ran), "make progress");
-        if (condition())
+        if (condition()) {
             return;
-        if (ran > 0)
+        }
+        if (ran > 0) {
             thence_backoff_found(&backoff);
-        else
+        } else {
             thence_backoff_pause(&backoff);
+        }
     }
 }
 

@@ -8,19 +8,20 @@
  *
  *      thence_task_runtime_add(thence_argobots_task_runtime());
  *
- *  After that thence_task_wait(), and with thence_task_blocking_calls() or TAMPI every blocking call of MPI, blocks the ULT
- *  that calls it. On a thread that runs no ULT, and in a tasklet, the calls do what they do without this table.
+ *  After that thence_task_wait(), and with thence_task_blocking_calls() or TAMPI every blocking call of MPI, blocks the
+ *  ULT that calls it. On a thread that runs no ULT, and in a tasklet, the calls do what they do without this table.
  *
  *  An execution stream makes no progress for MPI by itself. Choose one of these:
  *  - a continuation request with `THENCE_CR_ANY_THREAD`, so that the library's helper thread makes progress;
  *  - a ULT that calls thence_progress() and ABT_thread_yield() in a loop until the others are done.
  *
- *  The helper thread is no execution stream, and it makes ULTs ready. So the pools must allow that: the default ones do,
- *  pools with `ABT_POOL_ACCESS_PRIV` do not. A ULT has a stack of 16 KiB, and a call of MPI that needs more overwrites other
- *  memory: set `ABT_THREAD_STACKSIZE=131072` before ABT_init(), or use ABT_thread_attr_set_stacksize().
+ *  The helper thread is no execution stream, and it makes ULTs ready. So the pools must allow that: the default ones
+ *  do, pools with `ABT_POOL_ACCESS_PRIV` do not. A ULT has a stack of 16 KiB, and a call of MPI that needs more
+ *  overwrites other memory: set `ABT_THREAD_STACKSIZE=131072` before ABT_init(), or use
+ *  ABT_thread_attr_set_stacksize().
  *
- *  Link Argobots (pkg-config `argobots`). Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
- *  Continuations", listing 3 (block and unblock). */
+ *  Link Argobots (pkg-config `argobots`). Source: Schuchart et al. 2021, "Callback-based completion notification using
+ *  MPI Continuations", listing 3 (block and unblock). */
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -35,9 +36,9 @@
 extern "C" {
 #endif
 
-/* The handle of a ULT is its eventual, which a key of Argobots associates with it and frees with it. The eventual is ready
- * from unblock() to the end of block(), so it does not matter which of them comes first. ABT_self_suspend() would need
- * more: ABT_thread_resume() refuses a ULT that is not suspended yet. */
+/* The handle of a ULT is its eventual, which a key of Argobots associates with it and frees with it. The eventual is
+ * ready from unblock() to the end of block(), so it does not matter which of them comes first. ABT_self_suspend() would
+ * need more: ABT_thread_resume() refuses a ULT that is not suspended yet. */
 static inline void thence_argobots_free_(void *task) {
     ABT_eventual eventual = (ABT_eventual)task;
     ABT_eventual_free(&eventual);
@@ -124,11 +125,13 @@ static inline int thence_argobots_workers_(void) {
     return ABT_xstream_get_num(&number) == ABT_SUCCESS && number > 0 ? number : 1;
 }
 
-/** @brief The table of Argobots (task_runtime.h): ULTs can be blocked, started, and can sleep. They have no events, since
- *         nothing depends on the end of a ULT but its join.
- *  @return the table; the same each time in one source file, so add and remove it in the same file. It is not added yet.
- *  @note Threads: any, also before ABT_init(). Its `spawn` is for ULTs and tasklets, and puts the new ULT into the pool of the
- *        caller; on another thread it returns an error of Argobots. A sleeping ULT yields until the time is over.
+/** @brief The table of Argobots (task_runtime.h): ULTs can be blocked, started, and can sleep. They have no events,
+ *         since nothing depends on the end of a ULT but its join.
+ *  @return the table; the same each time in one source file, so add and remove it in the same file. It is not added
+ *  yet.
+ *  @note Threads: any, also before ABT_init(). Its `spawn` is for ULTs and tasklets, and puts the new ULT into the pool
+ *        of the caller; on another thread it returns an error of Argobots. A sleeping ULT yields until the time is
+ *        over.
  *  @note Cost: the first call of MPI in a ULT allocates an eventual for it, which is freed with the ULT.
  *  @note Remove the table, and free the continuation requests, before ABT_finalize(). */
 static inline const thence_task_runtime *thence_argobots_task_runtime(void) {

@@ -5,12 +5,13 @@
 /** @file dataflow.h
  *  @brief The tasks of `thence/dataflow.hpp` in C: tasks with data dependences on oneTBB. Link `thence::tasks`.
  *
- *  Inside a task these calls mean the flow of that task; outside of tasks, the flow of the process, which is made by the
- *  first call. `thence/dataflow.hpp` describes what each call means. Tasks are `void *`, valid until they are complete.
+ *  Inside a task these calls mean the flow of that task; outside of tasks, the flow of the process, which is made by
+ *  the first call. `thence/dataflow.hpp` describes what each call means. Tasks are `void *`, valid until they are
+ *  complete.
  *
  *  Calls return 0, or a value of `errno.h`; then nothing has changed. `EINVAL`: a bad argument. `EPERM`: not allowed
- *  here, such as blocking outside of a task. `EALREADY`: unblocked twice. `ENOMEM`: no memory or threads. Calls may be made
- *  by any thread at any time unless their text says otherwise.
+ *  here, such as blocking outside of a task. `EALREADY`: unblocked twice. `ENOMEM`: no memory or threads. Calls may be
+ *  made by any thread at any time unless their text says otherwise.
  *
  *  Source: as `thence/dataflow.hpp`. */
 
@@ -94,8 +95,8 @@ THENCE_FLOW_EXPORT int thence_flow_block(void *task);
  *  @return `EALREADY` if one is ahead already, or the task is seen to be complete; `EINVAL` for NULL. */
 THENCE_FLOW_EXPORT int thence_flow_unblock(void *task);
 
-/** @brief Add `n` to the events of the calling task. @return `EPERM` if `task` is not the calling task (or the task whose
- *         onready calls), `EINVAL` for NULL. */
+/** @brief Add `n` to the events of the calling task. @return `EPERM` if `task` is not the calling task (or the task
+ *         whose onready calls), `EINVAL` for NULL. */
 THENCE_FLOW_EXPORT int thence_flow_raise(void *task, uint64_t n);
 
 /** @brief Take `n` from the events of a task; the last one completes it, or makes it ready if onready raised them.
@@ -106,24 +107,25 @@ THENCE_FLOW_EXPORT int thence_flow_lower(void *task, uint64_t n);
  *         not begun are skipped, and thence_flow_taskwait() returns `EIO`. */
 THENCE_FLOW_EXPORT int thence_flow_lower_error(void *task, uint64_t n, int error);
 
-/** @brief The calling task sleeps at least `ns` nanoseconds, and its worker runs other tasks; with 0, tasks that are ready
- *         go first. Outside of tasks the thread sleeps.
+/** @brief The calling task sleeps at least `ns` nanoseconds, and its worker runs other tasks; with 0, tasks that are
+ *         ready go first. Outside of tasks the thread sleeps.
  *  @param[out] slept_ns the time that has passed; may be NULL. @return `ENOMEM`. */
 THENCE_FLOW_EXPORT int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns);
 
 /** @brief How many threads run tasks of this flow, besides those that wait in it. */
 THENCE_FLOW_EXPORT int thence_flow_workers(void);
 
-/** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 200 microseconds after
- *         the last task, while it does not return 0. Then they sleep until a task is ready.
- *  @param poll any thread may call it, also several at a time; NULL: nothing any more. A worker may be in the call still.
- *              If a call lasts, a task that is ready runs on another worker, if one is free, usually within 5 ms.
+/** @brief What workers of all flows do that find no task: they call `poll` again and again, for up to 200 microseconds
+ *         after the last task, while it does not return 0. Then they sleep until a task is ready.
+ *  @param poll any thread may call it, also several at a time; NULL: nothing any more. A worker may be in the call
+ *              still. If a call lasts, a task that is ready runs on another worker, if one is free, usually within 5
+ *              ms.
  *  @note thence_task_runtime_add() calls it, so that idle workers make progress for MPI. */
 THENCE_FLOW_EXPORT void thence_flow_on_idle(int (*poll)(void));
 
-/** @brief The table of these tasks for `thence/task_runtime.h`, by which MPI calls in a task block the task or delay its end:
- *         `thence_task_runtime_add(thence_flow_task_runtime())`. It has all parts. An operation that fails ends the wave,
- *         as thence_flow_lower_error() does, with the error code of MPI.
+/** @brief The table of these tasks for `thence/task_runtime.h`, by which MPI calls in a task block the task or delay
+ *         its end: `thence_task_runtime_add(thence_flow_task_runtime())`. It has all parts. An operation that fails
+ *         ends the wave, as thence_flow_lower_error() does, with the error code of MPI.
  *  @return the table; the same each time. It is not added yet. */
 THENCE_FLOW_EXPORT const struct thence_task_runtime *thence_flow_task_runtime(void);
 
@@ -136,7 +138,8 @@ typedef struct thence_flow_waiting {
 } thence_flow_waiting;
 
 /** @brief Calls `tell` for each task of the process that is blocked, sleeps, or waits for events, children or earlier
- *         tasks. While tasks run, this is a hint; labels must stay valid meanwhile. @return `ENOMEM`, `EINVAL` for NULL. */
+ *         tasks. While tasks run, this is a hint; labels must stay valid meanwhile. @return `ENOMEM`, `EINVAL` for
+ *         NULL. */
 THENCE_FLOW_EXPORT int thence_flow_report(void (*tell)(const thence_flow_waiting *task, void *data), void *data);
 
 #ifdef __cplusplus

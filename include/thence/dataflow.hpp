@@ -15,25 +15,25 @@
  *      flow.taskwait();
  *
  *  **Dependences.** Among siblings, the tasks that one task (or the program outside of tasks) submits to a flow, in the
- *  order of their submission. Data are named by their start address; see access.hpp for the kinds of accesses. A task that
- *  names the same data twice with different kinds has `inout` on them.
+ *  order of their submission. Data are named by their start address; see access.hpp for the kinds of accesses. A task
+ *  that names the same data twice with different kinds has `inout` on them.
  *
  *  **Nesting.** What a task submits to its flow are its children. They depend on each other, not on tasks elsewhere.
  *
  *  **Completion.** A task is complete when its body has ended, all its events have been lowered, and its children are
- *  complete. Then its body object is destroyed, its dependences are released, and it counts as complete in taskwait(). A
- *  thread that lowers the last event does this, so what is captured lives as long as communication into it.
+ *  complete. Then its body object is destroyed, its dependences are released, and it counts as complete in taskwait().
+ *  A thread that lowers the last event does this, so what is captured lives as long as communication into it.
  *
- *  **Events.** A running task raises its counter for something that goes on outside: raise_events(). Any thread lowers it
- *  later. What that thread wrote before is visible to the tasks that depend on this one.
+ *  **Events.** A running task raises its counter for something that goes on outside: raise_events(). Any thread lowers
+ *  it later. What that thread wrote before is visible to the tasks that depend on this one.
  *
- *  **onready.** A function that is called once when the dependences are met, before the body, on a thread of the flow but
- *  outside of any task: it must not block, submit or wait. It may raise events of its task; the body runs when they
+ *  **onready.** A function that is called once when the dependences are met, before the body, on a thread of the flow
+ *  but outside of any task: it must not block, submit or wait. It may raise events of its task; the body runs when they
  *  have been lowered, with a counter of zero.
  *
- *  **Waiting.** taskwait(), block_current() and wait_for() suspend a task, not its worker, which runs other tasks. A task may
- *  go on on another thread, so do not hold a mutex then. A thread outside of tasks that waits works for the flow
- *  meanwhile.
+ *  **Waiting.** taskwait(), block_current() and wait_for() suspend a task, not its worker, which runs other tasks. A
+ *  task may go on on another thread, so do not hold a mutex then. A thread outside of tasks that waits works for the
+ *  flow meanwhile.
  *
  *  **Failures.** An exception that leaves a body or an onready function, or an event lowered with an error, ends the
  *  wave, as in oneTBB: siblings whose body has not begun are not run (nor is their onready), those that run go on, and
@@ -56,7 +56,7 @@
 #include <vector>
 
 #include <thence/dataflow/access.hpp>
-#include <thence/dataflow/detail/library.hpp>
+#include <thence/dataflow/detail/exports.hpp>
 
 namespace thence {
 
@@ -81,7 +81,8 @@ struct flow_options {
     /** Bounds memory, and keeps what tasks need in the caches: submit() waits while more than this many children of one
      *  task are not complete, unless none runs or is ready. The submitting thread runs tasks meanwhile, until half of
      *  them are complete. So do not hold a mutex in submit(), and let no task wait for its submitter other than by
-     *  events, blocking or sleeping. 0: 2048, or 256 for each worker if that is more; `no_limit`: submit() never waits. */
+     *  events, blocking or sleeping. 0: 2048, or 256 for each worker if that is more; `no_limit`: submit() never waits.
+     *  */
     unsigned most_open = 0;
     /** See most_open. */
     static constexpr unsigned no_limit = ~0U;
@@ -144,16 +145,18 @@ public:
      *  @throws std::invalid_argument if `options.workers` is not 0 to 4096. */
     explicit flow(const flow_options &options = {})
         : state_(libthence_tasks::make_flow(options.workers, options.most_open)) {}
-    /** @brief Waits until all tasks are complete, as taskwait() outside of tasks, spawned ones too; drops exceptions. */
+    /** @brief Waits until all tasks are complete, as taskwait() outside of tasks, spawned ones too; drops exceptions.
+     * */
     ~flow() {
-        if (owned_)
+        if (owned_) {
             libthence_tasks::destroy_flow(state_);
+        }
     }
     flow(const flow &) = delete;
     flow &operator=(const flow &) = delete;
 
-    /** @brief The flow of the process, with default options, made at the first call; never destroyed. The C names use it
-     *         outside of tasks. */
+    /** @brief The flow of the process, with default options, made at the first call; never destroyed. The C names use
+     *         it outside of tasks. */
     static flow &process_default() {
         static flow only{&libthence_tasks::default_flow()};
         return only;
@@ -163,12 +166,12 @@ public:
      *  @param accesses what the task does with data: `{in(p), out(q)}`, or a span. Copied.
      *  @param options  priority and label.
      *  @param ready    onready(f), if it has such a function.
-     *  @param body     called once without arguments, on a thread of the flow; what it returns is ignored. It is moved or
-     *                  copied into the task. Aligned to at most 16 bytes.
+     *  @param body     called once without arguments, on a thread of the flow; what it returns is ignored. It is moved
+     *                  or copied into the task. Aligned to at most 16 bytes.
      *  @throws std::bad_alloc, std::length_error for more than 2^31 accesses, std::logic_error inside onready, and what
      *          the move of `body` throws; then there is no task.
-     *  @note Threads: any number at once. Outside of tasks all threads submit to one sequence of siblings, each task as a
-     *        whole. Inside a task of another flow, it is as outside of tasks. Cost: `thence bench dataflow_task`. */
+     *  @note Threads: any number at once. Outside of tasks all threads submit to one sequence of siblings, each task as
+     *        a whole. Inside a task of another flow, it is as outside of tasks. Cost: `thence bench dataflow_task`. */
     template <class Body>
     [[gnu::always_inline]] void submit(std::span<const access> accesses, const task_options &options, Body &&body) {
         submit_whole<detail::plain_body<std::decay_t<Body>>>(accesses, options, std::forward<Body>(body));
@@ -210,8 +213,8 @@ public:
                std::forward<Body>(body));
     }
 
-    /** @brief Waits until all children of the calling task are complete; outside of tasks, all that were submitted there
-     *         by any thread.
+    /** @brief Waits until all children of the calling task are complete; outside of tasks, all that were submitted
+     *         there by any thread.
      *  @throws the first exception of a child. If several threads wait, one of them gets it.
      *  @throws std::logic_error inside onready. */
     void taskwait() { libthence_tasks::wait_for_children(*state_); }
@@ -260,39 +263,45 @@ inline task_ref current_task() noexcept {
 /** @brief Adds `count` to the events of a task. Only in that task, or in its onready function.
  *  @throws std::invalid_argument elsewhere, and for more than 2^61 events; nothing has changed then. */
 inline void raise_events(task_ref task, std::uint64_t count = 1) {
-    if (!libthence_tasks::raise(task.task_, count))
+    if (!libthence_tasks::raise(task.task_, count)) {
         throw std::invalid_argument("thence::raise_events: not called in that task or its onready, or too many events");
+    }
 }
 
 /** @brief Takes `count` from the events of a task. If these were the last, its body has ended, and its children are
  *         complete, this thread completes the task, or, if onready raised them, makes its body ready.
- *  @param error 0, or what went wrong: then its siblings that have not begun are skipped, and taskwait throws an event_error.
+ *  @param error 0, or what went wrong: then its siblings that have not begun are skipped, and taskwait throws an
+ *               event_error.
  *  @throws std::invalid_argument if the task has fewer events, and where it is seen to be complete; nothing has
  *          changed then.
  *  @note Threads: any. May be called in a callback of MPI. Release and acquire: what was written before is visible to
  *        tasks that depend on this one. */
 inline void lower_events(task_ref task, std::uint64_t count = 1, int error = 0) {
-    if (!libthence_tasks::lower(task.task_, count, error))
+    if (!libthence_tasks::lower(task.task_, count, error)) {
         throw std::invalid_argument("thence::lower_events: the task has fewer events");
+    }
 }
 
 /** @brief Blocks the calling task until unblock(), which may come first; its worker runs other tasks.
  *  @throws std::logic_error outside of a task and in onready. */
 inline void block_current() {
-    if (!libthence_tasks::block())
+    if (!libthence_tasks::block()) {
         throw std::logic_error("thence::block_current: not called in a task");
+    }
 }
 
 /** @brief Lets a task go on that is blocked, or will block next. Each block has one unblock, at most one ahead.
- *  @throws std::logic_error if one is ahead already, and where the task is seen to be complete; nothing has changed then.
+ *  @throws std::logic_error if one is ahead already, and where the task is seen to be complete; nothing has changed
+ *  then.
  *  @note Threads: any. Returns before the task goes on. */
 inline void unblock(task_ref task) {
-    if (!libthence_tasks::unblock(task.task_))
+    if (!libthence_tasks::unblock(task.task_)) {
         throw std::logic_error("thence::unblock: the task was unblocked already, or is complete");
+    }
 }
 
-/** @brief The calling task sleeps for this time at least, and its worker runs other tasks. With 0, tasks that are ready go
- *         first. Outside of a task the thread sleeps.
+/** @brief The calling task sleeps for this time at least, and its worker runs other tasks. With 0, tasks that are ready
+ *         go first. Outside of a task the thread sleeps.
  *  @return the microseconds that have passed. @throws std::bad_alloc, std::system_error. */
 inline std::uint64_t wait_for(std::uint64_t microseconds) {
     return libthence_tasks::sleep_ns(microseconds > UINT64_MAX / 1000 ? UINT64_MAX : microseconds * 1000) / 1000;
@@ -306,9 +315,9 @@ struct waiting_task {
     std::uint64_t events;     /**< those that have not been lowered */
 };
 
-/** @brief All tasks of the process, of any flow, that are blocked, sleep, or wait for events, children or earlier tasks,
- *         or in submit() since too many of their children are open (flow_options::most_open). While tasks run, this is a
- *         hint. */
+/** @brief All tasks of the process, of any flow, that are blocked, sleep, or wait for events, children or earlier
+ *         tasks, or in submit() since too many of their children are open (flow_options::most_open). While tasks run,
+ *         this is a hint. */
 inline std::vector<waiting_task> waiting_tasks() {
     std::vector<waiting_task> all;
     libthence_tasks::report_waiting(

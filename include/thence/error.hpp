@@ -29,16 +29,18 @@ public:
     explicit shared_statuses(std::vector<MPI_Status> statuses)
         : block_(statuses.empty() ? nullptr : new block(std::move(statuses))) {}
     shared_statuses(const shared_statuses &other) noexcept : block_(other.block_) {
-        if (block_ != nullptr)
+        if (block_ != nullptr) {
             block_->owners.fetch_add(1, detail::order::relaxed);
+        }
     }
     shared_statuses &operator=(shared_statuses other) noexcept {
         std::swap(block_, other.block_);
         return *this;
     }
     ~shared_statuses() {
-        if (block_ != nullptr && block_->owners.fetch_sub(1) == 1)
+        if (block_ != nullptr && block_->owners.fetch_sub(1) == 1) {
             delete block_;
+        }
     }
     std::span<const MPI_Status> get() const noexcept {
         return block_ == nullptr ? std::span<const MPI_Status>() : std::span<const MPI_Status>(block_->statuses);
@@ -64,8 +66,9 @@ public:
     explicit error(const std::string &what_failed, int code, std::vector<MPI_Status> statuses = {})
         : std::runtime_error(what_failed + ": " + text(code)), code_(code), class_(code),
           statuses_(std::move(statuses)) {
-        if (MPI_Error_class(code, &class_) != MPI_SUCCESS)
+        if (MPI_Error_class(code, &class_) != MPI_SUCCESS) {
             class_ = MPI_ERR_UNKNOWN;
+        }
     }
     /** @return the MPI error code of the first failed operation. */
     int code() const noexcept { return code_; }
@@ -79,8 +82,9 @@ private:
     static std::string text(int code) {
         std::string text(MPI_MAX_ERROR_STRING, '\0');
         int length = 0;
-        if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS)
+        if (MPI_Error_string(code, text.data(), &length) != MPI_SUCCESS) {
             return "MPI error " + std::to_string(code);
+        }
         text.resize(static_cast<std::size_t>(length));
         return text;
     }
@@ -98,8 +102,9 @@ public:
 
 /** @brief Throw thence::error unless `code` is `MPI_SUCCESS`. */
 inline void check(int code, const char *what_failed) {
-    if (code != MPI_SUCCESS)
+    if (code != MPI_SUCCESS) {
         throw error(what_failed, code);
+    }
 }
 
 namespace detail {
@@ -109,24 +114,29 @@ inline const char *mpi_inactive_reason() noexcept {
     int initialized = 0;
     int finalized = 0;
     MPI_Initialized(&initialized);
-    if (initialized == 0)
+    if (initialized == 0) {
         return " before MPI_Init; call MPI_Init or MPI_Init_thread first";
+    }
     MPI_Finalized(&finalized);
     return finalized == 0 ? nullptr : " after MPI_Finalize; complete all work that needs MPI before MPI_Finalize";
 }
 /** @throws mpi_inactive unless MPI is active; its text begins with `call`. */
 inline void check_mpi_is_active(const char *call) {
-    if (const char *reason = mpi_inactive_reason(); reason != nullptr) [[unlikely]]
+    if (const char *reason = mpi_inactive_reason(); reason != nullptr) [[unlikely]] {
         throw mpi_inactive(std::string(call).append(reason));
+    }
 }
 
 /** @return the error of the first failed operation in `statuses`; `reported` if there is none, or if `reported` is
  *          `MPI_SUCCESS`. */
 inline int first_error(int reported, std::span<const MPI_Status> statuses) noexcept {
-    if (reported != MPI_SUCCESS)
-        for (const MPI_Status &status : statuses)
-            if (status.MPI_ERROR != MPI_SUCCESS)
+    if (reported != MPI_SUCCESS) {
+        for (const MPI_Status &status : statuses) {
+            if (status.MPI_ERROR != MPI_SUCCESS) {
                 return status.MPI_ERROR;
+            }
+        }
+    }
     return reported;
 }
 

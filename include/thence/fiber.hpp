@@ -108,8 +108,9 @@ inline int spawn_fiber(void (*body)(void *), void *argument, void (*completed)(v
     try {
         boost::fibers::fiber([=] {
             body(argument);
-            if (completed != nullptr)
+            if (completed != nullptr) {
                 completed(completed_argument);
+            }
         }).detach();
         return 0;
     } catch (...) { // no memory for a stack
@@ -120,16 +121,17 @@ inline int sleep_fiber(std::uint64_t nanoseconds, std::uint64_t *slept) {
     using clock = std::chrono::steady_clock;
     const auto begun = clock::now();
     boost::this_fiber::sleep_for(std::chrono::nanoseconds(nanoseconds));
-    if (slept != nullptr)
+    if (slept != nullptr) {
         *slept = static_cast<std::uint64_t>(std::chrono::nanoseconds(clock::now() - begun).count());
+    }
     return 0;
 }
 
 } // namespace detail
 
 /** @brief The table of fibers (task_runtime.h): a fiber is a task that can be blocked, so thence_task_wait(), and MPI's
- *         blocking calls under TAMPI, block the fiber and not its thread. Fibers have no events, since nothing depends on
- *         their end. On a thread without fibers the thread itself is blocked.
+ *         blocking calls under TAMPI, block the fiber and not its thread. Fibers have no events, since nothing depends
+ *         on their end. On a thread without fibers the thread itself is blocked.
  *
  *      thence_task_runtime_add(&thence::fibers::task_runtime());
  *
@@ -166,8 +168,9 @@ public:
 
     boost::fibers::context *pick_next() noexcept override {
         boost::fibers::context *next = Algorithm::pick_next();
-        if (next != nullptr)
+        if (next != nullptr) {
             thence_backoff_found(&backoff_);
+        }
         return next;
     }
     void suspend_until(std::chrono::steady_clock::time_point const &until) noexcept override {
@@ -176,10 +179,12 @@ public:
             return;
         }
         thence_progress();
-        if (this->has_ready_fibers())
+        if (this->has_ready_fibers()) {
             return;
-        if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff_)); time.count() > 0)
+        }
+        if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff_)); time.count() > 0) {
             Algorithm::suspend_until(std::min(until, std::chrono::steady_clock::now() + time));
+        }
     }
 
 private:
@@ -213,16 +218,18 @@ private:
         while (!stop_.load()) {
             long ran = 0;
             thence_progress_some(&ran);
-            if (ran > 0)
+            if (ran > 0) {
                 thence_backoff_found(&backoff);
+            }
             if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
                 boost::this_fiber::sleep_for(time);
                 continue;
             }
             const auto left = clock::now();
             boost::this_fiber::yield();
-            if (clock::now() - left > std::chrono::microseconds(10)) // other fibers have run
+            if (clock::now() - left > std::chrono::microseconds(10)) { // other fibers have run
                 thence_backoff_found(&backoff);
+            }
         }
     }
 

@@ -58,10 +58,11 @@ template <class Value> struct promised {
         auto self = std::make_unique<promised>(requests.size());
         auto future = self->promise.get_future();
         int error = MPI_SUCCESS;
-        if (detail::attach(requests, self->statuses.data(), cr, &promised::callback, self.get(), error))
+        if (detail::attach(requests, self->statuses.data(), cr, &promised::callback, self.get(), error)) {
             self->fulfil(error);
-        else
+        } else {
             (void)self.release(); // the callback owns it, and may have run already
+        }
         return future;
     }
 };

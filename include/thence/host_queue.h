@@ -5,9 +5,9 @@
 /** @file host_queue.h
  *  @brief Host queues: functions and MPI operations that run one after the other on threads of oneTBB.
  *
- *  A host queue does on the processor what a CUDA stream does on a device. Its functions run in the order in which they were
- *  enqueued, each after the one before it has returned. MPI operations are enqueued between them with `enqueue.h`. While
- *  such an operation is outstanding the queue occupies no thread.
+ *  A host queue does on the processor what a CUDA stream does on a device. Its functions run in the order in which they
+ *  were enqueued, each after the one before it has returned. MPI operations are enqueued between them with `enqueue.h`.
+ *  While such an operation is outstanding the queue occupies no thread.
  *
  *  Link `thence::queues`, which brings oneTBB 2021.6 or later. `host_queue.hpp` is the same for C++, with a scheduler.
  *
@@ -32,7 +32,8 @@ typedef struct thence_host_queue thence_host_queue;
 /** @brief Create a host queue.
  *  @param[out] queue the new queue, with nothing enqueued.
  *  @return `MPI_ERR_ARG` (null `queue`); `MPI_ERR_NO_MEM`.
- *  @note Threads: any, also before `MPI_Init`. All host queues of a process share the threads of one arena of oneTBB. */
+ *  @note Threads: any, also before `MPI_Init`. All host queues of a process share the threads of one arena of oneTBB.
+ *  */
 THENCE_QUEUES_EXPORT int thence_host_queue_create(thence_host_queue **queue);
 
 /** @brief Wait until a host queue has done all that is enqueued, and destroy it.
@@ -58,7 +59,8 @@ typedef struct thence_host_queue_entry {
 
 /** @brief Enqueue a call without an allocation, so that it cannot fail for that reason.
  *  @param queue    the queue.
- *  @param entry    room for the call; it belongs to the queue until the function is called, which may reuse or release it.
+ *  @param entry    room for the call; it belongs to the queue until the function is called, which may reuse or release
+ *                  it.
  *  @param function as for thence_host_queue_enqueue(), and so is `data`.
  *  @return `MPI_ERR_ARG` (a null pointer but `data`).
  *  @note Threads: any. */

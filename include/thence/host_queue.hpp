@@ -12,7 +12,8 @@
  *      queue.enqueue([&] { compute(); });
  *      thence::sync_wait(ex::schedule(queue.get_scheduler()) | ex::then([] { return 42; }));
  *
- *  What is scheduled takes its place in the queue between the functions and the MPI operations that are enqueued on it. */
+ *  What is scheduled takes its place in the queue between the functions and the MPI operations that are enqueued on it.
+ *  */
 
 #include <memory>
 #include <utility>
@@ -87,8 +88,8 @@ public:
         check(thence_host_queue_enqueue(
                   queue_,
                   [](void *data) {
-                      const std::unique_ptr<function_type> its(static_cast<function_type *>(data));
-                      (*its)();
+                      const std::unique_ptr<function_type> call(static_cast<function_type *>(data));
+                      (*call)();
                   },
                   kept.get()),
               "thence_host_queue_enqueue");
@@ -113,8 +114,9 @@ public:
 
 private:
     static void check(int code, const char *call) {
-        if (code != MPI_SUCCESS)
+        if (code != MPI_SUCCESS) {
             throw error(call, code);
+        }
     }
     thence_host_queue *queue_ = nullptr;
 };

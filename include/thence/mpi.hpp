@@ -49,8 +49,9 @@ public:
      *              makes an empty handle.
      *  @throws thence::mpi_inactive */
     static communicator owning(MPI_Comm comm) {
-        if (comm == MPI_COMM_NULL)
+        if (comm == MPI_COMM_NULL) {
             return communicator(comm, false);
+        }
         detail::need_mpi("thence::communicator::owning: called");
         MPI_Comm_set_errhandler(comm, thence_errors_return());
         return communicator(comm, true);
@@ -64,8 +65,9 @@ public:
     }
     ~communicator() {
         int finalized = 0;
-        if (owns_ && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized)
+        if (owns_ && MPI_Finalized(&finalized) == MPI_SUCCESS && !finalized) {
             MPI_Comm_free(&comm_);
+        }
     }
     /** @brief Duplicates the communicator. Collective, and blocks.
      *  @throws thence::error; thence::mpi_inactive */
@@ -93,16 +95,18 @@ public:
     int rank() const {
         detail::need_mpi("thence::communicator::rank: called");
         int result = MPI_PROC_NULL;
-        if (comm_ != MPI_COMM_NULL)
+        if (comm_ != MPI_COMM_NULL) {
             MPI_Comm_rank(comm_, &result);
+        }
         return result;
     }
     /** @return the number of processes; 0 of an empty handle. @throws thence::mpi_inactive */
     int size() const {
         detail::need_mpi("thence::communicator::size: called");
         int result = 0;
-        if (comm_ != MPI_COMM_NULL)
+        if (comm_ != MPI_COMM_NULL) {
             MPI_Comm_size(comm_, &result);
+        }
         return result;
     }
 
@@ -120,24 +124,24 @@ public:
      *
      *  It sends message_status, after a buffer that was moved in. A longer message is an error of class
      *  `MPI_ERR_TRUNCATE`. A shorter one is not an error: message_status::count() is its length. */
-    template <class B> auto recv(B &&buffer, int from = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
+    template <class B> auto recv(B &&buffer, int source = MPI_ANY_SOURCE, int tag = MPI_ANY_TAG) const {
         detail::check_buffer<B>();
         static_assert(detail::writable<std::remove_reference_t<B>>(), "recv: the buffer is const");
         return detail::on_buffer(
             static_cast<B &&>(buffer),
-            [comm = comm_, from, tag](const auto &where, MPI_Request *request) -> int {
+            [comm = comm_, source, tag](const auto &where, MPI_Request *request) -> int {
                 detail::described received;
                 const int code = received.describe(where);
                 return code != MPI_SUCCESS
                            ? code
-                           : MPI_Irecv(received.first, received.count, received.type, from, tag, comm, request);
+                           : MPI_Irecv(received.first, received.count, received.type, source, tag, comm, request);
             },
             detail::status_as<message_status>());
     }
     /** @brief A send and a receive, started together. Sends message_status, after buffers that were moved in, first
      *         `out`. */
-    template <class S, class R> auto sendrecv(S &&out, int to, R &&in, int from, int tag = 0) const {
-        return ex::when_all(send(static_cast<S &&>(out), to, tag), recv(static_cast<R &&>(in), from, tag));
+    template <class S, class R> auto sendrecv(S &&out, int to, R &&in, int source, int tag = 0) const {
+        return ex::when_all(send(static_cast<S &&>(out), to, tag), recv(static_cast<R &&>(in), source, tag));
     }
 
     /** @name Collective operations
@@ -169,18 +173,19 @@ public:
      *  @param in  the block of this process.
      *  @param out memory for all blocks; only that of the root is used. */
     template <class S, class R> auto gather(S &&in, R &&out, int root = 0) const {
-        return detail::exchange(
-            static_cast<S &&>(in), 1, static_cast<R &&>(out), rank() == root ? processes() : detail::unused,
-            [comm = comm_, root](const auto &from, const auto &to, MPI_Request *request) {
-                return MPI_Igather(from.first, from.count, from.type, to.first, to.count, to.type, root, comm, request);
-            });
+        return detail::exchange(static_cast<S &&>(in), 1, static_cast<R &&>(out),
+                                rank() == root ? processes() : detail::unused,
+                                [comm = comm_, root](const auto &source, const auto &target, MPI_Request *request) {
+                                    return MPI_Igather(source.first, source.count, source.type, target.first,
+                                                       target.count, target.type, root, comm, request);
+                                });
     }
     /** @brief As gather(), but every process gets all blocks. */
     template <class S, class R> auto allgather(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), 1, static_cast<R &&>(out), processes(),
-                                [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
-                                    return MPI_Iallgather(from.first, from.count, from.type, to.first, to.count,
-                                                          to.type, comm, request);
+                                [comm = comm_](const auto &source, const auto &target, MPI_Request *request) {
+                                    return MPI_Iallgather(source.first, source.count, source.type, target.first,
+                                                          target.count, target.type, comm, request);
                                 });
     }
     /** @brief Each process gets a block from the root, by rank.
@@ -189,17 +194,17 @@ public:
     template <class S, class R> auto scatter(S &&in, R &&out, int root = 0) const {
         return detail::exchange(static_cast<S &&>(in), rank() == root ? processes() : detail::unused,
                                 static_cast<R &&>(out), 1,
-                                [comm = comm_, root](const auto &from, const auto &to, MPI_Request *request) {
-                                    return MPI_Iscatter(from.first, from.count, from.type, to.first, to.count, to.type,
-                                                        root, comm, request);
+                                [comm = comm_, root](const auto &source, const auto &target, MPI_Request *request) {
+                                    return MPI_Iscatter(source.first, source.count, source.type, target.first,
+                                                        target.count, target.type, root, comm, request);
                                 });
     }
     /** @brief Each process gets a block from each process. Both buffers have one block for each process, by rank. */
     template <class S, class R> auto alltoall(S &&in, R &&out) const {
         return detail::exchange(static_cast<S &&>(in), processes(), static_cast<R &&>(out), processes(),
-                                [comm = comm_](const auto &from, const auto &to, MPI_Request *request) {
-                                    return MPI_Ialltoall(from.first, from.count, from.type, to.first, to.count, to.type,
-                                                         comm, request);
+                                [comm = comm_](const auto &source, const auto &target, MPI_Request *request) {
+                                    return MPI_Ialltoall(source.first, source.count, source.type, target.first,
+                                                         target.count, target.type, comm, request);
                                 });
     }
 
@@ -210,18 +215,18 @@ public:
     template <class S, class R> auto gatherv(S &&in, R &&out, const counts_displs &received, int root = 0) const {
         return detail::exchange_varying<detail::varying_side::out>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, root == rank()),
-            [comm = comm_, root](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
-                return MPI_Igatherv(from.first, from.count, from.type, to.first, p.counts().data(), p.displs().data(),
-                                    to.type, root, comm, request);
+            [comm = comm_, root](const auto &source, const auto &target, const counts_displs &p, MPI_Request *request) {
+                return MPI_Igatherv(source.first, source.count, source.type, target.first, p.counts().data(),
+                                    p.displs().data(), target.type, root, comm, request);
             });
     }
     /** @brief As gatherv(), but every process gets all blocks. All processes must pass the same counts. */
     template <class S, class R> auto allgatherv(S &&in, R &&out, const counts_displs &received) const {
         return detail::exchange_varying<detail::varying_side::out>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(received, true),
-            [comm = comm_](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
-                return MPI_Iallgatherv(from.first, from.count, from.type, to.first, p.counts().data(),
-                                       p.displs().data(), to.type, comm, request);
+            [comm = comm_](const auto &source, const auto &target, const counts_displs &p, MPI_Request *request) {
+                return MPI_Iallgatherv(source.first, source.count, source.type, target.first, p.counts().data(),
+                                       p.displs().data(), target.type, comm, request);
             });
     }
     /** @brief As scatter(), with blocks that may differ in size.
@@ -231,9 +236,9 @@ public:
     template <class S, class R> auto scatterv(S &&in, const counts_displs &sent, R &&out, int root = 0) const {
         return detail::exchange_varying<detail::varying_side::in>(
             static_cast<S &&>(in), static_cast<R &&>(out), blocks_of(sent, root == rank()),
-            [comm = comm_, root](const auto &from, const auto &to, const counts_displs &p, MPI_Request *request) {
-                return MPI_Iscatterv(from.first, p.counts().data(), p.displs().data(), from.type, to.first, to.count,
-                                     to.type, root, comm, request);
+            [comm = comm_, root](const auto &source, const auto &target, const counts_displs &p, MPI_Request *request) {
+                return MPI_Iscatterv(source.first, p.counts().data(), p.displs().data(), source.type, target.first,
+                                     target.count, target.type, root, comm, request);
             });
     }
     /** @brief As alltoall(), with blocks that may differ in size. Both buffers are contiguous.
@@ -245,17 +250,20 @@ public:
         detail::check_contiguous<S>();
         detail::check_contiguous<R>();
         return detail::on_buffers(static_cast<S &&>(in), static_cast<R &&>(out),
-                                  [comm = comm_, all = processes(), sent, received](const auto &from, const auto &to,
-                                                                                    MPI_Request *request) -> int {
-                                      if (!sent.fit(all, from.count()) || !received.fit(all, to.count()))
+                                  [comm = comm_, all = processes(), sent,
+                                   received](const auto &source, const auto &target, MPI_Request *request) -> int {
+                                      if (!sent.fit(all, source.count()) || !received.fit(all, target.count())) {
                                           return MPI_ERR_COUNT;
+                                      }
                                       detail::described out_of;
                                       detail::described into;
-                                      int code = out_of.describe_elements(from);
-                                      if (code == MPI_SUCCESS)
-                                          code = into.describe_elements(to);
-                                      if (code != MPI_SUCCESS)
+                                      int code = out_of.describe_elements(source);
+                                      if (code == MPI_SUCCESS) {
+                                          code = into.describe_elements(target);
+                                      }
+                                      if (code != MPI_SUCCESS) {
                                           return code;
+                                      }
                                       return MPI_Ialltoallv(out_of.first, sent.counts().data(), sent.displs().data(),
                                                             out_of.type, into.first, received.counts().data(),
                                                             received.displs().data(), into.type, comm, request);
@@ -289,9 +297,9 @@ public:
         detail::check_reduction<S, Op>();
         return detail::reduction(
             static_cast<S &&>(in), static_cast<R &&>(out),
-            [comm = comm_, root, op = detail::operator_of(op)](void *from, void *to, int count, MPI_Datatype type,
+            [comm = comm_, root, op = detail::operator_of(op)](void *source, void *target, int count, MPI_Datatype type,
                                                                MPI_Request *request) {
-                return MPI_Ireduce(from, to, count, type, op, root, comm, request);
+                return MPI_Ireduce(source, target, count, type, op, root, comm, request);
             },
             rank() == root);
     }
@@ -337,9 +345,9 @@ private:
         detail::check_reduction<S, Op>();
         return detail::reduction(
             static_cast<S &&>(in), static_cast<R &&>(out),
-            [comm = comm_, op = detail::operator_of(op), start](void *from, void *to, int count, MPI_Datatype type,
-                                                                MPI_Request *request) {
-                return start(from, to, count, type, op, comm, request);
+            [comm = comm_, op = detail::operator_of(op), start](void *source, void *target, int count,
+                                                                MPI_Datatype type, MPI_Request *request) {
+                return start(source, target, count, type, op, comm, request);
             },
             true, reads);
     }

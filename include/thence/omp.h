@@ -19,13 +19,13 @@
  *  together, else the creator may wait for a message that it would have sent later. LLVM's runtime has no such
  *  limit.
  *
- *  In GCC's runtime (seen in GCC 12) a detached task that runs inside of `taskwait depend(...)` is complete when its body
- *  ends: tasks that depend on it start too early, and its event is fulfilled after its memory was released. Use a plain
- *  `taskwait`, or let a thread that only creates tasks sleep until the data are there.
+ *  In GCC's runtime (seen in GCC 12) a detached task that runs inside of `taskwait depend(...)` is complete when its
+ *  body ends: tasks that depend on it start too early, and its event is fulfilled after its memory was released. Use a
+ *  plain `taskwait`, or let a thread that only creates tasks sleep until the data are there.
  *
  *  In GCC's runtime (seen in GCC 12) a barrier may never end if the last task that it waits for is detached, has no
- *  successor, and its event is fulfilled by a thread outside of the team, such as the library's own. A `taskwait` by the
- *  thread that created the tasks, before the barrier, avoids that.
+ *  successor, and its event is fulfilled by a thread outside of the team, such as the library's own. A `taskwait` by
+ *  the thread that created the tasks, before the barrier, avoids that.
  *
  *  Source: Schuchart et al. 2021, "Callback-based completion notification using MPI Continuations", section 5.2. */
 
@@ -106,8 +106,8 @@ static inline void thence_omp_complete_(void *event) {
  *
  *  Add the table first: `thence_task_runtime_add(thence_task_runtime_detached())`. OpenMP cannot block a task, so
  *  thence_task_wait() is refused.
- *  @param event the handle of the clause `detach(event)`. Fulfilled once, when the body has ended and all operations are
- *               complete.
+ *  @param event the handle of the clause `detach(event)`. Fulfilled once, when the body has ended and all operations
+ *               are complete.
  *  @return `MPI_SUCCESS`, or `MPI_ERR_NO_MEM`: the caller must fulfil the event itself.
  *  @note Threads: a tied task. Cost: no allocation in steady state.
  *  @note A plain task that the thread runs inside of the body would count as this one. So put each scheduling point of
@@ -123,8 +123,8 @@ static inline int thence_omp_task_end(void) {
     return thence_detached_end();
 }
 
-/** @brief The body comes to a scheduling point, where the thread may run other tasks: until thence_omp_task_resume() the
- *         detached task is not the current one.
+/** @brief The body comes to a scheduling point, where the thread may run other tasks: until thence_omp_task_resume()
+ *         the detached task is not the current one.
  *
  *      thence_omp_task_pause(&paused);
  *      #pragma omp task

@@ -59,7 +59,7 @@
 #include <oneapi/tbb/info.h>
 
 #include <thence/pools/completion_mode.hpp>
-#include <thence/pools/detail/library.hpp>
+#include <thence/pools/detail/exports.hpp>
 #include <thence/pools/detail/pool_operation.hpp>
 #include <thence/pools/detail/waiting.hpp>
 #include <thence/pools/scheduler.hpp>
@@ -163,8 +163,9 @@ private:
 
     /** oneTBB has one thread per core for all arenas together, unless a global_control allows more. */
     static std::unique_ptr<::tbb::global_control> allow(int threads) {
-        if (threads <= ::tbb::info::default_concurrency())
+        if (threads <= ::tbb::info::default_concurrency()) {
             return nullptr;
+        }
         return std::make_unique<::tbb::global_control>(::tbb::global_control::max_allowed_parallelism,
                                                        static_cast<std::size_t>(threads));
     }

@@ -3,23 +3,24 @@
 #define THENCE_QTHREADS_H
 
 /** @file qthreads.h
- *  @brief Qthreads: a qthread is a task that MPI operations block; its worker runs other qthreads meanwhile. C11 and C++.
+ *  @brief Qthreads: a qthread is a task that MPI operations block; its worker runs other qthreads meanwhile. C11 and
+ *  C++.
  *
  *      qthread_initialize();
  *      thence_task_runtime_add(thence_qthreads_task_runtime());
  *
  *  After that thence_task_wait(), and with thence_task_blocking_calls() or TAMPI every blocking call of MPI, blocks the
- *  qthread that calls it. The thread that has called qthread_initialize() is a qthread too. On a thread that is no worker
- *  the calls do what they do without this table. They must not be used in qthreads that are started with
+ *  qthread that calls it. The thread that has called qthread_initialize() is a qthread too. On a thread that is no
+ *  worker the calls do what they do without this table. They must not be used in qthreads that are started with
  *  `QTHREAD_SPAWN_SIMPLE`, which cannot be blocked.
  *
  *  A worker makes no progress for MPI by itself. Choose one of these:
  *  - a continuation request with `THENCE_CR_ANY_THREAD`, so that the library's helper thread makes progress;
  *  - a qthread that calls thence_progress() and qthread_yield() in a loop until the others are done.
  *
- *  The helper thread is no worker, and Qthreads lets only workers fill a full/empty bit. So it starts a small qthread that
- *  does that, and does not wait for it. If all workers are busy, the blocked qthread goes on when one of them is free.
- *  A qthread has a stack of 32 KiB by default, and a call of MPI that needs more overwrites other memory: set
+ *  The helper thread is no worker, and Qthreads lets only workers fill a full/empty bit. So it starts a small qthread
+ *  that does that, and does not wait for it. If all workers are busy, the blocked qthread goes on when one of them is
+ *  free. A qthread has a stack of 32 KiB by default, and a call of MPI that needs more overwrites other memory: set
  *  `QT_STACK_SIZE=131072` before qthread_initialize().
  *
  *  Link Qthreads (`-lqthread`). Source: Schuchart et al. 2021, "Callback-based completion notification using MPI
@@ -40,8 +41,8 @@
 extern "C" {
 #endif
 
-/* One side of a pair of block() and unblock() that waits for the other. Of the task that is blocked, it lies on the stack
- * of the task; of an unblock() that came first, it is on the heap. */
+/* One side of a pair of block() and unblock() that waits for the other. Of the task that is blocked, it lies on the
+ * stack of the task; of an unblock() that came first, it is on the heap. */
 typedef struct thence_qthreads_side_ {
     struct thence_qthreads_side_ *next;
     void *task;
@@ -49,9 +50,9 @@ typedef struct thence_qthreads_side_ {
     aligned_t unblocked; /* its full/empty bit, if the task is blocked: empty until it may go on */
 } thence_qthreads_side_;
 
-/* Qthreads has nothing that belongs to a qthread and that its end frees. So the handle of a qthread is its number, and a
- * hash table has the sides that wait. Invariant: of one task at most one side is in the table. A row's lock is never held
- * while qthreads are switched. */
+/* Qthreads has nothing that belongs to a qthread and that its end frees. So the handle of a qthread is its number, and
+ * a hash table has the sides that wait. Invariant: of one task at most one side is in the table. A row's lock is never
+ * held while qthreads are switched. */
 typedef struct thence_qthreads_row_ {
     char locked;
     thence_qthreads_side_ *first;
@@ -179,11 +180,12 @@ static inline int thence_qthreads_workers_(void) {
     return number > 0 ? number : 1;
 }
 
-/** @brief The table of Qthreads (task_runtime.h): qthreads can be blocked, started, and can sleep. They have no events, since
- *         what waits for a qthread waits for its return value.
- *  @return the table; the same each time in one source file, so add and remove it in the same file. It is not added yet.
- *  @note Threads: any. Its `spawn`, `sleep_for` and `workers` need qthread_initialize() before. A sleeping qthread yields
- *        until the time is over.
+/** @brief The table of Qthreads (task_runtime.h): qthreads can be blocked, started, and can sleep. They have no events,
+ *         since what waits for a qthread waits for its return value.
+ *  @return the table; the same each time in one source file, so add and remove it in the same file. It is not added
+ *  yet.
+ *  @note Threads: any. Its `spawn`, `sleep_for` and `workers` need qthread_initialize() before. A sleeping qthread
+ *        yields until the time is over.
  *  @note Cost: no allocation but for an unblock() that comes before its block().
  *  @note Remove the table, and free the continuation requests, before qthread_finalize(). */
 static inline const thence_task_runtime *thence_qthreads_task_runtime(void) {

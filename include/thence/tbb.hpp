@@ -46,8 +46,9 @@ struct suspended {
     int error = MPI_SUCCESS;
 
     void arrive() {
-        if (arrived.exchange(true, std::memory_order_acq_rel))
+        if (arrived.exchange(true, std::memory_order_acq_rel)) {
             ::tbb::task::resume(point);
+        }
     }
     static int callback(int error, MPI_Status *, void *data) noexcept {
         auto *self = static_cast<suspended *>(data);
@@ -60,8 +61,9 @@ struct suspended {
 inline int suspend(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
     suspended self;
     int error = MPI_SUCCESS;
-    if (thence::detail::attach(requests, statuses, cr, &suspended::callback, &self, error))
+    if (thence::detail::attach(requests, statuses, cr, &suspended::callback, &self, error)) {
         return error;
+    }
     ::tbb::task::suspend([&self](::tbb::task::suspend_point point) {
         self.point = point;
         self.arrive();
@@ -112,8 +114,9 @@ public:
     poller &operator=(const poller &) = delete;
 
     void begin() {
-        if (outstanding_.fetch_add(1) == 0)
+        if (outstanding_.fetch_add(1) == 0) {
             ensure_polling();
+        }
     }
     void end() noexcept { outstanding_.fetch_sub(1); }
 
@@ -126,33 +129,38 @@ public:
     }
     /** Call it when nothing is outstanding. When it returns, MPI may be finalized. */
     void leave_mpi() const noexcept {
-        for (thence::detail::spin_wait wait; in_mpi_.load();)
+        for (thence::detail::spin_wait wait; in_mpi_.load();) {
             wait.wait();
+        }
     }
 
 private:
     using clock = std::chrono::steady_clock;
 
     void ensure_polling() {
-        if (!polling_.exchange(true))
+        if (!polling_.exchange(true)) {
             spawn();
+        }
     }
     void spawn() {
-        if (::tbb::this_task_arena::current_thread_index() != ::tbb::task_arena::not_initialized)
+        if (::tbb::this_task_arena::current_thread_index() != ::tbb::task_arena::not_initialized) {
             own_group_.run([this] { poll(); });
-        else
+        } else {
             arena_->enqueue(own_group_.defer([this] { poll(); }));
+        }
     }
     void poll() {
         ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
-        if (clock::now() - left_ > std::chrono::microseconds(20)) // other tasks have run since
+        if (clock::now() - left_ > std::chrono::microseconds(20)) { // other tasks have run since
             thence_backoff_found(&backoff_);
+        }
         const bool found = call_mpi();
         waiting_task *oldest = take_ready();
-        if (found || oldest != nullptr)
+        if (found || oldest != nullptr) {
             thence_backoff_found(&backoff_);
-        else
+        } else {
             thence_backoff_pause(&backoff_);
+        }
         left_ = clock::now();
 
         // A thread runs the task that it spawned last first. So the ready tasks are spawned after the next polling
@@ -161,11 +169,13 @@ private:
             spawn();
         } else {
             polling_.store(false);
-            if (outstanding_.load() > 0) // begin() saw `polling_` set, and relies on this thread
+            if (outstanding_.load() > 0) { // begin() saw `polling_` set, and relies on this thread
                 ensure_polling();
+            }
         }
-        while (oldest != nullptr)
+        while (oldest != nullptr) {
             group_.run(std::move(std::exchange(oldest, oldest->next)->task));
+        }
     }
     /** @return whether the number of outstanding operations has changed. */
     bool call_mpi() noexcept {
@@ -173,8 +183,9 @@ private:
         const long before = outstanding_.load();
         for (int i = 0;
              i < 8 && before > 0 && ready_.load(std::memory_order_relaxed) == nullptr && outstanding_.load() == before;
-             ++i)
+             ++i) {
             thence_progress();
+        }
         in_mpi_.store(false);
         return outstanding_.load() != before;
     }
@@ -219,8 +230,9 @@ private:
 void waiting_task::attach(std::span<MPI_Request> requests, MPI_Request cr) {
     progress.begin();
     try {
-        if (thence::detail::attach(requests, statuses.data(), cr, &waiting_task::callback, this, error))
+        if (thence::detail::attach(requests, statuses.data(), cr, &waiting_task::callback, this, error)) {
             progress.ready(*this);
+        }
     } catch (...) {
         progress.end();
         task = {};
@@ -245,8 +257,9 @@ template <class F> struct task_body {
         if constexpr (std::is_invocable_v<F &, int, std::span<const MPI_Status>>) {
             function(code, std::span<const MPI_Status>(after->statuses));
         } else {
-            if (code != MPI_SUCCESS)
+            if (code != MPI_SUCCESS) {
                 throw error("an operation that a task waited for", code, after->statuses);
+            }
             function();
         }
     }
@@ -288,11 +301,13 @@ public:
         thence_cr_info info{};
         int level = 0;
         check(thence_cr_query(cr, &info, sizeof info), "task group: the continuation request");
-        if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
+        if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
             throw error("task group: create the continuation request without poll-only and needs-start", MPI_ERR_ARG);
+        }
         check(MPI_Query_thread(&level), "task group");
-        if (level < MPI_THREAD_MULTIPLE)
+        if (level < MPI_THREAD_MULTIPLE) {
             throw error("task group: initialize MPI with MPI_THREAD_MULTIPLE", MPI_ERR_OTHER);
+        }
     }
     /** Waits as wait(), and drops its exception. Call wait() before to get it. */
     ~task_group() {

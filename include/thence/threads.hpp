@@ -93,11 +93,13 @@ inline void poll_until_done(blocked &self) {
         lock.unlock();
         long ran = 0;
         thence_progress_some(&ran);
-        if (ran > 0)
+        if (ran > 0) {
             thence_backoff_found(&backoff);
+        }
         lock.lock();
-        if (self.done)
+        if (self.done) {
             break;
+        }
         if (const std::chrono::nanoseconds time(thence_backoff_next(&backoff)); time.count() > 0) {
             self.changed.wait_for(lock, time, [&] { return self.done; });
         }
@@ -107,13 +109,15 @@ inline void poll_until_done(blocked &self) {
 inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Request cr) {
     thence_cr_info info{};
     check(thence_cr_query(cr, &info, sizeof info), "wait: the continuation request");
-    if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
+    if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         throw error("wait: create the continuation request without poll-only and needs-start, or use block()",
                     MPI_ERR_ARG);
+    }
     blocked self;
     int error = MPI_SUCCESS;
-    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error))
+    if (thence::detail::attach(requests, statuses, cr, &blocked::unblock, &self, error)) {
         return error;
+    }
     poller_choice &polling = poller_choice::instance();
     bool polls = polling.enter(self);
     if (!polls) {
@@ -121,8 +125,9 @@ inline int wait(std::span<MPI_Request> requests, MPI_Status *statuses, MPI_Reque
         self.changed.wait(lock, [&] { return self.done || self.polls; });
         polls = self.polls;
     }
-    if (polls)
+    if (polls) {
         poll_until_done(self);
+    }
     polling.leave(self);
     return self.error;
 }

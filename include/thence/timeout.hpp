@@ -152,12 +152,14 @@ private:
         requester before = none;
         stopped_by_.compare_exchange(before, by);
         source_.request_stop();
-        if (pending_.fetch_sub(1, order::acq_rel) == 1)
+        if (pending_.fetch_sub(1, order::acq_rel) == 1) {
             complete_with_kept();
+        }
     }
     template <class Tag, class... As> void completed(Tag tag, As &&...as) noexcept {
-        if (after_ > 0 && after_ != never)
+        if (after_ > 0 && after_ != never) {
             libthence_senders::cancel_timer(*this);
+        }
         listening_.end();
         if (pending_.load(order::acquire) == 1) {
             complete(tag, static_cast<As &&>(as)...);
@@ -174,22 +176,25 @@ private:
                                                                                         std::current_exception());
             }
         }
-        if (pending_.fetch_sub(1, order::acq_rel) == 1)
+        if (pending_.fetch_sub(1, order::acq_rel) == 1) {
             complete_with_kept();
+        }
     }
     void complete_with_kept() noexcept {
         std::visit(
             [this]<class Kept>(Kept &kept) {
-                if constexpr (!std::is_same_v<Kept, std::monostate>)
+                if constexpr (!std::is_same_v<Kept, std::monostate>) {
                     std::apply([this]<class Tag, class... As>(
                                    Tag tag, As &...as) { this->complete(tag, static_cast<As &&>(as)...); },
                                kept);
+                }
             },
             kept_);
     }
     template <class Tag, class... As> void complete(Tag tag, As &&...as) noexcept {
-        if (late_ != nullptr)
+        if (late_ != nullptr) {
             *late_ = stopped_by_.load(order::acquire) == deadline;
+        }
         if constexpr (std::is_same_v<Tag, ex::set_stopped_t>) {
             if (stopped_by_.load(order::acquire) == deadline) {
                 ex::set_error(static_cast<R &&>(receiver_), std::make_exception_ptr(timed_out()));
@@ -261,8 +266,9 @@ struct timeout_closure : ex::sender_adaptor_closure<timeout_closure> {
 /** @return nanoseconds; `never` for a duration beyond the range of the clock. */
 template <class Rep, class Period> timer_time timer_duration(std::chrono::duration<Rep, Period> given) noexcept {
     const double seconds = std::chrono::duration<double>(given).count();
-    if (!(seconds < 1e9))
+    if (!(seconds < 1e9)) {
         return never;
+    }
     return seconds <= 0 ? 0 : std::chrono::duration_cast<std::chrono::nanoseconds>(given).count();
 }
 

@@ -32,12 +32,13 @@
  *  Stopping: if stop is requested before the start, `f` is not called. If it is requested later, MPI is asked to cancel
  *  the operation. The sender completes as stopped only if MPI then says that the operation was cancelled (receives can
  *  be): no message was received or sent. Else it completes as without the stop request. The stop token
- *  (`ex::read_env(ex::get_stop_token)`) and thence::timeout() say whether stop was requested. A group is stopped if all operations
- *  that it has started were cancelled. If only some were cancelled, it completes with a thence::partly_stopped, whose
- *  statuses say which, so a message that has arrived is not lost. With the option thence::uncancellable a stop request
- *  has no effect. Use it for sends, since MPI has deprecated cancelling them, and for files: Open MPI does not set the
- *  cancelled flag of their statuses, so a complete operation may count as stopped. Only receivers whose stop token can
- *  request stop pay for this. Before you stop operations in a program with several threads, see thence_cancel().
+ *  (`ex::read_env(ex::get_stop_token)`) and thence::timeout() say whether stop was requested. A group is stopped if all
+ *  operations that it has started were cancelled. If only some were cancelled, it completes with a
+ *  thence::partly_stopped, whose statuses say which, so a message that has arrived is not lost. With the option
+ *  thence::uncancellable a stop request has no effect. Use it for sends, since MPI has deprecated cancelling them, and
+ *  for files: Open MPI does not set the cancelled flag of their statuses, so a complete operation may count as stopped.
+ *  Only receivers whose stop token can request stop pay for this. Before you stop operations in a program with several
+ *  threads, see thence_cancel().
  *
  *  Threads: the completion runs on a thread that makes progress, inside MPI or thence_progress(), or in start() if the
  *  operation is complete at once. No other continuation runs on that thread until the completion returns. So it must
@@ -225,33 +226,37 @@ private:
     // The delivery uses these.
     using requests_type = std::array<MPI_Request, found::count>;
     bool can_be_stopped() const noexcept {
-        if constexpr (Options::cancellable && may_stop<typename found::environment>)
+        if constexpr (Options::cancellable && may_stop<typename found::environment>) {
             return ex::get_stop_token(ex::get_env(receiver_)).stop_possible();
-        else
+        } else {
             return false;
+        }
     }
     void begin_here() noexcept { (void)base::begin(ex::get_stop_token(ex::get_env(receiver_))); }
     template <class... Vs> void send(Vs &...values) noexcept {
-        if constexpr (!Options::status)
+        if constexpr (!Options::status) {
             ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...);
-        else if constexpr (found::count == 1)
+        } else if constexpr (found::count == 1) {
             ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)...,
                           typename Options::sent(base::statuses()[0]));
-        else
+        } else {
             ex::set_value(static_cast<R &&>(receiver_), static_cast<Vs &&>(values)..., base::statuses());
+        }
     }
     void send_values() noexcept {
-        if constexpr (Options::passes_values)
+        if constexpr (Options::passes_values) {
             std::apply([this](auto &...values) { send(values...); }, *values_);
-        else
+        } else {
             send();
+        }
     }
     void send_error(std::exception_ptr error) noexcept {
         ex::set_error(static_cast<R &&>(receiver_), static_cast<std::exception_ptr &&>(error));
     }
     void send_stopped() noexcept {
-        if constexpr (may_be_stopped<Options, typename found::environment>)
+        if constexpr (may_be_stopped<Options, typename found::environment>) {
             ex::set_stopped(static_cast<R &&>(receiver_));
+        }
     }
 
     // Fields that the completion needs come first, so they are in few cache lines.

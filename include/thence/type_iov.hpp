@@ -21,14 +21,14 @@ namespace thence {
 
 /** @brief The segments of `count` elements of a datatype, in the order of its type map.
  *
- *  A random-access range whose elements are `thence_iov` by value. It stays valid when the datatype is freed, and may be
- *  moved but not copied. Its iterators are valid while it exists and is not moved.
+ *  A random-access range whose elements are `thence_iov` by value. It stays valid when the datatype is freed, and may
+ *  be moved but not copied. Its iterators are valid while it exists and is not moved.
  *
  *      for (const thence_iov &segment : thence::type_segments(type, buffer, count))
  *          write(file, segment.iov_base, segment.iov_len);
  *
- *  @note Threads: any number may iterate over one range. Cost: the next segment is a few instructions, since an iterator
- *        gets 32 at a time; any other costs as much as thence_type_iov(). */
+ *  @note Threads: any number may iterate over one range. Cost: the next segment is a few instructions, since an
+ *        iterator gets 32 at a time; any other costs as much as thence_type_iov(). */
 class type_segments {
 public:
     /** @brief An iterator. It holds the segments around the one that it stands on. */
@@ -44,8 +44,9 @@ public:
         iterator() noexcept = default;
 
         thence_iov operator*() const {
-            if (index_ < first_ || index_ >= first_ + held_)
+            if (index_ < first_ || index_ >= first_ + held_) {
                 fetch();
+            }
             return segments_[index_ - first_];
         }
         thence_iov operator[](difference_type n) const { return *(*this + n); }
@@ -69,11 +70,11 @@ public:
 
     private:
         friend type_segments;
-        iterator(const type_segments *of, difference_type index) noexcept : of_(of), index_(index) {}
+        iterator(const type_segments *segments, difference_type index) noexcept : all_(segments), index_(index) {}
 
-        void fetch() const { first_ = index_, held_ = of_->get(index_, segments_); }
+        void fetch() const { first_ = index_, held_ = all_->get(index_, segments_); }
 
-        const type_segments *of_ = nullptr;
+        const type_segments *all_ = nullptr;
         difference_type index_ = 0;
         mutable difference_type first_ = 0;
         mutable difference_type held_ = 0;
@@ -105,8 +106,9 @@ public:
         return *this;
     }
     ~type_segments() {
-        if (layout_ != nullptr)
+        if (layout_ != nullptr) {
             thence_layout_free(&layout_);
+        }
     }
 
     iterator begin() const noexcept { return {this, 0}; }

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The order of the accesses of sibling tasks to the same data: a chain, in the order of submission. No lock: the thread
-// that submits appends to the chain, and any thread completes accesses, at the same time. tests/model/access_chain.pml
-// checks all interleavings.
+// The accesses of sibling tasks to the same data, linked in the order of submission. There is no lock: one thread
+// appends to the chain while any thread completes accesses. tests/model/access_chain.pml checks all interleavings.
 //
-// Consecutive accesses that are unordered (access.hpp) form a group. An access has four flags, each set once:
-//   may_run   every earlier group is complete
-//   alone     every earlier access is complete
-//   complete  its task is complete
-//   followed  `next` is known
-// Rules. They say what the thread does next that sets the last of the flags on the left.
-//   may_run, followed             and next is of the same group: next gets may_run
-//   alone, complete, followed     next gets may_run and alone; this access is dead
-//   alone, complete               not followed yet: it is taken off the chain's end, and is dead if that succeeds. If not,
-//                                 the submitting thread is about to set followed, and the rule above applies
-// A task runs when all its accesses may run. The memory of a dead access may be used for something else at once.
+// Consecutive accesses that need no order between them (access.hpp) form a group. An access has four flags. Each is set
+// once:
+//   may_run   all earlier groups are complete
+//   alone     all earlier accesses are complete
+//   complete  the task is complete
+//   followed  `next` is set
+// The thread that sets the last flag of a row does what stands on its right:
+//   may_run, followed          if next is of the same group, it sets may_run of next
+//   alone, complete, followed  it sets may_run and alone of next; this access is dead
+//   alone, complete            it tries to make the chain empty, and this access is dead if that succeeds. Otherwise
+//                              the submitting thread is about to set followed, and the row above applies
+// A task runs when all its accesses may run. The memory of a dead access is used again at once.
 //
-// Why no thread touches a dead access: an access lives until it is complete and alone. It gets alone from the access
-// before it, and complete only after its task ran, so after counted_down() was called for it. A thread that passes
-// may_run along a group calls counted_down() for an access after its last look at it, and after next got may_run: until
-// then neither this access nor the next one can be dead.
+// No thread touches a dead access: an access lives until it is complete and alone. The access before it sets alone. Its
+// task sets complete, which needs counted_down() to have been called for this access. A thread that sets may_run along
+// a group calls counted_down() for an access only after it has read that access for the last time and has set may_run
+// of the next one. Before that, neither of the two can be dead.
 #pragma once
 
 #include <thence/dataflow/access.hpp>
@@ -29,97 +29,103 @@
 namespace thence::dataflow {
 
 struct task;
-struct chain_access;
+struct linked_access;
 
-// The end of one chain.
-struct chain {
-    std::atomic<chain_access *> last{nullptr};
+// The chain of one datum.
+struct access_chain {
+    std::atomic<linked_access *> last{nullptr};
     const void *start = nullptr; // the data
-    // Of the thread that submits, under the lock of the scope: the number of the last submission that named these data, and
-    // which of its accesses that is, so that data that a task names twice are found.
+    // Under the lock of the scope: the last submission that named the datum, and the index of its access. So a datum
+    // that a task names twice gets one access.
     std::uint64_t submission = 0;
     std::uint32_t marked_as = 0;
-    // Of commutative accesses, under the lock of tokens (tokens.hpp).
+    // Commutative accesses, under the lock of tokens (tokens.hpp).
     bool held = false;
     task *first_waiting = nullptr; // a list
     task *last_waiting = nullptr;  // if there is a first one
 };
 
-struct chain_access {
+struct linked_access {
     static constexpr std::uint32_t may_run = 1, alone = 2, complete = 4, followed = 8;
 
     std::atomic<std::uint32_t> flags{0};
     access_kind kind{};
-    chain *of = nullptr;
+    access_chain *chain = nullptr;
     task *owner = nullptr;
-    chain_access *next = nullptr; // set before the flag `followed`
+    linked_access *next = nullptr; // set before the flag `followed`
 
-    bool same_group(const chain_access &later) const noexcept { return detail::unordered(kind, later.kind); }
+    bool same_group(const linked_access &later) const noexcept { return detail::unordered(kind, later.kind); }
 };
 
-// Appends `added`, whose chain has been set, to its chain. Only one thread at a time appends to the chains of a scope.
-// `dead(access)`: called for an earlier access that is dead now. @return whether `added` may run.
-template <class Dead> bool append(chain_access &added, Dead &&dead) noexcept {
-    chain_access *const before = added.of->last.exchange(&added, std::memory_order_acq_rel);
+// Appends `added` to its chain. The lock of the scope is held. Calls `dead(access)` if the access before it is dead.
+// @return whether `added` may run.
+template <class Dead> bool append(linked_access &added, Dead &&dead) noexcept {
+    linked_access *const before = added.chain->last.exchange(&added, std::memory_order_acq_rel);
     if (before == nullptr) {
-        added.flags.store(chain_access::may_run | chain_access::alone, std::memory_order_relaxed);
+        added.flags.store(linked_access::may_run | linked_access::alone, std::memory_order_relaxed);
         return true;
     }
     const bool grouped = before->same_group(added);
     before->next = &added;
-    const std::uint32_t old = before->flags.fetch_or(chain_access::followed, std::memory_order_acq_rel);
-    if ((old & (chain_access::alone | chain_access::complete)) == (chain_access::alone | chain_access::complete)) {
-        // Nobody else knows `added` yet: this thread alone was to tell it.
-        added.flags.store(chain_access::may_run | chain_access::alone, std::memory_order_relaxed);
+    const std::uint32_t old = before->flags.fetch_or(linked_access::followed, std::memory_order_acq_rel);
+    if ((old & (linked_access::alone | linked_access::complete)) == (linked_access::alone | linked_access::complete)) {
+        // No other thread knows `added`, so this thread sets its flags.
+        added.flags.store(linked_access::may_run | linked_access::alone, std::memory_order_relaxed);
         dead(*before);
         return true;
     }
-    if (grouped && (old & chain_access::may_run) != 0)
-        return (added.flags.fetch_or(chain_access::may_run, std::memory_order_acq_rel) & chain_access::may_run) == 0;
+    if (grouped && (old & linked_access::may_run) != 0) {
+        return (added.flags.fetch_or(linked_access::may_run, std::memory_order_acq_rel) & linked_access::may_run) == 0;
+    }
     return false;
 }
 
-// Sets flags of an access, and follows the rules along the chain. `counted_down(task)`: another access of that task may
-// run; the last use of it here. `dead(access)`: its memory may be used for something else.
+// Sets flags of an access and applies the rules along the chain. Calls `counted_down(task)` for each access that may
+// run now, after its last use here, and `dead(access)` for each access whose memory may be used again.
 template <class CountedDown, class Dead>
-void set_flags(chain_access *at, std::uint32_t flags, CountedDown &&counted_down, Dead &&dead) noexcept {
-    constexpr std::uint32_t done = chain_access::alone | chain_access::complete;
-    task *runs = nullptr; // one that counted_down() is still to be called for
+void set_flags(linked_access *at, std::uint32_t flags, CountedDown &&counted_down, Dead &&dead) noexcept {
+    constexpr std::uint32_t done = linked_access::alone | linked_access::complete;
+    task *runs = nullptr; // counted_down() has not been called for it yet
     for (;;) {
         const std::uint32_t old = at->flags.fetch_or(flags, std::memory_order_acq_rel);
-        const std::uint32_t now = old | flags;
-        const bool newly_runs = ((now & ~old) & chain_access::may_run) != 0;
-        chain_access *next = nullptr;
+        const std::uint32_t updated = old | flags;
+        const bool newly_runs = ((updated & ~old) & linked_access::may_run) != 0;
+        linked_access *next = nullptr;
         std::uint32_t passed = 0;
-        chain_access *died = nullptr;
-        if ((now & done) == done) {
-            if ((now & chain_access::followed) != 0) {
+        linked_access *died = nullptr;
+        if ((updated & done) == done) {
+            if ((updated & linked_access::followed) != 0) {
                 next = at->next;
-                passed = chain_access::may_run | chain_access::alone;
+                passed = linked_access::may_run | linked_access::alone;
                 died = at;
             } else {
-                chain_access *expected = at;
-                if (at->of->last.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel,
-                                                         std::memory_order_relaxed))
+                linked_access *expected = at;
+                if (at->chain->last.compare_exchange_strong(expected, nullptr, std::memory_order_acq_rel,
+                                                            std::memory_order_relaxed)) {
                     died = at;
+                }
             }
-        } else if (newly_runs && (now & chain_access::followed) != 0 && at->same_group(*at->next)) {
+        } else if (newly_runs && (updated & linked_access::followed) != 0 && at->same_group(*at->next)) {
             next = at->next;
-            passed = chain_access::may_run;
+            passed = linked_access::may_run;
         }
         task *const runs_now = newly_runs ? at->owner : nullptr;
-        if (died != nullptr)
+        if (died != nullptr) {
             dead(*died);
-        if (runs != nullptr)
+        }
+        if (runs != nullptr) {
             counted_down(*runs);
+        }
         runs = runs_now;
-        if (next == nullptr)
+        if (next == nullptr) {
             break;
+        }
         at = next;
         flags = passed;
     }
-    if (runs != nullptr)
+    if (runs != nullptr) {
         counted_down(*runs);
+    }
 }
 
 } // namespace thence::dataflow

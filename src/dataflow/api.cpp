@@ -21,7 +21,7 @@ static_assert(THENCE_FLOW_INOUT == static_cast<int>(thence::access_kind::inout))
 
 constinit thread_local int failure = 0;
 
-thence::detail::flow_state &flow_here() {
+thence::detail::flow_state &current_flow() {
     thence::dataflow::task *const running = this_thread().running;
     return running != nullptr ? *running->runs_in : library::default_flow();
 }
@@ -59,14 +59,15 @@ constexpr thence::detail::task_body with_onready{sizeof(c_body), c_body::run, c_
 // Accesses of C as those of C++. Few need no memory.
 class converted {
 public:
-    converted(std::size_t count, const thence_flow_access *from) {
+    converted(std::size_t count, const thence_flow_access *accesses) {
         thence::access *to = few_;
         if (count > std::size(few_)) {
             many_.resize(count);
             to = many_.data();
         }
-        for (std::size_t i = 0; i < count; ++i)
-            to[i] = {from[i].start, static_cast<thence::access_kind>(from[i].kind)};
+        for (std::size_t i = 0; i < count; ++i) {
+            to[i] = {accesses[i].start, static_cast<thence::access_kind>(accesses[i].kind)};
+        }
         all_ = {to, count};
     }
     converted(const converted &) = delete;
@@ -80,11 +81,13 @@ private:
 };
 
 bool valid(std::size_t count, const thence_flow_access *accesses) noexcept {
-    if (count != 0 && accesses == nullptr)
+    if (count != 0 && accesses == nullptr) {
         return false;
+    }
     for (std::size_t i = 0; i < count; ++i) {
-        if (accesses[i].kind < THENCE_FLOW_IN || accesses[i].kind > THENCE_FLOW_INOUT)
+        if (accesses[i].kind < THENCE_FLOW_IN || accesses[i].kind > THENCE_FLOW_INOUT) {
             return false;
+        }
     }
     return true;
 }
@@ -96,15 +99,17 @@ extern "C" {
 int thence_flow_submit(size_t count, const thence_flow_access *accesses, void (*body)(void *), void *arg,
                        const thence_flow_options *options) {
     const void *const submitted_at = __builtin_return_address(0);
-    if (body == nullptr || !valid(count, accesses))
+    if (body == nullptr || !valid(count, accesses)) {
         return EINVAL;
-    if (this_thread().in_onready)
+    }
+    if (this_thread().in_onready) {
         return EPERM;
+    }
     constexpr thence_flow_options none{};
     const thence_flow_options &chosen = options != nullptr ? *options : none;
     return coded([&] {
         const converted own(count, accesses);
-        thence::detail::flow_state &flow = flow_here();
+        thence::detail::flow_state &flow = current_flow();
         auto *const made = flow.prepare(chosen.onready != nullptr ? with_onready : plain, count);
         new (made->object) c_body{body, arg, chosen.onready, chosen.onready_arg};
         flow.submit(*made, own.all(), {chosen.priority, chosen.label}, submitted_at);
@@ -112,19 +117,22 @@ int thence_flow_submit(size_t count, const thence_flow_access *accesses, void (*
 }
 
 int thence_flow_taskwait(void) {
-    if (this_thread().in_onready)
+    if (this_thread().in_onready) {
         return EPERM;
-    return coded([] { flow_here().wait_for_children(); });
+    }
+    return coded([] { current_flow().wait_for_children(); });
 }
 
 int thence_flow_taskwait_on(size_t count, const thence_flow_access *accesses) {
-    if (!valid(count, accesses))
+    if (!valid(count, accesses)) {
         return EINVAL;
-    if (this_thread().in_onready)
+    }
+    if (this_thread().in_onready) {
         return EPERM;
+    }
     return coded([&] {
         const converted own(count, accesses);
-        library::wait_for_accesses(flow_here(), own.all().data(), own.all().size());
+        library::wait_for_accesses(current_flow(), own.all().data(), own.all().size());
     });
 }
 
@@ -135,10 +143,11 @@ int thence_flow_failure(void) {
 int thence_flow_spawn(void (*body)(void *), void *args, void (*completed)(void *), void *completed_args,
                       const char *label) {
     const void *const submitted_at = __builtin_return_address(0);
-    if (body == nullptr)
+    if (body == nullptr) {
         return EINVAL;
+    }
     return coded([&] {
-        thence::detail::flow_state &flow = flow_here();
+        thence::detail::flow_state &flow = current_flow();
         auto *const made = flow.prepare(plain, 0);
         new (made->object) c_body{body, args, nullptr, nullptr};
         made->completed = completed;
@@ -152,20 +161,23 @@ void *thence_flow_current(void) {
 }
 
 int thence_flow_block(void *task) {
-    if (task == nullptr || task != thence_flow_current())
+    if (task == nullptr || task != thence_flow_current()) {
         return EPERM;
+    }
     return library::block() ? 0 : EPERM;
 }
 
 int thence_flow_unblock(void *task) {
-    if (task == nullptr)
+    if (task == nullptr) {
         return EINVAL;
+    }
     return library::unblock(static_cast<thence::detail::dataflow_task *>(task)) ? 0 : EALREADY;
 }
 
 int thence_flow_raise(void *task, uint64_t n) {
-    if (library::raise(static_cast<thence::detail::dataflow_task *>(task), n)) [[likely]]
+    if (library::raise(static_cast<thence::detail::dataflow_task *>(task), n)) [[likely]] {
         return 0;
+    }
     return task == nullptr ? EINVAL : EPERM;
 }
 
@@ -184,22 +196,24 @@ int thence_flow_sleep_for(uint64_t ns, uint64_t *slept_ns) {
     } catch (...) {
         return ENOMEM;
     }
-    if (slept_ns != nullptr)
+    if (slept_ns != nullptr) {
         *slept_ns = slept;
+    }
     return 0;
 }
 
 int thence_flow_workers(void) {
-    return library::workers_of(flow_here());
+    return library::workers_of(current_flow());
 }
 
 void thence_flow_on_idle(int (*poll)(void)) {
-    thence::dataflow::crew::poll_while_idle(poll);
+    thence::dataflow::task_scheduler::poll_while_idle(poll);
 }
 
 int thence_flow_report(void (*tell)(const thence_flow_waiting *, void *), void *data) {
-    if (tell == nullptr)
+    if (tell == nullptr) {
         return EINVAL;
+    }
     struct report {
         void (*tell)(const thence_flow_waiting *, void *);
         void *data;

@@ -58,36 +58,38 @@ struct depot {
 };
 constinit depot shared;
 
-void unlink(chunk *of) {
-    (of->before == nullptr ? shared.first[of->size_class] : of->before->next) = of->next;
-    (of->next == nullptr ? shared.last[of->size_class] : of->next->before) = of->before;
+void unlink(chunk *one) {
+    (one->before == nullptr ? shared.first[one->size_class] : one->before->next) = one->next;
+    (one->next == nullptr ? shared.last[one->size_class] : one->next->before) = one->before;
 }
-void link_first(chunk *of) {
-    of->before = nullptr;
-    of->next = shared.first[of->size_class];
-    (of->next == nullptr ? shared.last[of->size_class] : of->next->before) = of;
-    shared.first[of->size_class] = of;
+void link_first(chunk *one) {
+    one->before = nullptr;
+    one->next = shared.first[one->size_class];
+    (one->next == nullptr ? shared.last[one->size_class] : one->next->before) = one;
+    shared.first[one->size_class] = one;
 }
-void link_last(chunk *of) {
-    of->next = nullptr;
-    of->before = shared.last[of->size_class];
-    (of->before == nullptr ? shared.first[of->size_class] : of->before->next) = of;
-    shared.last[of->size_class] = of;
+void link_last(chunk *one) {
+    one->next = nullptr;
+    one->before = shared.last[one->size_class];
+    (one->before == nullptr ? shared.first[one->size_class] : one->before->next) = one;
+    shared.last[one->size_class] = one;
 }
 
-bool has_free(chunk *of) {
-    return of->free != nullptr || of->fresh + size_of(of->size_class) <= of->end();
+bool has_free(chunk *one) {
+    return one->free != nullptr || one->fresh + size_of(one->size_class) <= one->end();
 }
 
 // Aligned to its size, so that a block's address gives its chunk.
 chunk *map_chunk(int size_class) {
     void *const raw = mmap(nullptr, 2 * chunk_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (raw == MAP_FAILED)
+    if (raw == MAP_FAILED) {
         throw std::bad_alloc();
+    }
     const auto address = reinterpret_cast<std::uintptr_t>(raw);
     const std::uintptr_t aligned = (address + chunk_bytes - 1) & ~(chunk_bytes - 1);
-    if (aligned != address)
+    if (aligned != address) {
         munmap(raw, aligned - address);
+    }
     munmap(reinterpret_cast<void *>(aligned + chunk_bytes), address + chunk_bytes - aligned);
     auto *const made = new (reinterpret_cast<void *>(aligned)) chunk{};
     made->fresh = made->begin();
@@ -109,26 +111,28 @@ struct thread_cache {
 [[maybe_unused]] void fill(thread_cache &mine, int size_class) {
     const std::scoped_lock guard(shared.lock);
     for (unsigned i = 0; i < batch; ++i) {
-        chunk *from = shared.first[size_class];
-        if (from == nullptr || !has_free(from)) {
-            if (i != 0)
+        chunk *source = shared.first[size_class];
+        if (source == nullptr || !has_free(source)) {
+            if (i != 0) {
                 return;
-            from = map_chunk(size_class);
-            link_first(from);
+            }
+            source = map_chunk(size_class);
+            link_first(source);
             ++shared.empty[size_class];
         }
-        if (from->used++ == 0)
+        if (source->used++ == 0) {
             --shared.empty[size_class];
-        free_block *block = from->free;
-        if (block != nullptr) {
-            from->free = block->next;
-        } else {
-            block = reinterpret_cast<free_block *>(from->fresh);
-            from->fresh += size_of(size_class);
         }
-        if (!has_free(from)) {
-            unlink(from);
-            link_last(from);
+        free_block *block = source->free;
+        if (block != nullptr) {
+            source->free = block->next;
+        } else {
+            block = reinterpret_cast<free_block *>(source->fresh);
+            source->fresh += size_of(size_class);
+        }
+        if (!has_free(source)) {
+            unlink(source);
+            link_last(source);
         }
         block->next = mine.free[size_class];
         mine.free[size_class] = block;
@@ -164,8 +168,9 @@ struct own_cache : thread_cache {
     own_cache(const own_cache &) = delete;
     own_cache &operator=(const own_cache &) = delete;
     ~own_cache() {
-        for (int i = 0; i < block_pool::sizes; ++i)
+        for (int i = 0; i < block_pool::sizes; ++i) {
             empty(*this, i, ~0U);
+        }
     }
 };
 
@@ -182,8 +187,9 @@ struct own_cache : thread_cache {
     std::memset(made, 0, bytes + large_header < cleared ? bytes + large_header : cleared);
     const std::scoped_lock guard(shared.lock);
     *made = {shared.large, nullptr, bytes};
-    if (shared.large != nullptr)
+    if (shared.large != nullptr) {
         shared.large->before = made;
+    }
     shared.large = made;
     shared.held += bytes;
     return reinterpret_cast<char *>(made) + large_header;
@@ -194,8 +200,9 @@ void give_large(void *block) noexcept {
     {
         const std::scoped_lock guard(shared.lock);
         (gone->before == nullptr ? shared.large : gone->before->next) = gone->next;
-        if (gone->next != nullptr)
+        if (gone->next != nullptr) {
             gone->next->before = gone->before;
+        }
         shared.held -= gone->bytes;
     }
     ::operator delete (gone, std::align_val_t{large_header});
@@ -207,11 +214,13 @@ void *block_pool::take(int size_class, std::size_t bytes) {
 #if defined(__SANITIZE_ADDRESS__) // each block by itself, so that uses after the end are found
     return take_large(size_class < sizes ? size_of(size_class) : bytes);
 #else
-    if (size_class >= sizes) [[unlikely]]
+    if (size_class >= sizes) [[unlikely]] {
         return take_large(bytes);
+    }
     thread_cache &mine = my_cache();
-    if (mine.free[size_class] == nullptr) [[unlikely]]
+    if (mine.free[size_class] == nullptr) [[unlikely]] {
         fill(mine, size_class);
+    }
     free_block *const block = mine.free[size_class];
     mine.free[size_class] = block->next;
     --mine.count[size_class];
@@ -224,14 +233,16 @@ void block_pool::give(int size_class, void *block) noexcept {
     static_cast<void>(size_class);
     give_large(block);
 #else
-    if (size_class >= sizes) [[unlikely]]
+    if (size_class >= sizes) [[unlikely]] {
         return give_large(block);
+    }
     thread_cache &mine = my_cache();
     auto *const given = static_cast<free_block *>(block);
     given->next = mine.free[size_class];
     mine.free[size_class] = given;
-    if (++mine.count[size_class] > 3 * batch) [[unlikely]]
+    if (++mine.count[size_class] > 3 * batch) [[unlikely]] {
         empty(mine, size_class, 2 * batch);
+    }
 #endif
 }
 
@@ -243,14 +254,16 @@ std::size_t block_pool::held() noexcept {
 void block_pool::for_each(std::size_t bytes, void (*visit)(void *, void *), void *data) {
     const std::scoped_lock guard(shared.lock);
     for (int i = size_class(bytes); i < sizes; ++i) {
-        for (chunk *of = shared.first[i]; of != nullptr; of = of->next) {
-            for (char *block = of->begin(); block < of->fresh; block += size_of(i))
+        for (chunk *one = shared.first[i]; one != nullptr; one = one->next) {
+            for (char *block = one->begin(); block < one->fresh; block += size_of(i)) {
                 visit(block, data);
+            }
         }
     }
-    for (large_block *of = shared.large; of != nullptr; of = of->next) {
-        if (of->bytes >= bytes)
-            visit(reinterpret_cast<char *>(of) + large_header, data);
+    for (large_block *one = shared.large; one != nullptr; one = one->next) {
+        if (one->bytes >= bytes) {
+            visit(reinterpret_cast<char *>(one) + large_header, data);
+        }
     }
 }
 

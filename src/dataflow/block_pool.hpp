@@ -22,8 +22,9 @@ public:
     // The size class for so many bytes. `sizes` if they are too many for one.
     static constexpr int size_class(std::size_t bytes) noexcept {
         int found = 0;
-        for (std::size_t size = smallest; size < bytes && found < sizes; size *= 2)
+        for (std::size_t size = smallest; size < bytes && found < sizes; size *= 2) {
             ++found;
+        }
         return found;
     }
 
@@ -33,8 +34,8 @@ public:
 
     // Bytes that chunks and large blocks occupy now.
     static std::size_t held() noexcept;
-    // Calls `visit(block, data)` for each block of at least `bytes` bytes: those in use and the free ones. Of a block that
-    // has not been used yet the bytes are 0; while it is free, the first pointer is overwritten.
+    // Calls `visit(block, data)` for each block of at least `bytes` bytes: those in use and the free ones. Of a block
+    // that has not been used yet the bytes are 0; while it is free, the first pointer is overwritten.
     static void for_each(std::size_t bytes, void (*visit)(void *block, void *data), void *data);
 };
 

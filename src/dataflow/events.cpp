@@ -9,30 +9,25 @@
 
 namespace thence::libthence_tasks {
 
-using dataflow::crew;
 using dataflow::phase;
 using dataflow::suspended;
 using dataflow::task;
+using dataflow::task_scheduler;
 using dataflow::this_thread;
 
 namespace {
 
-// `blocked_at` of a task that was unblocked before it blocks. Never an address on a stack.
-suspended ahead;
-// `blocked_at` of a task that is blocked after its body.
-suspended no_stack;
-
-// The running task, outside of its onready.
-task *task_here() noexcept {
-    const dataflow::thread_state &here = this_thread();
-    return here.in_onready ? nullptr : here.running;
-}
+// Special values of `blocked_at`, which are no stacks: the task was unblocked before block(), or is blocked after its
+// body.
+suspended already_unblocked;
+suspended blocked_after_body;
 
 bool is_alive(const task *one) noexcept {
-    if (one == nullptr || one->is_task.load(std::memory_order_relaxed) == 0)
+    if (one == nullptr || one->is_task.load(std::memory_order_relaxed) == 0) {
         return false;
-    const phase now = one->now.load(std::memory_order_relaxed);
-    return now != phase::free && now != phase::complete;
+    }
+    const phase current = one->current_phase.load(std::memory_order_relaxed);
+    return current != phase::free && current != phase::complete;
 }
 
 } // namespace
@@ -46,88 +41,102 @@ void when_thread_stops(void (*at_end)() noexcept) noexcept {
 }
 
 bool raise(detail::dataflow_task *handle, std::uint64_t count) noexcept {
-    task *const raised = dataflow::of(handle);
-    if (raised == nullptr || raised != this_thread().running)
+    task *const raised = dataflow::task_of(handle);
+    if (raised == nullptr || raised != this_thread().running) {
         return false;
+    }
     const std::uint64_t events = raised->pending.load(std::memory_order_relaxed) & task::all_events;
-    if (count > task::all_events - events)
+    if (count > task::all_events - events) {
         return false;
+    }
     raised->pending.fetch_add(count, std::memory_order_relaxed);
     return true;
 }
 
 bool lower(detail::dataflow_task *handle, std::uint64_t count, int error) noexcept {
-    task *const lowered = dataflow::of(handle);
-    if (!is_alive(lowered))
+    task *const lowered = dataflow::task_of(handle);
+    if (!is_alive(lowered)) {
         return false;
+    }
     std::uint64_t before = lowered->pending.load(std::memory_order_relaxed);
-    if ((before & task::all_events) < count)
+    if ((before & task::all_events) < count) {
         return false;
-    if (count == 0)
+    }
+    if (count == 0) {
         return true;
+    }
     if (error != 0) {
         int none = 0;
-        if (lowered->error.compare_exchange_strong(none, error, std::memory_order_relaxed))
+        if (lowered->error.compare_exchange_strong(none, error, std::memory_order_relaxed)) {
             detail::flow_state::fail(
                 *lowered, std::make_exception_ptr(event_error(error, lowered->label.load(std::memory_order_relaxed))));
+        }
     }
-    // Not a subtraction alone: it must not take what is not there.
+    // No plain subtraction: another thread may have lowered events meanwhile.
     do {
-        if ((before & task::all_events) < count)
+        if ((before & task::all_events) < count) {
             return false;
+        }
     } while (!lowered->pending.compare_exchange_weak(before, before - count, std::memory_order_acq_rel,
                                                      std::memory_order_relaxed));
-    if (before == count)
+    if (before == count) {
         detail::flow_state::counted_to_zero(*lowered);
+    }
     return true;
 }
 
 bool block() noexcept {
-    task *const self = task_here();
-    if (self == nullptr)
+    task *const self = this_thread().in_body();
+    if (self == nullptr) {
         return false;
-    if (self->blocked_at.load(std::memory_order_acquire) == &ahead) {
+    }
+    if (self->blocked_at.load(std::memory_order_acquire) == &already_unblocked) {
         self->blocked_at.store(nullptr, std::memory_order_relaxed);
         return true;
     }
-    const auto arrange = [](suspended &stack, void *data) {
+    const auto store_stack = [](suspended &stack, void *data) {
         task &blocked = *static_cast<task *>(data);
         suspended *nobody = nullptr;
-        if (blocked.blocked_at.compare_exchange_strong(nobody, &stack, std::memory_order_acq_rel))
+        if (blocked.blocked_at.compare_exchange_strong(nobody, &stack, std::memory_order_acq_rel)) {
             return;
-        blocked.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `ahead`
-        crew::resume(stack);
+        }
+        blocked.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `already_unblocked`
+        task_scheduler::resume(stack);
     };
     suspended stack;
     self->enter(phase::blocked);
-    self->runs_in->workers_of_it().suspend(stack, {arrange, self});
+    self->runs_in->scheduler().suspend(stack, {store_stack, self});
     self->enter(phase::runs);
     return true;
 }
 
 bool unblock(detail::dataflow_task *handle) noexcept {
-    task *const blocked = dataflow::of(handle);
-    if (!is_alive(blocked))
+    task *const blocked = dataflow::task_of(handle);
+    if (!is_alive(blocked)) {
         return false;
+    }
     suspended *where = blocked->blocked_at.load(std::memory_order_acquire);
     for (;;) {
-        if (where == &ahead)
+        if (where == &already_unblocked) {
             return false;
-        if (blocked->blocked_at.compare_exchange_weak(where, where == nullptr ? &ahead : nullptr,
-                                                      std::memory_order_acq_rel, std::memory_order_acquire))
+        }
+        if (blocked->blocked_at.compare_exchange_weak(where, where == nullptr ? &already_unblocked : nullptr,
+                                                      std::memory_order_acq_rel, std::memory_order_acquire)) {
             break;
+        }
     }
-    if (where == &no_stack)
+    if (where == &blocked_after_body) {
         detail::flow_state::repeat_now(*blocked);
-    else if (where != nullptr)
-        crew::resume(*where);
+    } else if (where != nullptr) {
+        task_scheduler::resume(*where);
+    }
     return true;
 }
 
 std::uint64_t sleep_ns(std::uint64_t time) {
     using dataflow::timer_clock;
     const auto begun = timer_clock::now();
-    task *const self = task_here();
+    task *const self = this_thread().in_body();
     const auto limit = dataflow::clamped(time);
     if (self == nullptr) {
         std::this_thread::sleep_for(limit);
@@ -140,9 +149,11 @@ std::uint64_t sleep_ns(std::uint64_t time) {
         dataflow::prepare_timer();
         suspended stack;
         self->enter(phase::sleeps);
-        self->runs_in->workers_of_it().suspend(
-            stack, {[](suspended &here, void *data) { dataflow::resume_at(static_cast<sleep *>(data)->until, here); },
-                    &until});
+        self->runs_in->scheduler().suspend(stack, {[](suspended &stack_here, void *data) {
+                                                       dataflow::resume_at(static_cast<sleep *>(data)->until,
+                                                                           stack_here);
+                                                   },
+                                                   &until});
         self->enter(phase::runs);
     }
     return static_cast<std::uint64_t>(
@@ -153,8 +164,10 @@ std::uint64_t sleep_ns(std::uint64_t time) {
 
 bool thence::dataflow::block_without_stack(task &after_body) noexcept {
     suspended *before = nullptr;
-    if (after_body.blocked_at.compare_exchange_strong(before, &libthence_tasks::no_stack, std::memory_order_acq_rel))
+    if (after_body.blocked_at.compare_exchange_strong(before, &libthence_tasks::blocked_after_body,
+                                                      std::memory_order_acq_rel)) {
         return true;
-    after_body.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `ahead`
+    }
+    after_body.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `already_unblocked`
     return false;
 }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One task graph: what happens to a task from its submission to its completion.
+// A task graph: a task from its submission to its completion.
 //
 //   submit    its accesses are appended to their chains; it waits for those that may not run yet
-//   run       a thread of the crew calls onready, then the body
-//   complete  when body, events and children have ended: its accesses are completed, which makes others ready
+//   run       a thread of the scheduler calls onready, then the body
+//   complete  after the body, the events and the children: its accesses are completed, which makes other tasks ready
 //
-// Nothing here recurses along the graph: what becomes ready is put into a list.
+// Nothing here recurses along the graph: ready tasks are put into a list.
 #pragma once
 
-#include "dataflow/crew.hpp"
+#include "dataflow/task_scheduler.hpp"
 #include "dataflow/tokens.hpp"
 
 #include <span>
@@ -23,67 +23,69 @@ public:
     // Waits until all tasks are complete.
     ~flow_state();
 
-    int workers() const noexcept { return crew_.workers(); }
-    dataflow::crew &workers_of_it() noexcept { return crew_; }
+    int workers() const noexcept { return scheduler_.workers(); }
+    dataflow::task_scheduler &scheduler() noexcept { return scheduler_; }
 
     dataflow::task *prepare(const task_body &body, std::size_t accesses);
     static void drop(dataflow::task &unused) noexcept;
-    // The task belongs to the graph, also if this throws (std::bad_alloc: then it has been dropped).
+    // Takes the task over, also if it throws std::bad_alloc: then the task is dropped.
     void submit(dataflow::task &added, std::span<const access> accesses, const task_options &options,
                 const void *submitted_at);
-    // Not a child, with accesses of its own.
+    // Submits a task that is no child and has no accesses.
     void spawn(dataflow::task &added, const task_options &options, const void *submitted_at) noexcept;
 
-    // In taskwait.
+    // The two forms of taskwait.
     void wait_for_children();
     void wait_for(std::span<const access> accesses);
-    // Suspends the caller until a task with these accesses would run. Looks at no failure.
+    // Suspends the caller until a task with these accesses and this priority would run. Failures do not matter.
     void let_others_run(std::span<const access> accesses, int priority);
 
-    // This thread has lowered the counter of the task to zero.
+    // Call it after taking the counter `pending` of the task to zero.
     static void counted_to_zero(dataflow::task &done) noexcept;
-    // A task whose body is to run again may do so.
+    // Makes a task ready whose body runs again.
     static void repeat_now(dataflow::task &again) noexcept;
     static void fail(dataflow::task &failed, std::exception_ptr why) noexcept;
 
 private:
-    dataflow::scope &scope_here();
+    dataflow::scope &current_scope();
     std::size_t append(dataflow::scope &to, dataflow::task &added, std::span<const access> accesses);
     bool may_start(dataflow::task &ready) noexcept;
-    void wait(dataflow::scope &of);
-    void throttle(dataflow::scope &of);
-    bool few_are_open(std::uint64_t open) const noexcept { return dataflow::scope::children(open) <= most_open_ / 2; }
+    void wait(dataflow::scope &children);
+    void throttle(dataflow::scope &children);
+    bool few_are_open(std::uint64_t open) const noexcept {
+        return dataflow::scope::open_children(open) <= most_open_ / 2;
+    }
     void resume_throttled(bool idle) noexcept;
 
-    static dataflow::task *run(dataflow::task &now) noexcept;
-    static bool run_onready(dataflow::task &now) noexcept;
-    static void run_body(dataflow::task &now) noexcept;
+    static dataflow::task *run(dataflow::task &current) noexcept;
+    static bool run_onready(dataflow::task &current) noexcept;
+    static void run_body(dataflow::task &current) noexcept;
     static void repeat_later(dataflow::task &again) noexcept;
     static void events_are_lowered(dataflow::task &again) noexcept;
-    static bool end_body(dataflow::task &now) noexcept;
+    static bool end_body(dataflow::task &current) noexcept;
     static void complete(dataflow::task &done, dataflow::task_list &ready) noexcept;
     static dataflow::task *complete_one(dataflow::task &done, dataflow::task_list &ready) noexcept;
-    dataflow::task *count_child_down(dataflow::scope &of) noexcept;
+    dataflow::task *count_child_down(dataflow::scope &children) noexcept;
     static void end_scope(dataflow::task &owner) noexcept;
-    static void wake(dataflow::scope &of) noexcept;
+    static void wake(dataflow::scope &children) noexcept;
 
-    // A thread that waits in submit(), until few children of the scope are open, or no task of the flow runs or is ready.
-    // Invariant: it is in `throttled_` from before its last look at both conditions until it is resumed. Whoever makes
-    // one of them true afterwards is told so by the scope's flag (task.hpp) or by `idle_waiters_` (crew.hpp), and resumes it.
-    // While it is in the list, its scope exists.
+    // A thread that waits in submit() until few children of the scope are open, or the scheduler is idle.
+    // Invariant: it is in `throttled_` before its last test of both conditions and until it is resumed. The thread that
+    // makes a condition true afterwards sees the flag of the scope (task.hpp) or `idle_waiters_` (task_scheduler.hpp),
+    // and resumes it. While it is in the list, its scope exists.
     struct throttled {
-        dataflow::scope &of;
+        dataflow::scope &children;
         throttled *next = nullptr;
         dataflow::suspended stack{};
     };
 
-    const std::uint64_t most_open_; // children of one scope, before submit() waits
+    const std::uint64_t most_open_; // children of one scope; with more, submit() waits
     base::spin_lock throttle_lock_;
-    throttled *throttled_ = nullptr; // under that lock
+    throttled *throttled_ = nullptr; // a list, under throttle_lock_
     dataflow::tokens tokens_;
-    dataflow::scope root_;    // children of no task
-    dataflow::scope spawned_; // counts them
-    dataflow::crew crew_;     // last: its destructor waits for threads that still use the others
+    dataflow::scope root_;               // children of no task
+    dataflow::scope spawned_;            // the tasks of spawn()
+    dataflow::task_scheduler scheduler_; // last: its destructor waits for threads that use the members above
 };
 
 } // namespace thence::detail

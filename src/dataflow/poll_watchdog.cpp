@@ -2,7 +2,7 @@
 #include "dataflow/poll_watchdog.hpp"
 
 #include "core/base/spin_lock.hpp"
-#include "dataflow/crew.hpp"
+#include "dataflow/task_scheduler.hpp"
 #include "dataflow/timer.hpp"
 
 #include <mutex>
@@ -14,19 +14,19 @@ namespace {
 constexpr std::uint64_t period = 2'000'000; // nanoseconds
 constexpr int most_quiet = 50;              // periods in which no worker polled, before the timer stops
 
-// A crew's lock may be taken while this one is held, not the reverse.
+// Lock order: this lock before that of a scheduler.
 constinit base::spin_lock lock;
 constinit poller *pollers = nullptr;
-constinit bool ticks = false; // the timer runs
-constinit int quiet = 0;      // looks in a row that found no worker
+constinit bool timer_runs = false;
+constinit int quiet = 0; // inspections in a row that found no polling worker
 
-void look(void *) noexcept;
+void inspect(void *) noexcept;
 
 bool start() noexcept {
-    return call_after(period, look, nullptr);
+    return call_after(period, inspect, nullptr);
 }
 
-void look(void *) noexcept {
+void inspect(void *) noexcept {
     const std::scoped_lock guard(lock);
     quiet = pollers == nullptr ? quiet + 1 : 0;
     for (poller *one = pollers; one != nullptr; one = one->next) {
@@ -35,25 +35,27 @@ void look(void *) noexcept {
             one->seen = calls;
         } else if (!one->late) {
             one->late = true;
-            one->of.polls_late();
+            one->scheduler.polls_late();
         }
     }
-    ticks = quiet < most_quiet && start();
+    timer_runs = quiet < most_quiet && start();
 }
 
 } // namespace
 
 bool add(poller &added) noexcept {
     const std::scoped_lock guard(lock);
-    if (!ticks) {
+    if (!timer_runs) {
         quiet = 0;
-        ticks = start();
-        if (!ticks)
+        timer_runs = start();
+        if (!timer_runs) {
             return false;
+        }
     }
     added.next = pollers;
-    if (pollers != nullptr)
+    if (pollers != nullptr) {
         pollers->previous = &added;
+    }
     pollers = &added;
     return true;
 }
@@ -61,8 +63,9 @@ bool add(poller &added) noexcept {
 bool remove(poller &removed) noexcept {
     const std::scoped_lock guard(lock);
     (removed.previous != nullptr ? removed.previous->next : pollers) = removed.next;
-    if (removed.next != nullptr)
+    if (removed.next != nullptr) {
         removed.next->previous = removed.previous;
+    }
     return removed.late;
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds calls of the idle poll that take longer than 2 to 4 ms. A worker that polls counts as one that searches, so that a task for which it
-// finds a message needs no other thread. But the poll runs callbacks, and while one of them lasts the worker takes no task.
-// Then another worker must be called. A timer looks at all workers that poll, every `period`.
+// Finds calls of the idle poll that last longer than 2 to 4 ms. A polling worker counts as searching, so that it takes
+// the task for which its poll finds a message. But the poll runs callbacks, and during a long one the worker takes no
+// task. Then another worker must be called. A timer inspects all polling workers every `period`.
 //
-// Invariant: if a worker is inside one call of the poll at two looks in a row, its crew has been told that it is late. So
-// that is known after two periods at most. If the timer cannot go on for want of memory, that holds
-// again from the next add(). The timer runs while workers poll, and for `most_quiet` periods more.
+// Invariant: if a worker is in the same call of the poll at two inspections in a row, its scheduler has been told. The
+// timer runs while workers poll, and for `most_quiet` periods more. If it stops for want of memory, the next add()
+// starts it again.
 #pragma once
 
 #include <atomic>
@@ -13,26 +13,26 @@
 
 namespace thence::dataflow {
 
-class crew;
+class task_scheduler;
 
 namespace poll_watchdog {
 
-// A worker that polls. It lies on the worker's stack.
+// A polling worker. The object is on its stack.
 struct poller {
-    crew &of;
-    std::atomic<std::uint64_t> calls{1}; // of the poll; only the worker changes it
-    std::uint64_t seen = 0;              // at the last look
+    task_scheduler &scheduler;
+    std::atomic<std::uint64_t> calls{1}; // how many calls of the poll have begun; only the worker writes it
+    std::uint64_t seen = 0;              // `calls` at the last inspection
     bool late = false;
     poller *previous = nullptr;
     poller *next = nullptr;
 
-    explicit poller(crew &its) noexcept : of(its) {}
+    explicit poller(task_scheduler &polls_for) noexcept : scheduler(polls_for) {}
     void begins_call() noexcept { calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed); }
 };
 
-// @return false if there is no memory, or no thread, for the timer: then `added` is not watched.
+// @return false if memory or a thread for the timer is missing. Then `added` is not watched.
 bool add(poller &added) noexcept;
-// @return whether the crew has been told that it is late.
+// @return whether polls_late() of its scheduler was called.
 bool remove(poller &removed) noexcept;
 
 } // namespace poll_watchdog

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tasks that are ready, the highest priority first. Of priority 0, those that are nested most deeply come first: so few
-// parents are suspended in taskwait at a time, also where each task waits for its children. What is equal comes in the order
-// of arrival, but at the deepest level in the reverse order. Used under a lock, but for best().
+// Ready tasks, the highest priority first. Of priority 0, the most deeply nested come first, so that few parents are
+// suspended in taskwait at a time. Equal tasks come first in, first out; at the deepest level the order is last in,
+// first out. A lock is held, except in best().
 //
-// Other priorities than 0 are in a heap, since a program may give each task one of its own.
+// Priorities other than 0 are in a heap, since a program may give each task its own.
 #pragma once
 
 #include "dataflow/task.hpp"
@@ -20,7 +20,7 @@ class ready_queue {
 public:
     static constexpr int none = std::numeric_limits<int>::min();
 
-    // The highest priority of a task in the queue, or `none`. Any thread: for a hint.
+    // The highest priority in the queue, or `none`. Without the lock it is a hint.
     int best() const noexcept { return best_.load(std::memory_order_relaxed); }
     bool empty() const noexcept { return best() == none; }
     bool has_several() const noexcept {
@@ -33,15 +33,18 @@ public:
     void push(task &added) noexcept {
         const int priority = std::max(added.priority, none + 1);
         const bool other = priority != 0 && push_other(priority, added);
-        if (!other)
+        if (!other) {
             push_usual(added);
-        if (const int as = other ? priority : 0; as > best())
+        }
+        if (const int as = other ? priority : 0; as > best()) {
             best_.store(as, std::memory_order_relaxed);
+        }
     }
     task *pop() noexcept {
         const int priority = best();
-        if (priority == none)
+        if (priority == none) {
             return nullptr;
+        }
         return priority == 0 ? pop_usual() : pop_other();
     }
 
@@ -50,10 +53,11 @@ private:
 
     void push_usual(task &added) noexcept {
         task_list &to = usual_[added.depth];
-        if (added.depth == task::deepest)
+        if (added.depth == task::deepest) {
             to.push_first(added);
-        else
+        } else {
             to.push(added);
+        }
         used_ |= std::uint64_t{1} << added.depth;
     }
     // best() is 0, so a list of these is not empty: used_ is not 0.
@@ -62,8 +66,9 @@ private:
         task *const taken = usual_[depth].pop();
         if (usual_[depth].empty()) {
             used_ &= ~(std::uint64_t{1} << depth); // NOLINT(clang-analyzer-core.BitwiseShift): depth is not negative
-            if (used_ == 0)
+            if (used_ == 0) {
                 find_best();
+            }
         }
         return taken;
     }

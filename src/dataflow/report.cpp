@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which tasks wait, and for what. It looks at all blocks that may be tasks, so that tasks need no list of their own.
+// Which tasks wait, and for what. It visits all blocks that may be tasks, since there is no list of tasks.
 #include "dataflow/task.hpp"
 
 #include <vector>
@@ -11,13 +11,13 @@ using dataflow::task;
 
 namespace {
 
-bool is_active(phase now, std::uint64_t events) noexcept {
-    return now == phase::ready || now == phase::runs || now == phase::sleeps ||
-           (now == phase::runs_onready && events == 0);
+bool is_active(phase current, std::uint64_t events) noexcept {
+    return current == phase::ready || current == phase::runs || current == phase::sleeps ||
+           (current == phase::runs_onready && events == 0);
 }
 
-const char *text_of(phase now, std::uint64_t events) noexcept {
-    switch (now) {
+const char *text_of(phase current, std::uint64_t events) noexcept {
+    switch (current) {
     case phase::waits_for_accesses:
         return "waits for earlier tasks";
     case phase::runs_onready:
@@ -50,21 +50,25 @@ std::uint64_t report_waiting(void (*tell)(const detail::task_report &, void *), 
         sizeof(task),
         [](void *block, void *into) {
             const auto *const head = static_cast<const dataflow::block_head *>(block);
-            if (head->is_task.load(std::memory_order_acquire) == 0)
+            if (head->is_task.load(std::memory_order_acquire) == 0) {
                 return;
+            }
             const auto *const one = static_cast<const task *>(head);
             const std::uint64_t events = one->pending.load(std::memory_order_relaxed) & task::all_events;
-            const phase now = one->now.load(std::memory_order_relaxed);
+            const phase current = one->current_phase.load(std::memory_order_relaxed);
             auto &all = *static_cast<decltype(found) *>(into);
-            if (is_active(now, events))
+            if (is_active(current, events)) {
                 ++all.active;
-            if (const char *const state = text_of(now, events))
+            }
+            if (const char *const state = text_of(current, events)) {
                 all.waiting.push_back({one->label.load(std::memory_order_relaxed),
                                        one->submitted_at.load(std::memory_order_relaxed), state, events});
+            }
         },
         &found);
-    for (const detail::task_report &one : found.waiting)
+    for (const detail::task_report &one : found.waiting) {
         tell(one, data);
+    }
     return found.active;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Tells the thread sanitizer which stack a thread runs on, since it does not see oneTBB change stacks. Does nothing in other
-// builds. Only workers.cpp includes it, which is not instrumented itself.
+// Tells the thread sanitizer which stack a thread runs on, since it does not see oneTBB change stacks. Does nothing in
+// other builds. Only workers.cpp includes it, which is not instrumented itself.
 //
 // Invariant: what a thread runs outside of drain() and of suspended stacks, it runs in its base context, in which no
 // instrumented function is active. So it does not matter which thread has which base.
@@ -20,18 +20,21 @@ public:
     explicit context(bool first_of_thread) : first_(first_of_thread), own_(__tsan_get_current_fiber()) {}
     // On the next stack of the thread.
     void left() {
-        if (first_)
+        if (first_) {
             base() = take();
+        }
         __tsan_switch_to_fiber(base(), 0);
     }
     // On the suspended stack, perhaps on another thread.
     void returned() {
         void *const current = __tsan_get_current_fiber();
-        if (!first_)
+        if (!first_) {
             base() = current;
+        }
         __tsan_switch_to_fiber(own_, 0);
-        if (first_)
+        if (first_) {
             give(current);
+        }
     }
     // Before and after oneTBB hands `data` to a worker.
     static void hand_over(void *data) { __tsan_release(data); }
@@ -58,8 +61,9 @@ private:
     }
     static void give(void *unused) {
         const std::scoped_lock guard(mutex_);
-        if (count_ < most)
+        if (count_ < most) {
             spare_[count_++] = unused;
+        }
     }
     static constexpr int most = 4096;
     // No memory of the heap: what this file does there would look like a race.

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One task, and the scope of its children. A task's block of memory has the task, its accesses, and its body.
+// A task, and the scope of its children. The memory block of a task holds the task, its accesses and its body.
 //
-// The counter `pending` decides when a task is complete: body_runs from the beginning until its body has ended,
-// has_children while it has a scope with children that are not complete, and one for each event. Whoever takes it to
-// zero completes the task. While `onready` runs it holds body_runs too; whoever takes it to zero then makes the task
-// ready, and it holds body_runs again before the body begins.
+// The counter `pending` has three parts: body_runs until the body has ended, has_children while children are not
+// complete, and one for each event. The thread that takes it to zero completes the task. While `onready` runs, the
+// counter has body_runs too: the thread that takes it to zero makes the task ready, and sets body_runs again before the
+// body begins.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
 #include "dataflow/access_chain.hpp"
 #include "dataflow/key_table.hpp"
 
-#include <thence/dataflow/detail/library.hpp>
+#include <thence/dataflow/detail/exports.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace thence::dataflow {
 using flow = thence::detail::flow_state;
 struct suspended;
 
-// The beginning of every block of the size of a task, so that a visitor of blocks sees what is a task.
+// The first bytes of each block that is large enough for a task. They tell a visitor of blocks which are tasks.
 struct block_head {
     union {
         task *next = nullptr; // in one list at a time; overwritten while the block is free
@@ -35,8 +35,8 @@ struct block_head {
     std::atomic<std::uint32_t> is_task{0};
 };
 
-// What a task is about to do, or waits for. For reports and for checks of arguments; nothing depends on it but where an
-// event that is the last one leads to (runs_onready).
+// What a task does or waits for. Reports and checks of arguments read it. Only counted_to_zero() depends on it: the
+// last event of a task in runs_onready or waits_to_run_again does not complete the task.
 enum class phase : std::uint8_t {
     free,
     waits_for_accesses,
@@ -45,7 +45,7 @@ enum class phase : std::uint8_t {
     runs,
     blocked,
     sleeps,
-    waits_to_run_again, // waits for its events, then its body runs again
+    waits_to_run_again, // after its events its body runs again
     waits_for_children, // in taskwait
     throttled,          // in submit(), since too many of its children are open
     ended,              // its events or children are not complete
@@ -58,26 +58,27 @@ enum task_flag : std::uint8_t {
     onready_done = 4,
     skipped = 8,
     exclusive = 16,    // has commutative accesses
-    wakes_waiter = 32, // of taskwait: its body resumes a suspended task, and takes no time
-    runs_again = 64,   // the body that runs now will not be the end
+    wakes_waiter = 32, // made by taskwait: its body resumes a suspended task
+    runs_again = 64,   // the body runs again after it has returned
 };
 
 // The children of a task, or those of no task, and the order of their accesses.
 struct scope : block_head {
-    explicit scope(flow &in, task *of) : runs_in(in), owner(of) {}
+    explicit scope(flow &in, task *parent) : runs_in(in), owner(parent) {}
 
-    // Two flags and a counter in one word. The counter has the children that are not complete (open), plus one until the
-    // owner's body ends.
-    //   waited_for  somebody waits in taskwait: who completes the last child wakes it
-    //   throttled   somebody waits in submit(): who completes a child, so that few enough are left, wakes it
-    // A waiter sets its flag in one step with its last look at the counter. So it finds what it waits for, or whoever
-    // changes the counter later finds the flag. A task that waits is the owner, whose body cannot end meanwhile.
+    // Two flags and a counter in one word. The counter is the number of open children, which are not complete, plus one
+    // until the owner's body ends.
+    //   waited_for  a thread waits in taskwait: the thread that completes the last child wakes it
+    //   throttled   a thread waits in submit(): the thread that completes a child, so that few are open, wakes it
+    // A waiter reads the counter and sets its flag in one step. So either the waiter sees the change that it waits for,
+    // or the thread that makes the change sees the flag. While the owner waits, its body does not end.
     static constexpr std::uint64_t waited_for = 1, throttled = 2, child = 4;
     std::atomic<std::uint64_t> open{child};
-    static constexpr std::uint64_t children(std::uint64_t open) noexcept { return open / child - 1; } // of a live owner
+    // The open children, while the owner's body has not ended.
+    static constexpr std::uint64_t open_children(std::uint64_t open) noexcept { return open / child - 1; }
 
     flow &runs_in;
-    task *owner; // null: of no task; it stays as long as the flow
+    task *owner; // null: the scope belongs to the flow, and lives as long
     base::spin_lock lock;
     // Under the lock.
     key_table chains;
@@ -94,12 +95,12 @@ struct task : block_head {
     static constexpr std::uint64_t all_events = has_children - 1;
     static constexpr std::uint8_t deepest = 63;
 
-    // Accesses that may not run yet, and one until it has been submitted.
+    // The number of accesses that may not run, plus one until the task is submitted.
     std::atomic<std::uint32_t> waits_for{0};
     std::atomic<std::uint64_t> pending{0};
-    // Accesses that are not dead, and one until completion is over. Then the block is free.
+    // The number of accesses that are not dead, plus one until the task is complete. The block is freed at zero.
     std::atomic<std::uint32_t> users{0};
-    std::atomic<phase> now{phase::free};
+    std::atomic<phase> current_phase{phase::free};
     std::uint8_t flags = 0;
     std::uint8_t size_class = 0;
     std::uint8_t depth = 0;                                                       // of nesting, up to `deepest`
@@ -114,26 +115,26 @@ struct task : block_head {
     void *object = nullptr;
     std::atomic<const char *> label{nullptr};
     std::atomic<const void *> submitted_at{nullptr};
-    // Of blocking: null, `ahead` if it was unblocked before, or where it is suspended.
+    // Null, the stack that block() suspended, or a special value (events.cpp).
     std::atomic<suspended *> blocked_at{nullptr};
-    // Of spawned tasks.
+    // Spawned tasks only.
     void (*completed)(void *) = nullptr;
     void *completed_argument = nullptr;
 
-    chain_access *accesses() noexcept { return reinterpret_cast<chain_access *>(this + 1); }
+    linked_access *accesses() noexcept { return reinterpret_cast<linked_access *>(this + 1); }
     bool has(task_flag flag) const noexcept { return (flags & flag) != 0; }
-    void enter(phase begins) noexcept { now.store(begins, std::memory_order_relaxed); }
+    void enter(phase next) noexcept { current_phase.store(next, std::memory_order_relaxed); }
     bool failed() const noexcept { return siblings != nullptr && siblings->failed.load(std::memory_order_relaxed); }
 };
 
-inline task *of(thence::detail::dataflow_task *handle) noexcept {
+inline task *task_of(thence::detail::dataflow_task *handle) noexcept {
     return reinterpret_cast<task *>(handle);
 }
-inline thence::detail::dataflow_task *handle_of(task *of) noexcept {
-    return reinterpret_cast<thence::detail::dataflow_task *>(of);
+inline thence::detail::dataflow_task *handle_of(task *value) noexcept {
+    return reinterpret_cast<thence::detail::dataflow_task *>(value);
 }
 
-// A list of tasks, first in, first out.
+// A first-in-first-out list of tasks.
 class task_list {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
@@ -144,15 +145,17 @@ public:
         last_ = &added;
     }
     void push_first(task &added) noexcept {
-        if (first_ == nullptr)
+        if (first_ == nullptr) {
             last_ = &added;
+        }
         added.next = first_;
         first_ = &added;
     }
     task *pop() noexcept {
         task *const taken = first_;
-        if (taken != nullptr)
+        if (taken != nullptr) {
             first_ = taken->next;
+        }
         return taken;
     }
 

@@ -3,7 +3,7 @@
 #include <thence/dataflow.h>
 #include <thence/task_table.h>
 
-#include <thence/dataflow/detail/library.hpp>
+#include <thence/dataflow/detail/exports.hpp>
 
 #include <exception>
 
@@ -16,10 +16,10 @@ int waiting(void (*tell)(const thence_waiting_task *, void *), void *data, std::
     } visit{tell, data};
     try {
         *active = thence::libthence_tasks::report_waiting(
-            [](const thence::detail::task_report &one, void *of) {
-                const auto &[tell_of, with] = *static_cast<const visitor *>(of);
+            [](const thence::detail::task_report &one, void *passed) {
+                const auto &[tell_visitor, visitor_data] = *static_cast<const visitor *>(passed);
                 const thence_waiting_task waits{one.label, one.submitted_at, one.state};
-                tell_of(&waits, with);
+                tell_visitor(&waits, visitor_data);
             },
             &visit);
         return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/timer.hpp"
 
-#include "dataflow/crew.hpp"
+#include "dataflow/task_scheduler.hpp"
 
 #include <thence/detail/start_thread.hpp>
 
@@ -19,7 +19,7 @@ struct sleeper {
     timer_clock::time_point when;
     void (*wake)(void *data) noexcept;
     void *data;
-    // The earliest one is the first of the heap.
+    // The heap has the earliest first.
     bool operator<(const sleeper &other) const noexcept { return when > other.when; }
 };
 
@@ -39,14 +39,15 @@ public:
             started_ = true;
         }
     }
-    // There is room: reserve() has been called for it.
+    // Needs one call of reserve() before.
     void add(const sleeper &added) noexcept {
         const std::scoped_lock guard(mutex_);
         --reserved_;
         sleepers_.push_back(added);
         std::push_heap(sleepers_.begin(), sleepers_.end());
-        if (sleepers_.front().data == added.data)
+        if (sleepers_.front().data == added.data) {
             earlier_.notify_one();
+        }
     }
 
 private:
@@ -84,7 +85,8 @@ void prepare_timer() {
     timer::instance().reserve();
 }
 void resume_at(timer_clock::time_point when, suspended &stack) noexcept {
-    timer::instance().add({when, [](void *of) noexcept { crew::resume(*static_cast<suspended *>(of)); }, &stack});
+    timer::instance().add(
+        {when, [](void *stack) noexcept { task_scheduler::resume(*static_cast<suspended *>(stack)); }, &stack});
 }
 bool call_after(std::uint64_t nanoseconds, void (*wake)(void *) noexcept, void *data) noexcept {
     try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Wakes sleeping tasks. One thread of the process sleeps until the earliest of them is due; it is made for the first one.
+// Wakes sleeping tasks. One thread of the process, started for the first of them, sleeps until the earliest is due.
 #pragma once
 
 #include "dataflow/workers.hpp"
@@ -12,7 +12,7 @@ namespace thence::dataflow {
 
 using timer_clock = std::chrono::steady_clock;
 
-// A time that can be added to the time of day.
+// Limited so that adding it to the current time does not overflow.
 inline std::chrono::nanoseconds clamped(std::uint64_t nanoseconds) noexcept {
     return std::chrono::nanoseconds(std::min(nanoseconds, std::uint64_t{1} << 61));
 }
@@ -21,7 +21,8 @@ inline std::chrono::nanoseconds clamped(std::uint64_t nanoseconds) noexcept {
 void prepare_timer();
 // Resumes the stack at that time.
 void resume_at(timer_clock::time_point when, suspended &stack) noexcept;
-// Calls `wake(data)` after that time, on the thread that wakes tasks. @return false if there is no memory, or no thread.
+// Calls `wake(data)` after that time, on the thread that wakes tasks. @return false if there is no memory, or no
+// thread.
 bool call_after(std::uint64_t nanoseconds, void (*wake)(void *data) noexcept, void *data) noexcept;
 
 } // namespace thence::dataflow

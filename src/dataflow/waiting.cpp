@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Threads and tasks that wait for other tasks: in taskwait, and in submit() when many tasks are not complete.
+// Threads and tasks that wait: in taskwait, and in submit() while too many tasks are open.
 #include "dataflow/flow.hpp"
 
 #include <limits>
@@ -8,164 +8,180 @@
 
 namespace thence::detail {
 
-using dataflow::crew;
 using dataflow::phase;
 using dataflow::scope;
 using dataflow::suspended;
 using dataflow::task;
+using dataflow::task_scheduler;
 using dataflow::this_thread;
 
-void flow_state::wake(scope &of) noexcept {
+void flow_state::wake(scope &children) noexcept {
     suspended *waiting = nullptr;
     {
-        const std::scoped_lock guard(of.lock);
-        waiting = std::exchange(of.waiting, nullptr);
-        of.open.fetch_and(~scope::waited_for, std::memory_order_relaxed);
+        const std::scoped_lock guard(children.lock);
+        waiting = std::exchange(children.waiting, nullptr);
+        children.open.fetch_and(~scope::waited_for, std::memory_order_relaxed);
     }
-    while (waiting != nullptr)
-        crew::resume(*std::exchange(waiting, waiting->next));
+    while (waiting != nullptr) {
+        task_scheduler::resume(*std::exchange(waiting, waiting->next));
+    }
 }
 
-void flow_state::wait(scope &of) {
-    const auto done = [](std::uint64_t open) { return scope::children(open) == 0; };
-    while (!done(of.open.load(std::memory_order_acquire))) {
-        const auto arrange = [](suspended &stack, void *data) {
+void flow_state::wait(scope &children) {
+    const auto done = [](std::uint64_t open) { return scope::open_children(open) == 0; };
+    while (!done(children.open.load(std::memory_order_acquire))) {
+        const auto list_waiter = [](suspended &stack, void *data) {
             scope &on = *static_cast<scope *>(data);
             {
                 const std::scoped_lock guard(on.lock);
                 const std::uint64_t open = on.open.fetch_or(scope::waited_for, std::memory_order_acq_rel);
-                if (scope::children(open) != 0) {
+                if (scope::open_children(open) != 0) {
                     stack.next = std::exchange(on.waiting, &stack);
                     return;
                 }
-                if (on.waiting == nullptr)
+                if (on.waiting == nullptr) {
                     on.open.fetch_and(~scope::waited_for, std::memory_order_relaxed);
+                }
             }
-            crew::resume(stack);
+            task_scheduler::resume(stack);
         };
         task *const running = this_thread().running;
         suspended stack;
-        (running == nullptr ? *this : *running->runs_in).crew_.suspend(stack, {arrange, &of});
+        (running == nullptr ? *this : *running->runs_in).scheduler_.suspend(stack, {list_waiter, &children});
     }
 }
 
-// The calling thread has submitted many tasks that are not complete. It waits until half of them are, or none runs: then it
-// may be needed by the others.
-void flow_state::throttle(scope &of) {
+// Waits until half of the allowed tasks are open, or the scheduler is idle: then the open tasks may depend on the
+// caller.
+void flow_state::throttle(scope &children) {
     task *const running = this_thread().running;
-    if ((running != nullptr && running->runs_in != this) || crew_.is_idle())
+    if ((running != nullptr && running->runs_in != this) || scheduler_.is_idle()) {
         return;
-    const auto arrange = [](suspended &, void *data) {
+    }
+    const auto list_throttled = [](suspended &, void *data) {
         throttled &waits = *static_cast<throttled *>(data);
-        flow_state &self = waits.of.runs_in;
-        const crew::guest stays(self.crew_); // also if the stack is resumed before this ends
-        self.crew_.idle_waiters().fetch_add(1, std::memory_order_relaxed);
+        flow_state &flow = waits.children.runs_in;
+        const task_scheduler::keep_alive stays(flow.scheduler_); // the flow may end when the stack is resumed
+        flow.scheduler_.idle_waiters().fetch_add(1, std::memory_order_relaxed);
         std::uint64_t open = 0;
         {
-            const std::scoped_lock guard(self.throttle_lock_);
-            waits.next = std::exchange(self.throttled_, &waits);
-            ++waits.of.throttled_threads;
-            open = waits.of.open.fetch_or(scope::throttled, std::memory_order_acq_rel);
+            const std::scoped_lock guard(flow.throttle_lock_);
+            waits.next = std::exchange(flow.throttled_, &waits);
+            ++waits.children.throttled_threads;
+            open = waits.children.open.fetch_or(scope::throttled, std::memory_order_acq_rel);
         }
-        // From here on another thread may resume it.
-        const bool idle = self.crew_.is_idle();
-        if (idle || self.few_are_open(open))
-            self.resume_throttled(idle);
+        // From here on another thread may resume the stack, which destroys `waits`.
+        const bool idle = flow.scheduler_.is_idle();
+        if (idle || flow.few_are_open(open)) {
+            flow.resume_throttled(idle);
+        }
     };
-    throttled here{of};
-    if (running != nullptr)
+    throttled self{children};
+    if (running != nullptr) {
         running->enter(phase::throttled);
-    crew_.suspend(here.stack, {arrange, &here});
-    if (running != nullptr)
+    }
+    scheduler_.suspend(self.stack, {list_throttled, &self});
+    if (running != nullptr) {
         running->enter(phase::runs);
+    }
 }
 
-// Resumes those of whose scope few children are open; if the crew is idle, all.
+// Resumes all throttled threads if the scheduler is idle, else those whose scope has few open children.
 void flow_state::resume_throttled(bool idle) noexcept {
     throttled *resumed = nullptr;
     {
         const std::scoped_lock guard(throttle_lock_);
         for (throttled **link = &throttled_; *link != nullptr;) {
             throttled &one = **link;
-            if (!idle && !few_are_open(one.of.open.load(std::memory_order_relaxed))) {
+            if (!idle && !few_are_open(one.children.open.load(std::memory_order_relaxed))) {
                 link = &one.next;
                 continue;
             }
             *link = one.next;
             one.next = std::exchange(resumed, &one);
-            crew_.idle_waiters().fetch_sub(1, std::memory_order_relaxed);
-            if (--one.of.throttled_threads == 0)
-                one.of.open.fetch_and(~scope::throttled, std::memory_order_relaxed);
+            scheduler_.idle_waiters().fetch_sub(1, std::memory_order_relaxed);
+            if (--one.children.throttled_threads == 0) {
+                one.children.open.fetch_and(~scope::throttled, std::memory_order_relaxed);
+            }
         }
     }
-    while (resumed != nullptr)
-        crew::resume(std::exchange(resumed, resumed->next)->stack);
+    while (resumed != nullptr) {
+        task_scheduler::resume(std::exchange(resumed, resumed->next)->stack);
+    }
 }
 
 void flow_state::wait_for_children() {
-    scope &of = scope_here();
+    scope &children = current_scope();
     task *const running = this_thread().running;
-    if (running != nullptr)
+    if (running != nullptr) {
         running->enter(phase::waits_for_children);
-    wait(of);
-    if (running != nullptr)
+    }
+    wait(children);
+    if (running != nullptr) {
         running->enter(phase::runs);
-    if (!of.failed.load(std::memory_order_relaxed)) [[likely]] {
-        if (of.owner == nullptr) {
-            const std::scoped_lock guard(of.lock);
-            of.chains.trim();
+    }
+    if (!children.failed.load(std::memory_order_relaxed)) [[likely]] {
+        if (children.owner == nullptr) {
+            const std::scoped_lock guard(children.lock);
+            children.chains.trim();
         }
         return;
     }
     std::exception_ptr failure;
     {
-        const std::scoped_lock guard(of.lock);
-        failure = std::exchange(of.failure, nullptr);
-        of.failed.store(false, std::memory_order_relaxed);
+        const std::scoped_lock guard(children.lock);
+        failure = std::exchange(children.failure, nullptr);
+        children.failed.store(false, std::memory_order_relaxed);
     }
-    if (failure != nullptr)
+    if (failure != nullptr) {
         std::rethrow_exception(failure);
+    }
 }
 
 namespace {
 
-// Of the task that wakes who waits for accesses. The second one to arrive lets the stack go on.
-struct meeting {
+// Resumes a stack after two calls of one_done(): the stack is suspended, and the task that waits for the accesses has
+// run.
+struct resume_after_both {
     suspended stack;
-    std::atomic<bool> one_is_here{false};
+    std::atomic<bool> one_is_done{false};
 
-    void arrive() noexcept {
-        if (one_is_here.exchange(true, std::memory_order_acq_rel))
-            crew::resume(stack);
+    void one_done() noexcept {
+        if (one_is_done.exchange(true, std::memory_order_acq_rel)) {
+            task_scheduler::resume(stack);
+        }
     }
 };
 
-constexpr task_body arrives{sizeof(meeting *), [](void *object) { (*static_cast<meeting **>(object))->arrive(); },
-                            nullptr, nullptr};
+constexpr task_body calls_one_done{sizeof(resume_after_both *),
+                                   [](void *object) { (*static_cast<resume_after_both **>(object))->one_done(); },
+                                   nullptr, nullptr};
 
 } // namespace
 
 void flow_state::wait_for(std::span<const access> accesses) {
-    scope &of = scope_here();
+    scope &children = current_scope();
     let_others_run(accesses, std::numeric_limits<int>::max());
     std::exception_ptr failure;
-    if (of.failed.load(std::memory_order_relaxed)) {
-        const std::scoped_lock guard(of.lock);
-        failure = of.failure;
+    if (children.failed.load(std::memory_order_relaxed)) {
+        const std::scoped_lock guard(children.lock);
+        failure = children.failure;
     }
-    if (failure != nullptr)
+    if (failure != nullptr) {
         std::rethrow_exception(failure);
+    }
 }
 
 void flow_state::let_others_run(std::span<const access> accesses, int priority) {
-    meeting met;
-    task *const waits = prepare(arrives, accesses.size());
+    resume_after_both both;
+    task *const waits = prepare(calls_one_done, accesses.size());
     waits->flags |= dataflow::runs_always | dataflow::wakes_waiter;
-    new (waits->object) meeting *(&met);
+    new (waits->object) resume_after_both *(&both);
     submit(*waits, accesses, {.priority = priority, .label = "taskwait"}, nullptr);
     task *const running = this_thread().running;
     (running == nullptr ? *this : *running->runs_in)
-        .crew_.suspend(met.stack, {[](suspended &, void *data) { static_cast<meeting *>(data)->arrive(); }, &met});
+        .scheduler_.suspend(
+            both.stack, {[](suspended &, void *data) { static_cast<resume_after_both *>(data)->one_done(); }, &both});
 }
 
 } // namespace thence::detail

@@ -17,19 +17,19 @@ namespace thence::dataflow {
 
 namespace {
 
-// Slots for threads that come to wait.
+// Slots for threads of the program that wait.
 constexpr unsigned visitors = 8;
 
 using sanitizer::context;
 
 } // namespace
 
-void suspend_stack(suspended &stack, const arrangement &resumed_by) {
-    context suspends(stack.of == nullptr);
+void suspend_stack(suspended &stack, const after_suspend &after) {
+    context suspends(stack.scheduler == nullptr);
     ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
         suspends.left();
         stack.point = point;
-        resumed_by.arrange(stack, resumed_by.data);
+        after.call(stack, after.data);
     });
     suspends.returned();
 }
@@ -38,27 +38,28 @@ void resume_stack(suspended &stack) {
     ::tbb::task::resume(static_cast<::tbb::task::suspend_point>(stack.point));
 }
 
-struct arena::inside {
-    // Without it oneTBB has one worker less than the machine has processors.
+struct arena::implementation {
+    // By default oneTBB has one worker less than the machine has processors.
     std::optional<::tbb::global_control> threads;
     ::tbb::task_arena arena;
     std::optional<detail::workers_without_signals<::tbb::task_scheduler_observer>> signals;
 
-    explicit inside(int workers) : arena(workers + static_cast<int>(visitors), visitors) {
-        if (workers >= ::tbb::info::default_concurrency())
+    explicit implementation(int workers) : arena(workers + static_cast<int>(visitors), visitors) {
+        if (workers >= ::tbb::info::default_concurrency()) {
             threads.emplace(::tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(workers) + 1);
+        }
         arena.initialize();
         signals.emplace(arena);
     }
 };
 
-arena::arena(int workers) : inside_(std::make_unique<inside>(workers)) {}
+arena::arena(int workers) : implementation_(std::make_unique<implementation>(workers)) {}
 arena::~arena() = default;
 
 bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
     try {
         context::hand_over(data);
-        inside_->arena.enqueue([work, data] {
+        implementation_->arena.enqueue([work, data] {
             context::enter(data);
             work(data);
             context::leave();
@@ -70,7 +71,7 @@ bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
 }
 
 void arena::visit(void (*work)(void *), void *data) {
-    inside_->arena.execute([work, data] { work(data); });
+    implementation_->arena.execute([work, data] { work(data); });
 }
 
 } // namespace thence::dataflow

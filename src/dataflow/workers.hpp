@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where oneTBB is called: threads of an arena, and stacks that are suspended and resumed.
+// The only file that calls oneTBB: the threads of an arena, and stacks that are suspended and resumed.
 #pragma once
 
 #include <atomic>
@@ -7,23 +7,25 @@
 
 namespace thence::dataflow {
 
-// A suspended stack. It lies on that stack.
+// A suspended stack. The object is on that stack.
 struct suspended {
     void *point = nullptr;
-    suspended *next = nullptr;         // in a list of waiters
-    class crew *of = nullptr;          // null: the stack is the first one of its thread
-    std::atomic<bool> recalled{false}; // resume() has been called
+    suspended *next = nullptr;                 // in a list of waiters
+    class task_scheduler *scheduler = nullptr; // null: the first stack of its thread
+    std::atomic<bool> resume_requested{false}; // resume() has been called
 };
 
-// Arranges that the suspended stack is resumed once, perhaps at once. Called on another stack.
-struct arrangement {
-    void (*arrange)(suspended &stack, void *data);
+// What suspend_stack() calls once the stack is suspended, on another stack. It must have the stack resumed once, at
+// once or later.
+struct after_suspend {
+    void (*call)(suspended &stack, void *data);
     void *data;
 };
 
-// Suspends the calling stack, inside an arena. The thread goes on with other work of its arena.
-void suspend_stack(suspended &stack, const arrangement &resumed_by);
-// Resumes a stack, on any thread of its arena, or on its own thread if it is the first one of that. The last access to it.
+// Suspends the calling stack, inside an arena. The thread runs other work of the arena.
+void suspend_stack(suspended &stack, const after_suspend &after);
+// Resumes a stack on any thread of its arena, or on its own thread if it is the first one of that. The stack must not
+// be accessed afterwards.
 void resume_stack(suspended &stack);
 
 class arena {
@@ -33,14 +35,15 @@ public:
     arena(const arena &) = delete;
     arena &operator=(const arena &) = delete;
 
-    // A worker will call `work(data)`. @return false if there is no memory.
+    // Has a worker call `work(data)`. @return false if there is no memory.
     bool call(void (*work)(void *) noexcept, void *data) noexcept;
-    // Calls `work(data)` on this thread, as one of the arena's, or on a worker while this thread sleeps.
+    // Calls `work(data)` on this thread inside the arena. If the arena has no slot for this thread, a worker calls it,
+    // and this thread sleeps meanwhile.
     void visit(void (*work)(void *), void *data);
 
 private:
-    struct inside;
-    std::unique_ptr<inside> inside_;
+    struct implementation;
+    std::unique_ptr<implementation> implementation_;
 };
 
 } // namespace thence::dataflow

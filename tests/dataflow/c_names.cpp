@@ -36,8 +36,9 @@ TEST(c_names, tasks_follow_their_accesses) {
 TEST(c_names, many_accesses) {
     std::vector<int> data(100);
     std::vector<thence_flow_access> all;
-    for (int &each : data)
+    for (int &each : data) {
         all.push_back({&each, THENCE_FLOW_INOUT});
+    }
     EXPECT_EQ(thence_flow_submit(
                   all.size(), all.data(), [](void *one) { ++*static_cast<int *>(one); }, data.data(), nullptr),
               0);

@@ -117,15 +117,18 @@ TEST(dependences, a_task_may_name_the_same_data_twice) {
 TEST(dependences, accesses_can_be_a_list_of_any_length) {
     std::vector<int> data(1000);
     std::vector<access> all;
-    for (int &each : data)
+    for (int &each : data) {
         all.push_back(thence::in(&each));
+    }
     thence::flow flow(test::two_workers());
-    for (int &each : data)
+    for (int &each : data) {
         flow.submit({thence::out(&each)}, [&] { each = 1; });
+    }
     int sum = 0;
     flow.submit(all, [&] {
-        for (const int each : data)
+        for (const int each : data) {
             sum += each;
+        }
     });
     flow.taskwait();
     EXPECT_EQ(sum, 1000);
@@ -169,13 +172,15 @@ TEST(dependences, the_higher_priority_goes_first) {
     std::atomic<bool> go{false};
     flow.submit({}, [&] { // keeps the worker
         busy = true;
-        while (!go)
+        while (!go) {
             std::this_thread::yield();
+        }
     });
     test::wait_until([&] { return busy.load(); });
     const std::vector priorities{0, 5, -3, 7, 5, 0};
-    for (std::size_t i = 0; i < priorities.size(); ++i)
+    for (std::size_t i = 0; i < priorities.size(); ++i) {
         flow.submit({}, {.priority = priorities[i]}, [&order, i] { order.add(static_cast<int>(i)); });
+    }
     go = true;
     // This thread does not work for the flow, which would disturb the order.
     test::wait_until([&] { return order.all().size() == 6; });
@@ -190,8 +195,9 @@ TEST(dependences, a_successor_does_not_pass_a_task_of_higher_priority) {
     std::atomic<bool> go{false};
     flow.submit({thence::out(&x)}, [&] {
         busy = true;
-        while (!go)
+        while (!go) {
             std::this_thread::yield();
+        }
     });
     test::wait_until([&] { return busy.load(); });
     flow.submit({thence::in(&x)}, [&] { order.add(0); });
@@ -205,8 +211,9 @@ TEST(waiting, taskwait_waits_for_children_of_the_caller) {
     thence::flow flow(test::two_workers());
     std::atomic<int> done{0};
     flow.submit({}, [&] {
-        for (int i = 0; i < 10; ++i)
+        for (int i = 0; i < 10; ++i) {
             flow.submit({}, [&] { ++done; });
+        }
         flow.taskwait();
         EXPECT_EQ(done, 10);
         done = 100;
@@ -253,15 +260,17 @@ TEST(waiting, several_threads_submit_and_wait) {
     for (int t = 0; t < 4; ++t) {
         threads.emplace_back([&, t] {
             for (int round = 0; round < 50; ++round) {
-                for (int i = 0; i < 20; ++i)
+                for (int i = 0; i < 20; ++i) {
                     flow.submit({thence::inout(&data[(t + i) % 4]), thence::inout(&data[i % 4])},
                                 [&, t, i] { ++data[(t + i) % 4]; });
+                }
                 flow.taskwait();
             }
         });
     }
-    for (std::thread &each : threads)
+    for (std::thread &each : threads) {
         each.join();
+    }
     EXPECT_EQ(data[0] + data[1] + data[2] + data[3], 4 * 50 * 20);
 }
 
@@ -284,8 +293,9 @@ TEST(waiting, flows_are_made_and_destroyed_with_tasks_that_run) {
     for (int i = 0; i < 200; ++i) {
         thence::flow flow(test::two_workers());
         int x = 0;
-        for (int j = 0; j < 5; ++j)
+        for (int j = 0; j < 5; ++j) {
             flow.submit({thence::inout(&x)}, [&] { ++ran; });
+        }
     }
     EXPECT_EQ(ran, 1000);
 }

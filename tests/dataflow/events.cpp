@@ -108,8 +108,9 @@ TEST(events, body_end_and_last_event_race_and_complete_once) {
     std::atomic<bool> stop{false};
     std::thread other([&] {
         while (!stop) {
-            if (thence::detail::dataflow_task *const task = given.exchange(nullptr))
+            if (thence::detail::dataflow_task *const task = given.exchange(nullptr)) {
                 thence::lower_events(thence::task_ref(task));
+            }
         }
     });
     for (int i = 0; i < 20000; ++i) {
@@ -215,8 +216,9 @@ TEST(blocking, a_blocked_task_does_not_keep_its_worker) {
     });
     test::wait_until([&] { return blocks.load(); });
     std::atomic<int> others{0};
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         flow.submit({}, [&] { ++others; });
+    }
     test::wait_until([&] { return others == 10; });
     EXPECT_FALSE(went_on);
     thence::unblock(task);
@@ -279,8 +281,9 @@ TEST(blocking, many_tasks_are_blocked_at_once) {
     }
     test::wait_until([&] { return here == count; });
     EXPECT_EQ(done, 0);
-    for (const thence::task_ref &each : tasks)
+    for (const thence::task_ref &each : tasks) {
         thence::unblock(each);
+    }
     flow.taskwait();
     EXPECT_EQ(done, count);
 }
@@ -296,8 +299,9 @@ TEST(sleeping, a_sleeping_task_does_not_keep_its_worker) {
         }
     });
     std::atomic<int> others{0};
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 100; ++i) {
         flow.submit({}, [&] { ++others; });
+    }
     test::wait_until([&] { return others == 100 && polls > 10; });
     stop = true;
     flow.taskwait();
@@ -310,8 +314,9 @@ TEST(sleeping, with_no_time_ready_tasks_go_first) {
     std::atomic<bool> go{false};
     flow.submit({}, [&] {
         busy = true;
-        while (!go)
+        while (!go) {
             std::this_thread::yield();
+        }
         thence::wait_for(0);
         order.add(2);
     });

@@ -38,8 +38,9 @@ TEST(failures, tasks_that_run_and_events_go_on) {
     test::wait_until([&] { return gate.holds(); });
     flow.submit({thence::out(&x)}, [] { throw expected_failure("while another one waits"); });
     std::thread releases([&] {
-        for (int i = 0; i < 100; ++i)
+        for (int i = 0; i < 100; ++i) {
             std::this_thread::yield();
+        }
         gate.release();
     });
     EXPECT_THROW(flow.taskwait(), expected_failure);
@@ -52,8 +53,9 @@ TEST(failures, captures_of_tasks_that_did_not_run_are_destroyed) {
     int x = 0;
     const auto data = std::make_shared<int>(1);
     flow.submit({thence::out(&x)}, [] { throw expected_failure("first"); });
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         flow.submit({thence::inout(&x)}, [data] { ADD_FAILURE(); });
+    }
     EXPECT_THROW(flow.taskwait(), expected_failure);
     EXPECT_EQ(data.use_count(), 1);
 }
@@ -142,8 +144,9 @@ TEST(failures, a_task_that_lets_others_run_gets_the_exception_in_taskwait_only) 
 
 TEST(failures, the_first_of_many_is_rethrown_once) {
     thence::flow flow(test::two_workers());
-    for (int i = 0; i < 100; ++i)
+    for (int i = 0; i < 100; ++i) {
         flow.submit({}, [] { throw expected_failure("one of many"); });
+    }
     EXPECT_THROW(flow.taskwait(), expected_failure);
     flow.taskwait();
 }

@@ -19,8 +19,9 @@ using clock = std::chrono::steady_clock;
 template <class Condition> bool holds_soon(Condition &&holds) {
     const auto end = clock::now() + 20s;
     while (!holds()) {
-        if (clock::now() > end)
+        if (clock::now() > end) {
             return false;
+        }
         std::this_thread::yield();
     }
     return true;
@@ -63,8 +64,9 @@ TEST_F(idle_polls, tasks_run_that_other_threads_submit_while_a_poll_waits_for_th
     std::atomic<bool> polls{false}, in_time{false};
     const auto all_run = [&] { return running == workers - 1; };
     poll([&] {
-        if (!polls.exchange(true))
+        if (!polls.exchange(true)) {
             in_time = holds_soon(all_run);
+        }
         return 1;
     });
     thence::flow flow({.workers = workers});
@@ -79,8 +81,8 @@ TEST_F(idle_polls, tasks_run_that_other_threads_submit_while_a_poll_waits_for_th
     EXPECT_TRUE(holds_soon([&] { return in_time.load(); }));
 }
 
-// Of two tasks it is known at once that another worker must run one of them. By the watchdog it would take at least 2 ms, in
-// almost all rounds.
+// Of two tasks it is known at once that another worker must run one of them. By the watchdog it would take at least 2
+// ms, in almost all rounds.
 TEST_F(idle_polls, of_two_tasks_one_runs_at_once) {
     constexpr int rounds = 300, enough = 20;
     int x = 0;
@@ -127,16 +129,18 @@ TEST_F(idle_polls, stress_of_polls_that_wait_for_tasks) {
         pair *next = nullptr;
         {
             const std::scoped_lock guard(mutex);
-            if (held.empty())
+            if (held.empty()) {
                 return 1;
+            }
             next = held.front();
             held.pop_front();
         }
         const bool waits = ++taken % 7 == 0 && !one_waits.exchange(true);
         next->gate.release();
         if (waits) {
-            if (!holds_soon([&] { return next->ran.load(); }))
+            if (!holds_soon([&] { return next->ran.load(); })) {
                 ++late;
+            }
             one_waits = false;
         }
         return 1;
@@ -151,8 +155,9 @@ TEST_F(idle_polls, stress_of_polls_that_wait_for_tasks) {
                 held.push_back(&one);
             });
             flow.submit({thence::inout(&one.x)}, [&] { one.ran = true; });
-            if (round % 3 == 0)
+            if (round % 3 == 0) {
                 flow.submit({}, [] { std::this_thread::yield(); });
+            }
         }
         while (std::any_of(all.begin(), all.end(), [](const pair &one) { return !one.ran; })) {
             flow.submit({}, [] {}); // workers poll for 200 us after the last task

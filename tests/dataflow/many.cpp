@@ -21,8 +21,9 @@ std::size_t held_memory() {
 TEST(many, tasks_in_a_chain) {
     thence::flow flow(test::two_workers());
     long sum = 0;
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         flow.submit({thence::inout(&sum)}, [&] { ++sum; });
+    }
     flow.taskwait();
     EXPECT_EQ(sum, many);
     EXPECT_LT(held_memory(), kept);
@@ -36,8 +37,9 @@ TEST(many, readers_between_two_writers) {
     test::held gate;
     flow.submit({thence::out(&x)}, [&] { gate.hold(); });
     test::wait_until([&] { return gate.holds(); });
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         flow.submit({thence::in(&x)}, [&] { sum.fetch_add(1, std::memory_order_relaxed); });
+    }
     flow.submit({thence::out(&x)}, [&] { EXPECT_EQ(sum, many); });
     gate.release();
     flow.taskwait();
@@ -52,8 +54,9 @@ TEST(many, readers_that_complete_before_the_first_one) {
     std::atomic<long> sum{0};
     test::held gate;
     flow.submit({thence::in(&x)}, [&] { gate.hold(); });
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         flow.submit({thence::in(&x)}, [&] { sum.fetch_add(1, std::memory_order_relaxed); });
+    }
     test::wait_until([&] { return sum == many; });
     flow.submit({thence::out(&x)}, [&] { sum = -1; });
     gate.release();
@@ -69,8 +72,9 @@ TEST(many, commutative_tasks_that_wait_for_one) {
     test::held gate;
     flow.submit({thence::commutative(&sum)}, [&] { gate.hold(); });
     test::wait_until([&] { return gate.holds(); });
-    for (int i = 0; i < many / 4; ++i)
+    for (int i = 0; i < many / 4; ++i) {
         flow.submit({thence::commutative(&sum)}, [&] { ++sum; });
+    }
     gate.release();
     flow.taskwait();
     EXPECT_EQ(sum, many / 4);
@@ -83,8 +87,9 @@ TEST(many, priorities_of_their_own) {
     std::atomic<long> sum{0};
     test::held gate;
     flow.submit({thence::out(&x)}, [&] { gate.hold(); });
-    for (int i = 0; i < many / 2; ++i)
+    for (int i = 0; i < many / 2; ++i) {
         flow.submit({thence::in(&x)}, {.priority = i % 2 == 0 ? i : -i}, [&] { ++sum; });
+    }
     gate.release();
     flow.taskwait();
     EXPECT_EQ(sum, many / 2);
@@ -93,11 +98,13 @@ TEST(many, priorities_of_their_own) {
 TEST(many, data_of_their_own) {
     thence::flow flow(test::two_workers());
     std::vector<char> data(many);
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         flow.submit({thence::out(&data[i])}, [&, i] { data[i] = 1; });
+    }
     flow.taskwait();
-    for (const char each : data)
+    for (const char each : data) {
         ASSERT_EQ(each, 1);
+    }
     EXPECT_LT(held_memory(), kept);
 }
 
@@ -109,8 +116,9 @@ TEST(many, generations_of_one_child_each) {
         thence::flow &flow;
         std::atomic<int> &count;
         void operator()() const {
-            if (++count < deep)
+            if (++count < deep) {
                 flow.submit({}, generation{flow, count});
+            }
         }
     };
     flow.submit({}, generation{flow, count});
@@ -119,8 +127,8 @@ TEST(many, generations_of_one_child_each) {
     EXPECT_LT(held_memory(), kept);
 }
 
-// Each task waits for its children. Were those of one depth all begun before any deeper one, tens of thousands of stacks would
-// be suspended at once, which the system does not allow.
+// Each task waits for its children. Were those of one depth all begun before any deeper one, tens of thousands of
+// stacks would be suspended at once, which the system does not allow.
 TEST(many, recursive_tasks_that_wait) {
     thence::flow flow(test::two_workers());
     struct fibonacci {
@@ -150,11 +158,13 @@ TEST(many, waves_do_not_grow) {
     int data[64] = {};
     std::size_t after_first = 0;
     for (int wave = 0; wave < 50; ++wave) {
-        for (int i = 0; i < many / 50; ++i)
+        for (int i = 0; i < many / 50; ++i) {
             flow.submit({thence::inout(&data[i % 64]), thence::in(&data[(i + 1) % 64])}, [&, i] { ++data[i % 64]; });
+        }
         flow.taskwait();
-        if (wave == 0)
+        if (wave == 0) {
             after_first = held_memory();
+        }
     }
     EXPECT_LT(held_memory(), after_first + kept);
 }
@@ -169,8 +179,9 @@ TEST(many, large_bodies_and_many_accesses) {
     };
     for (std::size_t count = 1; count < data.size(); count += 7) {
         std::vector<thence::access> all;
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i) {
             all.push_back(thence::inout(&data[i]));
+        }
         large body{&data[0], {}};
         body.bytes[17] = 1;
         flow.submit(all, body);
@@ -201,8 +212,9 @@ TEST(limits, submit_does_not_wait_for_tasks_that_wait) {
     thence::flow flow({.workers = 2, .most_open = 4});
     std::vector<test::held> gates(50);
     std::atomic<thence::detail::dataflow_task *> blocked{nullptr};
-    for (test::held &each : gates)
+    for (test::held &each : gates) {
         flow.submit({}, [&] { each.hold(); });
+    }
     flow.submit({}, [&] {
         blocked = static_cast<thence::detail::dataflow_task *>(thence::current_task().native());
         thence::block_current();
@@ -210,8 +222,9 @@ TEST(limits, submit_does_not_wait_for_tasks_that_wait) {
     flow.submit({}, [] {});
     test::wait_until([&] { return blocked != nullptr; });
     thence::unblock(thence::task_ref(blocked));
-    for (test::held &each : gates)
+    for (test::held &each : gates) {
         each.release();
+    }
     flow.taskwait();
 }
 
@@ -222,13 +235,15 @@ TEST(limits, several_threads_submit_more_than_the_limit) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; ++t) {
         threads.emplace_back([&, t] {
-            for (int i = 0; i < 2000; ++i)
+            for (int i = 0; i < 2000; ++i) {
                 flow.submit({thence::inout(&data[t]), thence::in(&data[(t + 1) % 3])}, [&] { ++done; });
+            }
             flow.taskwait();
         });
     }
-    for (std::thread &each : threads)
+    for (std::thread &each : threads) {
         each.join();
+    }
     EXPECT_EQ(done, 6000);
 }
 
@@ -239,23 +254,26 @@ TEST(limits, submit_goes_on_while_more_threads_wait_than_the_arena_takes) {
     test::held gate;
     flow.submit({}, [&] { gate.hold(); });
     std::vector<std::thread> threads;
-    for (int t = 0; t < 12; ++t)
+    for (int t = 0; t < 12; ++t) {
         threads.emplace_back([&] {
             ++waiting;
             flow.taskwait();
         });
+    }
     test::wait_until([&] { return waiting == 12; });
     std::this_thread::sleep_for(
         std::chrono::milliseconds(50)); // so that they wait; the test also passes if they do not
     int x = 0;
     test::held first;
     flow.submit({thence::out(&x)}, [&] { first.hold(); });
-    for (int i = 0; i < 3000; ++i) // more than may be open
+    for (int i = 0; i < 3000; ++i) { // more than may be open
         flow.submit({thence::inout(&x)}, [] {});
+    }
     first.release();
     gate.release();
-    for (std::thread &each : threads)
+    for (std::thread &each : threads) {
         each.join();
+    }
     flow.taskwait();
 }
 
@@ -279,19 +297,23 @@ TEST(many, everything_at_once) {
                         flow.submit({}, [self] { thence::unblock(self); });
                         thence::block_current();
                     }
-                    if (i % 11 == 0)
+                    if (i % 11 == 0) {
                         thence::wait_for(i % 2 == 0 ? 0 : 20);
-                    if (i % 13 == 0)
+                    }
+                    if (i % 13 == 0) {
                         flow.taskwait();
+                    }
                     ++done;
                 });
-                if (i % 50 == 0)
+                if (i % 50 == 0) {
                     flow.taskwait();
+                }
             }
         });
     }
-    for (std::thread &each : threads)
+    for (std::thread &each : threads) {
         each.join();
+    }
     flow.taskwait();
     EXPECT_EQ(done, 3 * rounds);
 }

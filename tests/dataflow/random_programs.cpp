@@ -3,8 +3,8 @@
 // later one have to wait? 100,000 programs in all.
 //
 // One task of each program is held back. All tasks that do not depend on it, not even through others, have to run
-// meanwhile; so the graph has no edge too many. Each task looks, at its beginning, at all earlier ones that it conflicts with;
-// so it has no edge too few.
+// meanwhile; so the graph has no edge too many. Each task looks, at its beginning, at all earlier ones that it
+// conflicts with; so it has no edge too few.
 #include "support.hpp"
 
 #include <condition_variable>
@@ -19,10 +19,12 @@ using thence::access_kind;
 constexpr int keys = 4;
 
 bool must_wait(access_kind earlier, access_kind later) {
-    if (earlier == access_kind::in && later == access_kind::in)
+    if (earlier == access_kind::in && later == access_kind::in) {
         return false;
-    if (earlier == access_kind::concurrent && later == access_kind::concurrent)
+    }
+    if (earlier == access_kind::concurrent && later == access_kind::concurrent) {
         return false;
+    }
     return !(earlier == access_kind::commutative && later == access_kind::commutative);
 }
 
@@ -39,8 +41,9 @@ struct one_task {
     bool after_held = false;
 
     void one_less() {
-        if (left.fetch_sub(1) == 1)
+        if (left.fetch_sub(1) == 1) {
             complete = true;
+        }
     }
 };
 
@@ -78,8 +81,9 @@ private:
             {
                 std::unique_lock guard(mutex_);
                 changed_.wait(guard, [this] { return stop_ || !waiting_.empty(); });
-                if (stop_)
+                if (stop_) {
                     return;
+                }
                 now.swap(waiting_);
             }
             for (const event &each : now) {
@@ -117,11 +121,12 @@ public:
             made.left = 1 + made.children + (made.event ? 1 : 0) + (made.event_of_onready ? 1 : 0);
         }
         held_ = below(static_cast<unsigned>(count));
-        // While a commutative task is held, the others of its group wait, if they come after it in the order of running.
-        // The rules do not say which do, so the held one has none.
+        // While a commutative task is held, the others of its group wait, if they come after it in the order of
+        // running. The rules do not say which do, so the held one has none.
         for (access &each : tasks_[held_]->accesses) {
-            if (each.kind == access_kind::commutative)
+            if (each.kind == access_kind::commutative) {
                 each.kind = access_kind::concurrent;
+            }
         }
         for (int later = 0; later < count; ++later) {
             one_task &it = *tasks_[later];
@@ -140,22 +145,26 @@ public:
             const bool holds = static_cast<int>(i) == held_;
             const auto body = [this, &it, holds] { run_body(it, holds); };
             const thence::task_options options{.priority = static_cast<int>(i % 3) - 1};
-            if (it.onready)
+            if (it.onready) {
                 flow_.submit(it.accesses, options, thence::onready([this, &it] { run_onready(it); }), body);
-            else
+            } else {
                 flow_.submit(it.accesses, options, body);
+            }
         }
         test::wait_until([&] { return gate_.holds(); });
         for (const std::unique_ptr<one_task> &one : tasks_) {
-            if (!one->after_held && one != tasks_[held_])
+            if (!one->after_held && one != tasks_[held_]) {
                 test::wait_until([&] { return one->complete.load(); });
+            }
         }
-        for (const std::unique_ptr<one_task> &one : tasks_)
+        for (const std::unique_ptr<one_task> &one : tasks_) {
             wrong_ += one->after_held && one->begun ? 1 : 0;
+        }
         gate_.release();
         flow_.taskwait();
-        for (const std::unique_ptr<one_task> &one : tasks_)
+        for (const std::unique_ptr<one_task> &one : tasks_) {
             wrong_ += one->complete ? 0 : 1;
+        }
     }
     int wrong() const { return wrong_; }
 
@@ -163,8 +172,9 @@ private:
     static bool conflict(const one_task &earlier, const one_task &later) {
         for (const access &one : merged(earlier)) {
             for (const access &other : merged(later)) {
-                if (one.start == other.start && must_wait(one.kind, other.kind))
+                if (one.start == other.start && must_wait(one.kind, other.kind)) {
                     return true;
+                }
             }
         }
         return false;
@@ -180,41 +190,49 @@ private:
                     one.kind = one.kind == each.kind ? one.kind : access_kind::inout;
                 }
             }
-            if (!known)
+            if (!known) {
                 all.push_back(each);
+            }
         }
         return all;
     }
     void run_onready(one_task &it) {
         check(it);
-        if (it.event_of_onready)
+        if (it.event_of_onready) {
             lowers_.lower_later(it);
+        }
     }
     void run_body(one_task &it, bool holds) {
-        if (it.begun.exchange(true))
+        if (it.begun.exchange(true)) {
             ++wrong_;
+        }
         check(it);
         for (const access &each : merged(it)) {
-            if (each.kind == access_kind::commutative && inside_[key_of(each)]++ != 0)
+            if (each.kind == access_kind::commutative && inside_[key_of(each)]++ != 0) {
                 ++wrong_;
+            }
         }
         for (int child = 0; child < it.children; ++child) {
             // In a chain of their own, through data that siblings of the parent have, too.
             flow_.submit({thence::inout(&data_[child % 2])}, [&it] { it.one_less(); });
         }
         for (const access &each : merged(it)) {
-            if (each.kind == access_kind::commutative)
+            if (each.kind == access_kind::commutative) {
                 --inside_[key_of(each)];
+            }
         }
-        if (it.event)
+        if (it.event) {
             lowers_.lower_later(it);
-        if (holds)
+        }
+        if (holds) {
             gate_.hold();
+        }
         it.one_less();
     }
     void check(one_task &it) {
-        for (const int earlier : it.waits_for)
+        for (const int earlier : it.waits_for) {
             wrong_ += tasks_[earlier]->complete ? 0 : 1;
+        }
     }
     int key_of(const access &one) const { return static_cast<int>(static_cast<const int *>(one.start) - data_); }
 

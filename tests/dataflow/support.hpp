@@ -13,10 +13,12 @@
 
 namespace test {
 
-// Waits, on a thread outside of tasks, until another thread has made it true. The time limit of the test ends it otherwise.
+// Waits, on a thread outside of tasks, until another thread has made it true. The time limit of the test ends it
+// otherwise.
 template <class Condition> void wait_until(Condition &&holds) {
-    while (!holds())
+    while (!holds()) {
         std::this_thread::yield();
+    }
 }
 
 // What has happened, in order. Any thread.
@@ -51,8 +53,9 @@ public:
     }
     // @return whether a task was held. Of several threads, one releases it.
     bool try_release(int error = 0) {
-        if (!holds() || !holds_.exchange(false, std::memory_order_acquire))
+        if (!holds() || !holds_.exchange(false, std::memory_order_acquire)) {
             return false;
+        }
         thence::lower_events(task_, 1, error);
         return true;
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Random programs with so low a limit of open tasks that submit() waits all the time: trees of tasks, with data, events that
-// another thread lowers, taskwait, blocking and sleeping, submitted by tasks and by several threads at once. Each program ends,
-// runs each task once, and tasks with the same data run one after the other.
+// Random programs with so low a limit of open tasks that submit() waits all the time: trees of tasks, with data, events
+// that another thread lowers, taskwait, blocking and sleeping, submitted by tasks and by several threads at once. Each
+// program ends, runs each task once, and tasks with the same data run one after the other.
 #include "support.hpp"
 
 #include <condition_variable>
@@ -42,8 +42,9 @@ private:
             {
                 std::unique_lock guard(mutex_);
                 changed_.wait(guard, [this] { return stop_ || !waiting_.empty(); });
-                if (waiting_.empty())
+                if (waiting_.empty()) {
                     return;
+                }
                 std::swap(waiting_[random_() % waiting_.size()], waiting_.back());
                 taken = waiting_.back();
                 waiting_.pop_back();
@@ -78,11 +79,13 @@ public:
             const int key = static_cast<int>(random() % (2 * keys)); // half of the tasks have no data
             const bool waits_for_event = random() % 4 == 0;
             const auto body = [&own, this, task_seed, key, depth, waits_for_event] {
-                if (key < keys && own.inside[key]++ != 0)
+                if (key < keys && own.inside[key]++ != 0) {
                     ++wrong_;
+                }
                 run(task_seed, depth);
-                if (key < keys)
+                if (key < keys) {
                     --own.inside[key];
+                }
                 --own.open;
                 ++run_;
                 if (waits_for_event) {
@@ -91,14 +94,17 @@ public:
                 }
             };
             ++submitted_;
-            if (++own.open > most_open_)
+            if (++own.open > most_open_) {
                 ++over_limit_;
-            if (key < keys)
+            }
+            if (key < keys) {
                 flow_.submit({thence::inout(&own.data[key])}, body);
-            else
+            } else {
                 flow_.submit({}, body);
-            if (random() % 16 == 0)
+            }
+            if (random() % 16 == 0) {
                 flow_.taskwait({thence::in(&own.data[random() % keys])});
+            }
         }
         flow_.taskwait();
     }
@@ -111,8 +117,9 @@ private:
         switch (random() % 8) {
         case 0:
         case 1:
-            if (depth < 3)
+            if (depth < 3) {
                 submit_some(random(), 6, depth + 1);
+            }
             break;
         case 2:
             thence::wait_for(random() % 20);
@@ -155,15 +162,17 @@ TEST_P(throttled_programs, end_and_run_each_task_once) {
         thence::flow flow({.workers = 1 + static_cast<int>(random() % 3), .most_open = most_open});
         std::vector<std::thread> submitters;
         std::vector<std::unique_ptr<program>> all;
-        for (int t = 0; t < threads; ++t)
+        for (int t = 0; t < threads; ++t) {
             all.push_back(std::make_unique<program>(flow, most_open, lowers));
+        }
         for (int t = 1; t < threads; ++t) {
             submitters.emplace_back(
                 [&one = *all[t], seed = static_cast<unsigned>(random())] { one.submit_some(seed, 30, 0); });
         }
         all[0]->submit_some(static_cast<unsigned>(random()), 30, 0);
-        for (std::thread &each : submitters)
+        for (std::thread &each : submitters) {
             each.join();
+        }
         for (const std::unique_ptr<program> &one : all) {
             ASSERT_EQ(one->wrong(), 0) << "program " << i << " of seed " << GetParam();
             over_limit += one->over_limit();

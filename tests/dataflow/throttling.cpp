@@ -25,10 +25,12 @@ TEST_P(throttling, submit_goes_on_when_the_last_task_ends_on_a_thread_in_taskwai
     flow.submit({}, {.label = "parent"}, [&] {
         test::wait_until([&] { return runs.load(); }); // on the only worker
         flow.submit({thence::out(&of_first)}, [&] { first.hold(); });
-        for (unsigned i = 0; i < most_open + 2; ++i)
+        for (unsigned i = 0; i < most_open + 2; ++i) {
             flow.submit({thence::in(&of_first)}, [] {});
-        while (!first.holds())
+        }
+        while (!first.holds()) {
             thence::wait_for(10);
+        }
         first.release(); // what the others wait for: so all of them have been submitted
         flow.taskwait();
     });
@@ -48,11 +50,13 @@ public:
     void submit(int count) {
         std::atomic<int> submitted{0};
         std::thread lowers([&] {
-            for (int lowered = 0; lowered < count; ++lowered)
+            for (int lowered = 0; lowered < count; ++lowered) {
                 thence::lower_events(next());
+            }
         });
-        for (; submitted < count; ++submitted)
+        for (; submitted < count; ++submitted) {
             flow_.submit({}, [this] { raise(); });
+        }
         flow_.taskwait();
         lowers.join();
     }
@@ -132,8 +136,9 @@ TEST(throttled_tasks, a_task_that_waits_in_submit_is_reported) {
     endless_task other(flow);
     std::vector<test::held> gates(4);
     flow.submit({}, {.label = "submits"}, [&] {
-        for (test::held &each : gates)
+        for (test::held &each : gates) {
             flow.submit({}, [&each] { each.hold(); });
+        }
         flow.taskwait();
     });
     const auto is_reported = [] {
@@ -143,8 +148,9 @@ TEST(throttled_tasks, a_task_that_waits_in_submit_is_reported) {
         });
     };
     test::wait_until(is_reported);
-    for (test::held &each : gates)
+    for (test::held &each : gates) {
         each.release();
+    }
     test::wait_until([&] { return !is_reported(); });
     flow.taskwait();
     other.end();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exclusion of commutative accesses, in all schedules: every way in which four tasks want some of three data, and every
-// order in which they arrive and complete. Each call of `tokens` is one step, since it holds its lock from begin to end.
+// order in which they arrive and complete. Each call of `tokens` is one step, since it holds its lock from begin to
+// end.
 //
 // No two tasks run that want the same data, a task that waits is let go on once and with all that it wants, and none is
 // left behind.
@@ -16,8 +17,8 @@
 
 namespace {
 
-using thence::dataflow::chain;
-using thence::dataflow::chain_access;
+using thence::dataflow::access_chain;
+using thence::dataflow::linked_access;
 using thence::dataflow::task;
 using thence::dataflow::task_list;
 
@@ -27,11 +28,11 @@ constexpr unsigned data = 3;
 // A task with an access to each datum. It wants alone those of `wanted`; the others it only reads.
 class one_task {
 public:
-    one_task(unsigned wanted, std::array<chain, data> &chains) : wanted_(wanted) {
+    one_task(unsigned wanted, std::array<access_chain, data> &chains) : wanted_(wanted) {
         whole_->count = data;
         for (unsigned i = 0; i < data; ++i) {
-            auto *const access = new (&whole_->accesses()[i]) chain_access;
-            access->of = &chains[i];
+            auto *const access = new (&whole_->accesses()[i]) linked_access;
+            access->chain = &chains[i];
             access->kind = (wanted >> i & 1U) != 0 ? thence::access_kind::commutative : thence::access_kind::in;
         }
     }
@@ -43,7 +44,7 @@ public:
     unsigned wanted() const { return wanted_; }
 
 private:
-    alignas(task) std::byte room_[sizeof(task) + data * sizeof(chain_access)];
+    alignas(task) std::byte room_[sizeof(task) + data * sizeof(linked_access)];
     task *const whole_ = new (room_) task;
     unsigned wanted_;
 };
@@ -52,39 +53,45 @@ private:
 class system {
 public:
     explicit system(const std::array<unsigned, tasks> &wanted) {
-        for (unsigned i = 0; i < tasks; ++i)
+        for (unsigned i = 0; i < tasks; ++i) {
             all_[i] = std::make_unique<one_task>(wanted[i], chains_);
+        }
     }
     // Whether a step of this task comes next: its arrival, or its completion.
     bool may_step(unsigned i) const { return state_[i] == state::away || state_[i] == state::runs; }
     void step(unsigned i) {
         if (state_[i] == state::away) {
-            if (tokens_.take(all_[i]->get()))
+            if (tokens_.take(all_[i]->get())) {
                 begins(i);
-            else
+            } else {
                 state_[i] = state::waits;
+            }
             return;
         }
         state_[i] = state::complete;
         task_list ready;
         tokens_.give_back(all_[i]->get(), ready);
-        while (const task *const one = ready.pop())
+        while (const task *const one = ready.pop()) {
             begins(number_of(one));
+        }
     }
     // Nothing is wrong, and a task waits only for one that runs.
     bool is_right() const {
-        if (wrong_)
+        if (wrong_) {
             return false;
+        }
         for (unsigned i = 0; i < tasks; ++i) {
-            if (state_[i] == state::waits && (held_by_running() & all_[i]->wanted()) == 0)
+            if (state_[i] == state::waits && (held_by_running() & all_[i]->wanted()) == 0) {
                 return false;
+            }
         }
         return true;
     }
     bool is_over() const {
         for (const state each : state_) {
-            if (each != state::complete)
+            if (each != state::complete) {
                 return false;
+            }
         }
         return true;
     }
@@ -99,21 +106,23 @@ private:
     }
     unsigned held_by_running() const {
         unsigned held = 0;
-        for (unsigned i = 0; i < tasks; ++i)
+        for (unsigned i = 0; i < tasks; ++i) {
             held |= state_[i] == state::runs ? all_[i]->wanted() : 0U;
+        }
         return held;
     }
     unsigned number_of(const task *one) const {
         for (unsigned i = 0; i < tasks; ++i) {
-            if (&all_[i]->get() == one)
+            if (&all_[i]->get() == one) {
                 return i;
+            }
         }
         ADD_FAILURE() << "not a task of this program";
         return 0;
     }
 
     thence::dataflow::tokens tokens_;
-    std::array<chain, data> chains_;
+    std::array<access_chain, data> chains_;
     std::array<std::unique_ptr<one_task>, tasks> all_;
     std::array<state, tasks> state_{};
     bool wrong_ = false;
@@ -121,22 +130,27 @@ private:
 
 // Goes through all schedules that begin with `steps`. @return how many there are, or 0 if one of them is wrong.
 long try_all(const std::array<unsigned, tasks> &wanted, std::vector<unsigned> &steps) {
-    system now(wanted);
-    for (const unsigned each : steps)
-        now.step(each);
-    if (!now.is_right())
+    system replayed(wanted);
+    for (const unsigned each : steps) {
+        replayed.step(each);
+    }
+    if (!replayed.is_right()) {
         return 0;
-    if (now.is_over())
+    }
+    if (replayed.is_over()) {
         return 1;
+    }
     long schedules = 0;
     for (unsigned i = 0; i < tasks; ++i) {
-        if (!now.may_step(i))
+        if (!replayed.may_step(i)) {
             continue;
+        }
         steps.push_back(i);
         const long found = try_all(wanted, steps);
         steps.pop_back();
-        if (found == 0)
+        if (found == 0) {
             return 0;
+        }
         schedules += found;
     }
     return schedules; // 0: some wait, and nobody is left who could let them go on

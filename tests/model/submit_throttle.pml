@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /*
- * A thread that waits in submit() is resumed once, as soon as few of its siblings' tasks are open, or no task runs or is
- * ready: in every race with tasks that end, on workers that go on and on those that leave, and with tasks that are
+ * A thread that waits in submit() is resumed once, as soon as few of its siblings' tasks are open, or no task runs
+ * or is ready: in every race with tasks that end, on workers that go on and on those that leave, and with tasks that are
  * completed by threads that run no tasks.
  *
- * As in src/dataflow: task.hpp (open), waiting.cpp (throttle, resume_throttled), flow.cpp (count_child_down), crew.cpp
- * (tell_if_idle, suspend_here). One scope has a counter of open tasks and a flag in one word; a list has those that wait, under a
- * lock of its own; a counter of running tasks is under the crew's lock. One submitter is a task, the other one is a thread of
- * the program. Critical sections are atomic here. Another task runs beside them, perhaps for ever: then only the number of
- * open tasks can end the wait.
+ * As in src/dataflow: task.hpp (open), waiting.cpp (throttle, resume_throttled), flow.cpp (count_child_down),
+ * task_scheduler.cpp (tell_if_idle, suspend_here). One scope has a counter of open tasks and a flag in one word; a list
+ * has those that wait, under a lock of its own; a counter of running tasks is under the scheduler's lock. One submitter
+ * is a task, the other one is a thread of the program. Critical sections are atomic here. Another task runs beside
+ * them, perhaps for ever: then only the number of open tasks can end the wait.
  *
  * Mutations, each of which must be found:
  *   LEAVES_SILENTLY    a worker that leaves does not tell that no task runs
@@ -30,7 +30,7 @@ byte threads;       /* that are throttled in it */
 bool listed[2];
 bool resumed[2];
 byte listed_now;
-/* The crew. */
+/* The scheduler. */
 byte running;
 byte waiters;
 bool lasts;         /* the other task never ends */
@@ -162,7 +162,8 @@ proctype completer() {
     fi
 }
 
-/* The other task: it lasts, or its thread goes on, or it is suspended (in taskwait, or blocked), or its thread leaves. */
+/* The other task: it lasts, or its thread goes on, or it is suspended (in taskwait, or blocked), or its thread
+ * leaves. */
 proctype worker() {
     bool taken[2];
     bool is_idle;

@@ -8,8 +8,8 @@
 /** @file dataflow/access.hpp
  *  @brief Accesses of tasks, and the one rule that says which of them conflict. `thence/dataflow.hpp` includes it. */
 
-// Everything else asks the functions in `detail`, so a rule for regions has to change this file, and the table that finds
-// the earlier accesses (src/dataflow/key_table.hpp).
+// Everything else asks the functions in `detail`, so a rule for regions has to change this file, and the table that
+// finds the earlier accesses (src/dataflow/key_table.hpp).
 
 namespace thence {
 

@@ -78,8 +78,9 @@ class spin_lock {
 public:
     void lock() noexcept {
         spin_wait pause;
-        while (locked_.exchange(true, order::acquire))
+        while (locked_.exchange(true, order::acquire)) {
             pause.wait();
+        }
     }
     void unlock() noexcept { locked_.store(false, order::release); }
 

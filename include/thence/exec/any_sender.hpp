@@ -43,7 +43,7 @@ template <class Tag, class... As> struct any_completion<Tag(As...)> {
     void (*complete)(void *, As &&...) noexcept;
 
     void operator()(void *operation, Tag, As... as) const noexcept { complete(operation, static_cast<As &&>(as)...); }
-    template <class Operation> static constexpr any_completion of() noexcept {
+    template <class Operation> static constexpr any_completion make() noexcept {
         return {[](void *operation, As &&...as) noexcept {
             Tag()(static_cast<Operation *>(operation)->release_receiver(), static_cast<As &&>(as)...);
         }};
@@ -53,7 +53,7 @@ template <class... Sigs> struct any_completions : any_completion<Sigs>... {
     using any_completion<Sigs>::operator()...;
 };
 template <class Operation, class... Sigs>
-inline constexpr any_completions<Sigs...> completions_of{any_completion<Sigs>::template of<Operation>()...};
+inline constexpr any_completions<Sigs...> completions_of{any_completion<Sigs>::template make<Operation>()...};
 
 /** The outer operation, as the receiver of the inner one accesses it. */
 template <class... Sigs> struct any_outer {
@@ -90,8 +90,9 @@ class any_operation_storage : immovable {
 public:
     any_operation_storage() = default;
     ~any_operation_storage() {
-        if (object_ != nullptr)
+        if (object_ != nullptr) {
             destroy_(object_);
+        }
     }
     template <class Op, class Fn> void emplace(Fn &&fn) {
         if constexpr (fits<any_operation_bytes, Op, false>) {
@@ -113,33 +114,34 @@ private:
 };
 
 template <class... Sigs> struct any_sender_functions {
-    void (*move)(void *from, void *to) noexcept; // and destroys *from
+    void (*move)(void *source, void *target) noexcept; // and destroys *source
     void (*destroy)(void *) noexcept;
     void (*connect)(void *sender, any_operation_storage &, any_receiver<Sigs...>);
 
-    template <class S, class Op> static constexpr any_sender_functions of() noexcept {
-        if constexpr (fits<any_sender_bytes, S, true>)
-            return {[](void *from, void *to) noexcept {
-                        S *moved = static_cast<S *>(from);
-                        ::new (to) S(static_cast<S &&>(*moved));
+    template <class S, class Op> static constexpr any_sender_functions make() noexcept {
+        if constexpr (fits<any_sender_bytes, S, true>) {
+            return {[](void *source, void *target) noexcept {
+                        S *moved = static_cast<S *>(source);
+                        ::new (target) S(static_cast<S &&>(*moved));
                         moved->~S();
                     },
                     [](void *at) noexcept { static_cast<S *>(at)->~S(); },
                     [](void *at, any_operation_storage &storage, any_receiver<Sigs...> r) {
                         storage.emplace<Op>([&] { return exec::connect(static_cast<S &&>(*static_cast<S *>(at)), r); });
                     }};
-        else
-            return {[](void *from, void *to) noexcept { ::new (to) S *(*static_cast<S **>(from)); },
+        } else {
+            return {[](void *source, void *target) noexcept { ::new (target) S *(*static_cast<S **>(source)); },
                     [](void *at) noexcept { delete *static_cast<S **>(at); },
                     [](void *at, any_operation_storage &storage, any_receiver<Sigs...> r) {
                         storage.emplace<Op>(
                             [&] { return exec::connect(static_cast<S &&>(**static_cast<S **>(at)), r); });
                     }};
+        }
     }
 };
 template <class S, class... Sigs>
 inline constexpr any_sender_functions<Sigs...>
-    functions_of = any_sender_functions<Sigs...>::template of<S, connect_result_t<S, any_receiver<Sigs...>>>();
+    functions_of = any_sender_functions<Sigs...>::template make<S, connect_result_t<S, any_receiver<Sigs...>>>();
 
 template <class R, class... Sigs> class any_operation : immovable {
 public:
@@ -185,23 +187,26 @@ public:
             static_assert(receiver_of<detail::any_receiver<Sigs...>, completion_signatures_of_t<stored, environment>>,
                           "any_sender: the sender completes in a way that the any_sender does not list; add that "
                           "signature, or handle it before with then(), upon_error() or upon_stopped()");
-            if constexpr (detail::fits<any_sender_bytes, stored, true>)
+            if constexpr (detail::fits<any_sender_bytes, stored, true>) {
                 ::new (static_cast<void *>(bytes_)) stored(static_cast<S &&>(s));
-            else
+            } else {
                 ::new (static_cast<void *>(bytes_)) stored *(new stored(static_cast<S &&>(s)));
+            }
             functions_ = &detail::functions_of<stored, Sigs...>;
         }
     }
     any_sender(any_sender &&other) noexcept : functions_(std::exchange(other.functions_, nullptr)) {
-        if (functions_ != nullptr)
+        if (functions_ != nullptr) {
             functions_->move(other.bytes_, bytes_);
+        }
     }
     any_sender &operator=(any_sender &&other) noexcept {
         if (this != &other) {
             reset();
             functions_ = std::exchange(other.functions_, nullptr);
-            if (functions_ != nullptr)
+            if (functions_ != nullptr) {
                 functions_->move(other.bytes_, bytes_);
+            }
         }
         return *this;
     }
@@ -211,15 +216,17 @@ public:
         return completion_signatures<Sigs...>();
     }
     template <receiver R> auto connect(R r) && {
-        if (functions_ == nullptr)
+        if (functions_ == nullptr) {
             throw empty_any_sender();
+        }
         return detail::any_operation<R, Sigs...>(functions_, bytes_, static_cast<R &&>(r));
     }
 
 private:
     void reset() noexcept {
-        if (functions_ != nullptr)
+        if (functions_ != nullptr) {
             functions_->destroy(bytes_);
+        }
     }
 
     alignas(std::max_align_t) unsigned char bytes_[any_sender_bytes];

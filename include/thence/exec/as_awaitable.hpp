@@ -101,45 +101,52 @@ public:
 
     static constexpr bool await_ready() noexcept { return false; }
     bool await_suspend(std::coroutine_handle<Promise>) noexcept {
-        if (!completes_in_start())
+        if (!completes_in_start()) {
             return true; // *this may be destroyed already
-        if (!outcome_.empty())
+        }
+        if (!outcome_.empty()) {
             return false;
+        }
         coroutine_.promise().unhandled_stopped().resume(); // may destroy this
         return true;
     }
     typename value::type await_resume() {
-        if (outcome_.template holds<std::exception_ptr>())
+        if (outcome_.template holds<std::exception_ptr>()) {
             std::rethrow_exception(static_cast<std::exception_ptr &&>(outcome_.template get<std::exception_ptr>()));
-        if constexpr (!std::is_void_v<typename value::type>)
+        }
+        if constexpr (!std::is_void_v<typename value::type>) {
             return static_cast<kept &&>(outcome_.template get<kept>());
+        }
     }
 
 private:
     // Not inlined: the compiler must not reuse the address of the thread's list after a suspension, since the coroutine
     // may be resumed on another thread.
     [[gnu::noinline]] bool completes_in_start() noexcept {
-        starting here{this, innermost_starting};
-        starting_ = reinterpret_cast<std::uintptr_t>(&here);
-        innermost_starting = &here;
+        starting entry{this, innermost_starting};
+        starting_ = reinterpret_cast<std::uintptr_t>(&entry);
+        innermost_starting = &entry;
         exec::start(operation_);
-        innermost_starting = here.outer;
-        return here.completed;
+        innermost_starting = entry.outer;
+        return entry.completed;
     }
     [[gnu::noinline]] starting *being_started() const noexcept {
         // Both must match: after an awaitable or a stack frame is destroyed, another may have its address.
-        for (starting *s = innermost_starting; s != nullptr; s = s->outer)
-            if (reinterpret_cast<std::uintptr_t>(s) == starting_ && s->awaitable == this)
+        for (starting *s = innermost_starting; s != nullptr; s = s->outer) {
+            if (reinterpret_cast<std::uintptr_t>(s) == starting_ && s->awaitable == this) {
                 return s;
+            }
+        }
         return nullptr;
     }
     void complete() noexcept {
-        if (starting *const now = being_started(); now != nullptr)
-            now->completed = true;
-        else if (outcome_.empty())
+        if (starting *const entry = being_started(); entry != nullptr) {
+            entry->completed = true;
+        } else if (outcome_.empty()) {
             coroutine_.promise().unhandled_stopped().resume();
-        else
+        } else {
             coroutine_.resume();
+        }
     }
 
     variant<kept, std::exception_ptr> outcome_; // empty: stopped
@@ -155,12 +162,13 @@ private:
  *         value. */
 struct as_awaitable_t {
     template <class T, class Promise> decltype(auto) operator()(T &&value, Promise &promise) const {
-        if constexpr (detail::has_as_awaitable<T, Promise>)
+        if constexpr (detail::has_as_awaitable<T, Promise>) {
             return static_cast<T &&>(value).as_awaitable(promise);
-        else if constexpr (!detail::awaitable<T, Promise> && sender_in<T, env_of_t<Promise>>)
+        } else if constexpr (!detail::awaitable<T, Promise> && sender_in<T, env_of_t<Promise>>) {
             return detail::sender_awaitable<T, Promise>(static_cast<T &&>(value), promise);
-        else
+        } else {
             return static_cast<T &&>(value);
+        }
     }
 };
 inline constexpr as_awaitable_t as_awaitable{};

@@ -31,12 +31,13 @@ concept awaiter = requires(A &a, std::coroutine_handle<Promise> handle) {
 
 /** The awaiter of `co_await value`, after any await_transform. */
 template <class T> constexpr decltype(auto) awaiter_of(T &&value) {
-    if constexpr (requires { static_cast<T &&>(value).operator co_await(); })
+    if constexpr (requires { static_cast<T &&>(value).operator co_await(); }) {
         return static_cast<T &&>(value).operator co_await();
-    else if constexpr (requires { operator co_await(static_cast<T &&>(value)); })
+    } else if constexpr (requires { operator co_await(static_cast<T &&>(value)); }) {
         return operator co_await(static_cast<T &&>(value));
-    else
+    } else {
         return static_cast<T &&>(value);
+    }
 }
 
 /** Whether a coroutine with this promise can `co_await` a T that need not be a sender. */

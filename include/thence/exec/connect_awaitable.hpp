@@ -33,8 +33,9 @@ public:
     explicit connect_operation(std::coroutine_handle<promise_type> coroutine) noexcept : coroutine_(coroutine) {}
     connect_operation(connect_operation &&other) noexcept : coroutine_(std::exchange(other.coroutine_, {})) {}
     ~connect_operation() {
-        if (coroutine_)
+        if (coroutine_) {
             coroutine_.destroy();
+        }
     }
     void start() &noexcept { coroutine_.resume(); }
 
@@ -69,10 +70,11 @@ template <class R> struct connect_promise {
     }
     env_of_t<R> get_env() const noexcept { return exec::get_env(receiver); }
     template <class A> decltype(auto) await_transform(A &&awaitable) noexcept {
-        if constexpr (has_as_awaitable<A, connect_promise>)
+        if constexpr (has_as_awaitable<A, connect_promise>) {
             return static_cast<A &&>(awaitable).as_awaitable(*this);
-        else
+        } else {
             return static_cast<A &&>(awaitable);
+        }
     }
 };
 

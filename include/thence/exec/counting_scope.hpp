@@ -54,8 +54,9 @@ public:
 
     bool enter() noexcept {
         const locked lock(lock_);
-        if (closed_ || joined_)
+        if (closed_ || joined_) {
             return false;
+        }
         ++count_;
         used_ = true;
         return true;
@@ -87,8 +88,9 @@ public:
 
 protected:
     ~scope_base() {
-        if (used_ && !joined_)
+        if (used_ && !joined_) {
             not_joined();
+        }
     }
 
 private:
@@ -121,8 +123,9 @@ public:
         return *this;
     }
     ~counting_association() {
-        if (scope_ != nullptr)
+        if (scope_ != nullptr) {
             scope_->leave();
+        }
     }
     explicit operator bool() const noexcept { return scope_ != nullptr; }
     counting_association try_associate() const noexcept { return counting_association(scope_); }
@@ -167,8 +170,9 @@ public:
         this->notify = [](join_waiter *self) noexcept { static_cast<join_operation *>(self)->completion_.start(); };
     }
     void start() &noexcept {
-        if (scope_->join_or_wait(this))
+        if (scope_->join_or_wait(this)) {
             exec::set_value(static_cast<R &&>(receiver_));
+        }
     }
 
 private:
@@ -182,12 +186,13 @@ struct join_sender {
     scope_base *scope;
 
     template <class, class... Env> static consteval auto get_completion_signatures() {
-        if constexpr ((answers<Env, get_scheduler_t> || ...))
+        if constexpr ((answers<Env, get_scheduler_t> || ...)) {
             return join_completions_t<
                 completion_signatures<set_value_t()>,
                 completion_signatures_of_t<schedule_result_t<std::invoke_result_t<get_scheduler_t, Env>>, Env>...>();
-        else
+        } else {
             return completion_signatures<set_value_t()>();
+        }
     }
     template <receiver R> auto connect(R r) const { return join_operation<R>(scope, static_cast<R &&>(r)); }
 };

@@ -52,10 +52,11 @@ template <class First, class... Rest> struct env<First, Rest...> {
     requires(detail::answers<First, Query, As...> ||
              detail::answers<env<Rest...>, Query, As...>) constexpr decltype(auto)
         query(Query question, As &&...as) const noexcept {
-        if constexpr (detail::answers<First, Query, As...>)
+        if constexpr (detail::answers<First, Query, As...>) {
             return first.query(question, static_cast<As &&>(as)...);
-        else
+        } else {
             return rest.query(question, static_cast<As &&>(as)...);
+        }
     }
 };
 template <class... Envs> env(Envs...) -> env<Envs...>;
@@ -79,10 +80,11 @@ template <class T> using env_of_t = decltype(get_env(std::declval<T>()));
  *         from forwarding_query_t. */
 struct forwarding_query_t {
     template <class Query> constexpr bool operator()(Query question) const noexcept {
-        if constexpr (requires { question.query(*this); })
+        if constexpr (requires { question.query(*this); }) {
             return question.query(*this);
-        else
+        } else {
             return std::derived_from<Query, forwarding_query_t>;
+        }
     }
 };
 inline constexpr forwarding_query_t forwarding_query{};

@@ -68,8 +68,9 @@ public:
     inplace_stop_source() noexcept = default;
     inplace_stop_source(inplace_stop_source &&) = delete;
     ~inplace_stop_source() {
-        if (notifier_ != nullptr)
+        if (notifier_ != nullptr) {
             notifier_->source_destroyed = true;
+        }
     }
 
     inline inplace_stop_token get_token() const noexcept;
@@ -159,23 +160,27 @@ inline inplace_stop_token inplace_stop_source::get_token() const noexcept {
 }
 
 inline bool inplace_stop_source::request_stop() noexcept {
-    if ((lock_unless(requested) & requested) != 0)
+    if ((lock_unless(requested) & requested) != 0) {
         return false;
+    }
     notification mine{detail::this_thread(), nullptr, false, false};
     notifier_ = &mine;
     while (detail::stop_callback_base *callback = callbacks_) {
         callbacks_ = callback->next_;
-        if (callbacks_ != nullptr)
+        if (callbacks_ != nullptr) {
             callbacks_->link_ = &callbacks_;
+        }
         callback->link_ = nullptr;
         mine.running = callback;
         mine.callback_destroyed = false;
         unlock(requested);
         callback->run_(callback);
-        if (mine.source_destroyed)
+        if (mine.source_destroyed) {
             return true;
-        if (!mine.callback_destroyed)
+        }
+        if (!mine.callback_destroyed) {
             callback->ran_.store(true); // from here on another thread may destroy it
+        }
         lock_unless(0);
     }
     notifier_ = nullptr;
@@ -184,42 +189,49 @@ inline bool inplace_stop_source::request_stop() noexcept {
 }
 
 inline void detail::stop_callback_base::add() noexcept {
-    if (source_ == nullptr)
+    if (source_ == nullptr) {
         return;
+    }
     if ((source_->lock_unless(inplace_stop_source::requested) & inplace_stop_source::requested) != 0) {
         source_ = nullptr;
         run_(this); // may destroy this
         return;
     }
     next_ = source_->callbacks_;
-    if (next_ != nullptr)
+    if (next_ != nullptr) {
         next_->link_ = &next_;
+    }
     link_ = &source_->callbacks_;
     source_->callbacks_ = this;
     source_->unlock(0);
 }
 
 inline void detail::stop_callback_base::remove() noexcept {
-    if (source_ == nullptr)
+    if (source_ == nullptr) {
         return;
+    }
     const unsigned char state = source_->lock_unless(0);
     if (link_ != nullptr) {
         *link_ = next_;
-        if (next_ != nullptr)
+        if (next_ != nullptr) {
             next_->link_ = link_;
+        }
         source_->unlock(state);
         return;
     }
     inplace_stop_source::notification *notifier = source_->notifier_;
     const bool running_here =
         notifier != nullptr && notifier->running == this && ::pthread_equal(notifier->thread, this_thread()) != 0;
-    if (running_here)
+    if (running_here) {
         notifier->callback_destroyed = true;
+    }
     source_->unlock(state);
-    if (running_here)
+    if (running_here) {
         return;
-    for (spin_wait pause; !ran_.load();)
+    }
+    for (spin_wait pause; !ran_.load();) {
         pause.wait();
+    }
 }
 
 } // namespace thence::exec

@@ -37,10 +37,11 @@ namespace detail {
 
 /** An environment with the scheduler on which S completes, for the next sender. */
 template <class Tag, class S> constexpr auto let_env(const S &s) noexcept {
-    if constexpr (answers<env_of_t<S>, get_completion_scheduler_t<Tag>>)
+    if constexpr (answers<env_of_t<S>, get_completion_scheduler_t<Tag>>) {
         return prop{get_scheduler, get_completion_scheduler<Tag>(exec::get_env(s))};
-    else
+    } else {
         return env<>();
+    }
 }
 template <class Tag, class S> using let_env_t = decltype(let_env<Tag>(std::declval<S>()));
 
@@ -88,10 +89,11 @@ template <class R, class Added> struct let_next_receiver {
     }
     void set_stopped() &&noexcept { exec::set_stopped(static_cast<R &&>(*next)); }
     let_joined_t<Added, env_of_t<R>> get_env() const noexcept {
-        if constexpr (std::is_same_v<Added, env<>>)
+        if constexpr (std::is_same_v<Added, env<>>) {
             return exec::get_env(*next);
-        else
+        } else {
             return {added, exec::get_env(*next)};
+        }
     }
 };
 
@@ -107,10 +109,11 @@ template <class Tag, class Operation, class R> struct let_receiver {
 
 private:
     template <class Channel, class... As> void take(As &&...as) noexcept {
-        if constexpr (std::is_same_v<Channel, Tag>)
+        if constexpr (std::is_same_v<Channel, Tag>) {
             operation->start_next(static_cast<As &&>(as)...); // destroys *this
-        else
+        } else {
             Channel()(static_cast<R &&>(operation->receiver), static_cast<As &&>(as)...);
+        }
     }
 };
 

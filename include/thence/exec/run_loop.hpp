@@ -41,10 +41,11 @@ class run_loop {
             : loop(l), receiver(static_cast<R &&>(r)) {
             this->execute = [](task_base *base) noexcept {
                 R &completed = static_cast<operation *>(base)->receiver;
-                if (get_stop_token(exec::get_env(completed)).stop_requested())
+                if (get_stop_token(exec::get_env(completed)).stop_requested()) {
                     exec::set_stopped(static_cast<R &&>(completed));
-                else
+                } else {
                     exec::set_value(static_cast<R &&>(completed));
+                }
             };
         }
         void start() &noexcept { loop->push(this); }
@@ -56,16 +57,18 @@ public:
     run_loop() = default;
     run_loop(run_loop &&) = delete;
     ~run_loop() {
-        if (head_ != nullptr)
+        if (head_ != nullptr) {
             std::terminate(); // these operations would never complete
+        }
     }
 
     scheduler_type get_scheduler() noexcept;
 
     /** @brief Completes operations until finish() has been called and none is left. */
     void run() noexcept {
-        while (task_base *task = pop())
+        while (task_base *task = pop()) {
             task->execute(task);
+        }
     }
     /** @brief Makes run() return when the queue is empty. */
     void finish() noexcept {
@@ -83,11 +86,13 @@ private:
     }
     task_base *pop() noexcept {
         const detail::locked lock(mutex_);
-        while (head_ == nullptr && !finishing_)
+        while (head_ == nullptr && !finishing_) {
             ready_.wait(mutex_);
+        }
         task_base *task = head_;
-        if (task != nullptr)
+        if (task != nullptr) {
             head_ = task->next;
+        }
         return task;
     }
 

@@ -86,14 +86,16 @@ public:
 
     associate_operation(std::optional<S> &&s, Association association, R r)
         : receiver_(static_cast<R &&>(r)), association_(static_cast<Association &&>(association)) {
-        if (association_)
+        if (association_) {
             inner_.emplace(static_cast<S &&>(*s), this);
+        }
     }
     void start() &noexcept {
-        if (inner_)
+        if (inner_) {
             exec::start(inner_->operation);
-        else
+        } else {
             exec::set_stopped(static_cast<R &&>(receiver_));
+        }
     }
 
 private:
@@ -108,15 +110,17 @@ public:
 
     template <class Token, class Given>
     associate_sender(const Token &token, Given &&given) : association_(token.try_associate()) {
-        if (association_)
+        if (association_) {
             sender_.emplace(token.wrap(static_cast<Given &&>(given)));
+        }
     }
     associate_sender(associate_sender &&) noexcept(std::is_nothrow_move_constructible_v<S>) = default;
     /** The copy has an association of its own, unless the scope refuses it. */
     associate_sender(const associate_sender &other) requires std::copy_constructible<S>
         : association_(other.association_.try_associate()) {
-        if (association_)
+        if (association_) {
             sender_ = other.sender_;
+        }
     }
 
     template <class, class... Env>

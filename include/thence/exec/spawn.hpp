@@ -68,8 +68,9 @@ struct spawn_t {
                           "then([](auto &&...) noexcept {}) and handle errors with upon_error(), or use spawn_future");
             if constexpr (fitting) {
                 auto association = token.try_associate();
-                if (!association)
+                if (!association) {
                     return;
+                }
                 using state = detail::spawned<sender_type, decltype(association), decltype(chosen)>;
                 state *made = detail::allocate_from<state>(chosen, [&] {
                     return state(static_cast<sender_type &&>(wrapped), chosen,

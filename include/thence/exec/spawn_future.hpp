@@ -18,9 +18,9 @@
  *  Source: C++26 [exec.spawn.future]; P3149. */
 
 // Invariants.
-//  - `first_` is `none` until one of two sides sets it: the operation sets `completed` when it completes; the future sets
-//    the address of a waiter when it is started, or `abandoned` when it is destroyed. The other side then finds it set:
-//    it notifies the waiter, takes the result, or destroys the state. It does not change again after that.
+//  - `first_` is `none` until one of two sides sets it: the operation sets `completed` when it completes; the future
+//    sets the address of a waiter when it is started, or `abandoned` when it is destroyed. The other side then finds it
+//    set: it notifies the waiter, takes the result, or destroys the state. It does not change again after that.
 //  - The two sides may be compiled into different shared objects that hide their symbols. So the marks are numbers: the
 //    address of an inline variable would differ between the two.
 //  - Only the second side, or the waiter after it was notified, destroys the state.
@@ -72,21 +72,24 @@ public:
           operation_(exec::connect(stop_when(static_cast<S &&>(s), stop.get_token()), future_receiver{this})) {}
 
     void run() noexcept {
-        if (association_)
+        if (association_) {
             exec::start(operation_);
-        else
+        } else {
             complete<set_stopped_t>();
+        }
     }
     void wait(future_waiter *waiter) noexcept {
         std::uintptr_t found = none;
-        if (!first_.compare_exchange(found, reinterpret_cast<std::uintptr_t>(waiter)))
+        if (!first_.compare_exchange(found, reinterpret_cast<std::uintptr_t>(waiter))) {
             waiter->notify(waiter);
+        }
     }
     void abandon() noexcept {
         stop.request_stop();
         std::uintptr_t found = none;
-        if (!first_.compare_exchange(found, abandoned))
+        if (!first_.compare_exchange(found, abandoned)) {
             destroy();
+        }
     }
     void destroy() noexcept {
         const Association last = static_cast<Association &&>(association_);
@@ -126,8 +129,9 @@ public:
         return *this;
     }
     ~future_owner() {
-        if (state_ != nullptr)
+        if (state_ != nullptr) {
             state_->abandon();
+        }
     }
     State *get() const noexcept { return state_; }
     State *release() noexcept { return std::exchange(state_, nullptr); }

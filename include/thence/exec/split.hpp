@@ -75,8 +75,9 @@ public:
 
     void retain() noexcept { references_.fetch_add(1, order::relaxed); }
     void release() noexcept {
-        if (references_.fetch_sub(1) == 1)
+        if (references_.fetch_sub(1) == 1) {
             delete this;
+        }
     }
     /** Notifies the waiter, now or later. The caller holds a reference until then. */
     void wait(split_waiter *waiter) noexcept {
@@ -99,8 +100,9 @@ private:
     template <class Tag, class... As> void complete(As &&...as) noexcept {
         keep<Tag>(outcome_, static_cast<As &&>(as)...);
         split_waiter *first = nullptr; // in the order of their start
-        for (split_waiter *w = waiting_.exchange(&end_); w != nullptr;)
+        for (split_waiter *w = waiting_.exchange(&end_); w != nullptr;) {
             first = std::exchange(w, std::exchange(w->next, first));
+        }
         while (first != nullptr) {
             split_waiter *each = std::exchange(first, first->next);
             each->notify(each); // it may be destroyed now
@@ -119,8 +121,9 @@ template <class State> class shared {
 public:
     explicit shared(State *owned) noexcept : state_(owned) {}
     shared(const shared &other) noexcept : state_(other.state_) {
-        if (state_ != nullptr)
+        if (state_ != nullptr) {
             state_->retain(); // NOLINT(clang-analyzer-cplusplus.NewDelete): it sees no atomic count
+        }
     }
     shared(shared &&other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
     shared &operator=(shared other) noexcept {
@@ -128,8 +131,9 @@ public:
         return *this;
     }
     ~shared() {
-        if (state_ != nullptr)
+        if (state_ != nullptr) {
             state_->release(); // NOLINT(clang-analyzer-cplusplus.NewDelete): as above
+        }
     }
     State *operator->() const noexcept { return state_; }
 

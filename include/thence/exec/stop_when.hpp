@@ -63,10 +63,11 @@ private:
         static void reset() noexcept {}
     };
     inner_token inner() const noexcept {
-        if constexpr (only_token)
+        if constexpr (only_token) {
             return token_;
-        else
+        } else {
             return source_.get_token();
+        }
     }
     R &&release_receiver() noexcept {
         by_token_.reset();

@@ -90,8 +90,9 @@ struct sync_wait_t {
             auto operation = connect(static_cast<S &&>(s), detail::sync_wait_receiver<result>{&state});
             start(operation);
             state.loop.run();
-            if (state.error)
+            if (state.error) {
                 std::rethrow_exception(static_cast<std::exception_ptr &&>(state.error));
+            }
             return static_cast<std::optional<result> &&>(state.result);
         }
     }

@@ -75,22 +75,25 @@ template <class T> struct task_result {
     variant<kept, std::exception_ptr> result;
 
     template <std::convertible_to<T> U = T> void return_value(U &&value) {
-        if constexpr (std::is_reference_v<T>)
+        if constexpr (std::is_reference_v<T>) {
             result.template emplace<kept>(&value);
-        else
+        } else {
             result.template emplace<kept>(static_cast<U &&>(value));
+        }
     }
     T take() {
-        if constexpr (std::is_reference_v<T>)
+        if constexpr (std::is_reference_v<T>) {
             return static_cast<T>(*result.template get<kept>());
-        else
+        } else {
             return static_cast<T &&>(result.template get<kept>());
+        }
     }
     template <class R> void send(R &&receiver) noexcept {
-        if constexpr (std::is_reference_v<T>)
+        if constexpr (std::is_reference_v<T>) {
             exec::set_value(static_cast<R &&>(receiver), static_cast<T>(*result.template get<kept>()));
-        else
+        } else {
             exec::set_value(static_cast<R &&>(receiver), static_cast<T &&>(result.template get<kept>()));
+        }
     }
 };
 template <> struct task_result<void> {
@@ -109,10 +112,11 @@ template <class T> struct task_promise : task_promise_base, task_result<T> {
     // The operand of co_await exists until the end of the whole expression. So if a sender has a member
     // await_in_place(promise), the awaiter that it returns may refer to the sender, which need not be moved.
     template <class U> decltype(auto) await_transform(U &&value) {
-        if constexpr (requires { static_cast<U &&>(value).await_in_place(*this); })
+        if constexpr (requires { static_cast<U &&>(value).await_in_place(*this); }) {
             return static_cast<U &&>(value).await_in_place(*this);
-        else
+        } else {
             return as_awaitable(static_cast<U &&>(value), *this);
+        }
     }
     bool failed() const noexcept { return this->result.template holds<std::exception_ptr>(); }
     std::exception_ptr &&error() noexcept {
@@ -130,8 +134,9 @@ public:
         return *this;
     }
     ~task_frame() {
-        if (handle_)
+        if (handle_) {
             handle_.destroy();
+        }
     }
     std::coroutine_handle<task_promise<T>> release() noexcept { return std::exchange(handle_, {}); }
 
@@ -156,21 +161,24 @@ public:
         stopped = [](task_waiter *waiter) noexcept -> std::coroutine_handle<> {
             auto *self = static_cast<task_awaiter *>(waiter);
             self->token_.reset();
-            if constexpr (requires(Promise & promise) { promise.unhandled_stopped(); })
+            if constexpr (requires(Promise & promise) { promise.unhandled_stopped(); }) {
                 return std::coroutine_handle<Promise>::from_address(self->waiting_.address())
                     .promise()
                     .unhandled_stopped();
-            else
+            } else {
                 std::terminate(); // the waiting coroutine cannot be stopped
+            }
         };
         frame_.promise().waiter = this;
-        if constexpr (std::is_same_v<stop_token_of_t<env_of_t<Promise>>, Token>)
+        if constexpr (std::is_same_v<stop_token_of_t<env_of_t<Promise>>, Token>) {
             frame_.promise().token = token_.set(get_stop_token(exec::get_env(waiting.promise())));
+        }
         return frame_;
     }
     T await_resume() {
-        if (frame_.promise().failed()) [[unlikely]]
+        if (frame_.promise().failed()) [[unlikely]] {
             std::rethrow_exception(frame_.promise().error());
+        }
         return frame_.promise().take();
     }
 
@@ -208,10 +216,11 @@ public:
 private:
     void send() noexcept {
         token_.reset();
-        if (frame_.promise().failed()) [[unlikely]]
+        if (frame_.promise().failed()) [[unlikely]] {
             exec::set_error(static_cast<R &&>(receiver_), frame_.promise().error());
-        else
+        } else {
             frame_.promise().send(static_cast<R &&>(receiver_));
+        }
     }
 
     [[no_unique_address]] R receiver_;

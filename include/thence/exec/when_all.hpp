@@ -121,20 +121,23 @@ template <class R, class... Completions> struct when_all_state : immovable {
     }
     void keep_stopped() noexcept {
         unsigned char expected = values_sent;
-        if (outcome.compare_exchange(expected, stopped))
+        if (outcome.compare_exchange(expected, stopped)) {
             stop.request_stop();
+        }
         arrive();
     }
     void complete() noexcept {
         on_stop.reset();
         switch (outcome.load()) {
         case values_sent:
-            if constexpr (traits::sends_values)
+            if constexpr (traits::sends_values) {
                 std::apply([this](auto &...slots) { this->send(slots...); }, values);
+            }
             break;
         case stopped:
-            if constexpr (traits::stops)
+            if constexpr (traits::stops) {
                 exec::set_stopped(static_cast<R &&>(receiver));
+            }
             break;
         default:
             error.visit([&next = receiver]<class E>(E &e) noexcept {
@@ -145,12 +148,14 @@ template <class R, class... Completions> struct when_all_state : immovable {
 
 private:
     void arrive() noexcept {
-        if (pending.fetch_sub(1) == 1)
+        if (pending.fetch_sub(1) == 1) {
             complete();
+        }
     }
     template <class E> void fail(E &&e) noexcept {
-        if (outcome.exchange(failed) == failed)
+        if (outcome.exchange(failed) == failed) {
             return;
+        }
         if constexpr (nothrow_decay_copy<E>) {
             error.template emplace<std::decay_t<E>>(static_cast<E &&>(e));
         } else {
@@ -186,20 +191,21 @@ struct when_all_operation<R, std::index_sequence<Is...>, Ss...>
     : when_all_state<R, completion_signatures_of_t<Ss, when_all_env<env_of_t<R>>>...> {
     using operation_state_concept = operation_state_t;
     using state = when_all_state<R, completion_signatures_of_t<Ss, when_all_env<env_of_t<R>>>...>;
-    struct parts_t : when_all_part<state, R, Is, Ss>... {
-        parts_t(state *s, auto &&senders)
+    struct children_t : when_all_part<state, R, Is, Ss>... {
+        children_t(state *s, auto &&senders)
             : when_all_part<state, R, Is, Ss>(s, std::get<Is>(static_cast<decltype(senders)>(senders)))... {}
     };
-    [[no_unique_address]] parts_t parts;
+    [[no_unique_address]] children_t children;
 
     when_all_operation(R r, auto &&senders)
-        : state(static_cast<R &&>(r)), parts(this, static_cast<decltype(senders)>(senders)) {}
+        : state(static_cast<R &&>(r)), children(this, static_cast<decltype(senders)>(senders)) {}
     void start() &noexcept {
         this->on_stop.set(get_stop_token(exec::get_env(this->receiver)), forward_stop{&this->stop});
-        if constexpr (sizeof...(Ss) == 0)
+        if constexpr (sizeof...(Ss) == 0) {
             this->complete();
-        else
-            (exec::start(static_cast<when_all_part<state, R, Is, Ss> &>(parts).operation), ...);
+        } else {
+            (exec::start(static_cast<when_all_part<state, R, Is, Ss> &>(children).operation), ...);
+        }
     }
 };
 

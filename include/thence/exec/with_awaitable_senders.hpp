@@ -21,12 +21,13 @@ public:
     template <class Waiting> void set_continuation(std::coroutine_handle<Waiting> waiting) noexcept {
         static_assert(!std::is_void_v<Waiting>, "pass the coroutine_handle<Promise> of the coroutine that waits");
         continuation_ = waiting;
-        if constexpr (requires { waiting.promise().unhandled_stopped(); })
+        if constexpr (requires { waiting.promise().unhandled_stopped(); }) {
             stopped_ = [](void *address) noexcept -> std::coroutine_handle<> {
                 return std::coroutine_handle<Waiting>::from_address(address).promise().unhandled_stopped();
             };
-        else
+        } else {
             stopped_ = no_answer;
+        }
     }
     std::coroutine_handle<> continuation() const noexcept { return continuation_; }
 

@@ -123,11 +123,12 @@ template <class B> consteval void check_buffer() {
     static_assert(std::is_lvalue_reference_v<B> || (!is_initializer_list<value> && !std::is_array_v<value>),
                   "an rvalue std::initializer_list or array cannot be moved into the operation, and may be destroyed "
                   "before it is complete: pass a std::vector or std::array, or an lvalue that exists long enough");
-    if constexpr (!std::is_pointer_v<value> && !other_view<B>)
+    if constexpr (!std::is_pointer_v<value> && !other_view<B>) {
         static_assert(sendable<element_type_of<B>>(),
                       "this element type cannot be sent: it is not trivially copyable, or has a pointer, or is a "
                       "class whose members cannot be inspected. If its bytes mean the same on another process, write: "
                       "template <> inline constexpr bool thence::as_bytes<T> = true;");
+    }
 }
 
 /** Whether an argument `B &&` is moved into the operation. */
@@ -137,12 +138,13 @@ inline constexpr bool moves_in =
 
 /** Whether the elements of a `B &` can be written. */
 template <class B> consteval bool writable() {
-    if constexpr (strided_buffer<B>)
+    if constexpr (strided_buffer<B>) {
         return !std::is_const_v<typename std::remove_cvref_t<B>::element_type>;
-    else if constexpr (some_range<B>)
+    } else if constexpr (some_range<B>) {
         return !std::is_const_v<std::remove_reference_t<decltype(*std::ranges::begin(std::declval<B &>()))>>;
-    else
+    } else {
         return !std::is_const_v<std::remove_reference_t<B>>;
+    }
 }
 
 /** @return the address of the first element of an mdspan, at the indices 0, 0, ... */
@@ -162,12 +164,14 @@ template <class B> auto layout_of(B &buffer) noexcept {
     } else if constexpr (strided_buffer<B>) {
         constexpr std::size_t rank = std::remove_cv_t<B>::rank();
         bool empty = false;
-        for (std::size_t d = 0; d != rank; ++d)
+        for (std::size_t d = 0; d != rank; ++d) {
             empty = empty || buffer.extent(d) == 0;
+        }
         layout<T, rank> found(
             const_cast<T *>(empty ? buffer.data_handle() : first_element(buffer, std::make_index_sequence<rank>())));
-        for (std::size_t d = 0; d != rank; ++d)
+        for (std::size_t d = 0; d != rank; ++d) {
             found.add(static_cast<std::size_t>(buffer.extent(d)), static_cast<std::ptrdiff_t>(buffer.stride(d)));
+        }
         return found;
     } else if constexpr (range_buffer<B>) {
         return contiguous<T>{const_cast<T *>(std::ranges::data(buffer)),

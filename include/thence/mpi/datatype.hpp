@@ -49,53 +49,57 @@ template <complex_number T> inline constexpr bool has_mpi_type<T> = true;
 template <class T> MPI_Datatype integer_type() noexcept {
     constexpr bool is_signed = std::is_signed_v<T>;
     static_assert(sizeof(T) <= 8);
-    if constexpr (sizeof(T) == 1)
+    if constexpr (sizeof(T) == 1) {
         return is_signed ? MPI_INT8_T : MPI_UINT8_T;
-    else if constexpr (sizeof(T) == 2)
+    } else if constexpr (sizeof(T) == 2) {
         return is_signed ? MPI_INT16_T : MPI_UINT16_T;
-    else if constexpr (sizeof(T) == 4)
+    } else if constexpr (sizeof(T) == 4) {
         return is_signed ? MPI_INT32_T : MPI_UINT32_T;
-    else
+    } else {
         return is_signed ? MPI_INT64_T : MPI_UINT64_T;
+    }
 }
 
 template <class Part> MPI_Datatype complex_type() noexcept {
-    if constexpr (std::is_same_v<Part, float>)
+    if constexpr (std::is_same_v<Part, float>) {
         return MPI_CXX_FLOAT_COMPLEX;
-    else if constexpr (std::is_same_v<Part, double>)
+    } else if constexpr (std::is_same_v<Part, double>) {
         return MPI_CXX_DOUBLE_COMPLEX;
-    else
+    } else {
         return MPI_CXX_LONG_DOUBLE_COMPLEX;
+    }
 }
 
 /** @return MPI's predefined datatype of T. */
 template <class T> MPI_Datatype mpi_type() noexcept {
-    if constexpr (std::is_same_v<T, char>)
+    if constexpr (std::is_same_v<T, char>) {
         return MPI_CHAR;
-    else if constexpr (std::is_same_v<T, bool>)
+    } else if constexpr (std::is_same_v<T, bool>) {
         return MPI_CXX_BOOL;
-    else if constexpr (std::is_same_v<T, std::byte>)
+    } else if constexpr (std::is_same_v<T, std::byte>) {
         return MPI_BYTE;
-    else if constexpr (std::is_integral_v<T>)
+    } else if constexpr (std::is_integral_v<T>) {
         return integer_type<T>();
-    else if constexpr (std::is_same_v<T, float>)
+    } else if constexpr (std::is_same_v<T, float>) {
         return MPI_FLOAT;
-    else if constexpr (std::is_same_v<T, double>)
+    } else if constexpr (std::is_same_v<T, double>) {
         return MPI_DOUBLE;
-    else if constexpr (std::is_same_v<T, long double>)
+    } else if constexpr (std::is_same_v<T, long double>) {
         return MPI_LONG_DOUBLE;
-    else if constexpr (complex_number<T>)
+    } else if constexpr (complex_number<T>) {
         return complex_type<typename T::value_type>();
-    else
+    } else {
         static_assert(unknown_type<T>, "no MPI datatype");
+    }
 }
 
 /** @return the datatype of T in reductions. For char it is not MPI_CHAR, which MPI does not take for a number. */
 template <class T> MPI_Datatype number_type() noexcept {
-    if constexpr (std::is_same_v<T, char>)
+    if constexpr (std::is_same_v<T, char>) {
         return integer_type<char>();
-    else
+    } else {
         return mpi_type<T>();
+    }
 }
 
 enum class operation { sum, product, logical_and, logical_or, bit_and, bit_or, bit_xor };
@@ -128,36 +132,38 @@ requires(!std::is_void_v<T> && requires(Op<void> & op) { op(probe(), probe()); }
 };
 
 template <class Done> MPI_Op operator_that() noexcept {
-    if constexpr (std::is_same_v<Done, did<operation::sum>>)
+    if constexpr (std::is_same_v<Done, did<operation::sum>>) {
         return MPI_SUM;
-    else if constexpr (std::is_same_v<Done, did<operation::product>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::product>>) {
         return MPI_PROD;
-    else if constexpr (std::is_same_v<Done, did<operation::logical_and>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::logical_and>>) {
         return MPI_LAND;
-    else if constexpr (std::is_same_v<Done, did<operation::logical_or>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::logical_or>>) {
         return MPI_LOR;
-    else if constexpr (std::is_same_v<Done, did<operation::bit_and>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::bit_and>>) {
         return MPI_BAND;
-    else if constexpr (std::is_same_v<Done, did<operation::bit_or>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::bit_or>>) {
         return MPI_BOR;
-    else if constexpr (std::is_same_v<Done, did<operation::bit_xor>>)
+    } else if constexpr (std::is_same_v<Done, did<operation::bit_xor>>) {
         return MPI_BXOR;
-    else
+    } else {
         static_assert(unknown_type<Done>,
                       "a reduction takes an MPI_Op, std::plus<>, std::multiplies<>, std::logical_and<>, "
                       "std::logical_or<>, std::bit_and<>, std::bit_or<>, std::bit_xor<>, thence::minimum "
                       "or thence::maximum");
+    }
 }
 
 template <class Op> MPI_Op operator_of(const Op &op) noexcept {
-    if constexpr (std::is_same_v<Op, MPI_Op>)
+    if constexpr (std::is_same_v<Op, MPI_Op>) {
         return op;
-    else if constexpr (std::is_same_v<Op, minimum>)
+    } else if constexpr (std::is_same_v<Op, minimum>) {
         return MPI_MIN;
-    else if constexpr (std::is_same_v<Op, maximum>)
+    } else if constexpr (std::is_same_v<Op, maximum>) {
         return MPI_MAX;
-    else
+    } else {
         return operator_that<typename what_does<Op>::type>();
+    }
 }
 
 } // namespace detail

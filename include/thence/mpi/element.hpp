@@ -69,20 +69,23 @@ inline constexpr std::size_t most_inspected = 512;
 
 /** The number of members, with each element of an array counted. It is at least `Least` and less than `Beyond`. */
 template <class T, std::size_t Least, std::size_t Beyond> consteval std::size_t members_between() {
-    if constexpr (Beyond - Least == 1)
+    if constexpr (Beyond - Least == 1) {
         return Least;
-    else if constexpr (constexpr std::size_t middle = Least + (Beyond - Least) / 2; takes_members<T, middle, anything>)
+    } else if constexpr (constexpr std::size_t middle = Least + (Beyond - Least) / 2;
+                         takes_members<T, middle, anything>) {
         return members_between<T, middle, Beyond>();
-    else
+    } else {
         return members_between<T, Least, middle>();
+    }
 }
 template <class T, std::size_t Tried = 1> consteval std::size_t members() {
-    if constexpr (!takes_members<T, Tried, anything>)
+    if constexpr (!takes_members<T, Tried, anything>) {
         return members_between<T, Tried / 2, Tried>();
-    else if constexpr (Tried > most_inspected)
+    } else if constexpr (Tried > most_inspected) {
         return Tried;
-    else
+    } else {
         return members<T, 2 * Tried>();
+    }
 }
 
 /** Whether all members of the aggregate can be sent. */
@@ -93,10 +96,11 @@ template <class T> consteval bool only_values_inside() {
         return true;
     } else {
         constexpr std::size_t count = members<T>();
-        if constexpr (count == 0 || count > most_inspected)
+        if constexpr (count == 0 || count > most_inspected) {
             return false;
-        else
+        } else {
             return takes_members<T, count, a_value> && !has_more<T>(std::make_index_sequence<count>());
+        }
     }
 }
 
@@ -105,20 +109,21 @@ template <class T, std::size_t N> inline constexpr bool is_std_array<std::array<
 
 /** Whether a T can be an element of a message. */
 template <class T> consteval bool sendable() {
-    if constexpr (std::is_const_v<T> || std::is_volatile_v<T>)
+    if constexpr (std::is_const_v<T> || std::is_volatile_v<T>) {
         return sendable<std::remove_cv_t<T>>();
-    else if constexpr (!std::is_trivially_copyable_v<T>)
+    } else if constexpr (!std::is_trivially_copyable_v<T>) {
         return false;
-    else if constexpr (std::is_array_v<T>)
+    } else if constexpr (std::is_array_v<T>) {
         return sendable<std::remove_all_extents_t<T>>();
-    else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || has_mpi_type<T>)
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T> || has_mpi_type<T>) {
         return true;
-    else if constexpr (is_std_array<T>)
+    } else if constexpr (is_std_array<T>) {
         return sendable<typename T::value_type>();
-    else if constexpr (std::is_class_v<T> || std::is_union_v<T>)
+    } else if constexpr (std::is_class_v<T> || std::is_union_v<T>) {
         return as_bytes<T>;
-    else
+    } else {
         return !std::is_scalar_v<T>; // true for extensions of compilers such as __int128, false for pointers
+    }
 }
 
 } // namespace detail

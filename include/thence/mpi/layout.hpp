@@ -41,8 +41,9 @@ template <class T, std::size_t Rank> struct layout {
     /** Adds the next dimension, of which the index is faster. If it is contiguous with the one before, the two become
      *  one. */
     void add(std::size_t extent, std::ptrdiff_t stride) noexcept {
-        if (extent == 1)
+        if (extent == 1) {
             return;
+        }
         if (rank != 0 && dimensions[rank - 1].stride == static_cast<std::ptrdiff_t>(extent) * stride) {
             dimensions[rank - 1].extent *= extent;
             dimensions[rank - 1].stride = stride;
@@ -52,8 +53,9 @@ template <class T, std::size_t Rank> struct layout {
     }
     std::size_t count() const noexcept {
         std::size_t product = 1;
-        for (std::size_t i = 0; i != rank; ++i)
+        for (std::size_t i = 0; i != rank; ++i) {
             product *= dimensions[i].extent;
+        }
         return product;
     }
     bool is_contiguous() const noexcept {
@@ -68,8 +70,9 @@ private:
             each(*at);
             return;
         }
-        for (std::size_t i = 0; i != dimensions[d].extent; ++i)
+        for (std::size_t i = 0; i != dimensions[d].extent; ++i) {
             walk(each, at + static_cast<std::ptrdiff_t>(i) * dimensions[d].stride, d + 1);
+        }
     }
 };
 
@@ -84,16 +87,18 @@ public:
     described() = default;
     described(described &&) = delete;
     ~described() {
-        if (made_) [[unlikely]]
+        if (made_) [[unlikely]] {
             MPI_Type_free(&type);
+        }
     }
 
     /** @param blocks the buffer consists of this number of equal blocks; the count is that of one block.
      *  @return an MPI error code. */
     template <class T> [[nodiscard]] int describe(const contiguous<T> &where, std::size_t blocks = 1) {
         const std::size_t each = where.size / blocks;
-        if (where.size % blocks != 0 || each > INT_MAX)
+        if (where.size % blocks != 0 || each > INT_MAX) {
             return MPI_ERR_COUNT;
+        }
         first = where.first;
         if constexpr (has_mpi_type<T>) {
             type = mpi_type<T>();
@@ -109,10 +114,12 @@ public:
     /** As above. Blocks are slices along the first dimension. */
     template <class T, std::size_t Rank>
     [[nodiscard]] int describe(const layout<T, Rank> &where, std::size_t blocks = 1) {
-        if (where.is_contiguous())
+        if (where.is_contiguous()) {
             return describe(contiguous<T>{where.first, where.count()}, blocks);
-        if (where.dimensions[0].extent % blocks != 0 || (blocks != 1 && where.dimensions[0].stride < 0))
+        }
+        if (where.dimensions[0].extent % blocks != 0 || (blocks != 1 && where.dimensions[0].stride < 0)) {
             return MPI_ERR_COUNT;
+        }
         first = where.first;
         count = 1;
         int code = make_element<T>();
@@ -123,21 +130,24 @@ public:
             --d;
             block = extent(d);
         }
-        for (; d-- != 0 && code == MPI_SUCCESS; block = 1)
+        for (; d-- != 0 && code == MPI_SUCCESS; block = 1) {
             code = make_repeated(extent(d), block, where.dimensions[d].stride * static_cast<std::ptrdiff_t>(sizeof(T)));
-        if (code == MPI_SUCCESS && blocks != 1)
+        }
+        if (code == MPI_SUCCESS && blocks != 1) {
             code = replace([&](MPI_Datatype *result) {
                 return MPI_Type_create_resized(type, 0,
                                                static_cast<MPI_Aint>(extent(0)) * where.dimensions[0].stride *
                                                    static_cast<MPI_Aint>(sizeof(T)),
                                                result);
             });
+        }
         return code == MPI_SUCCESS ? MPI_Type_commit(&type) : code;
     }
     /** As describe(), with the datatype of one element, for buffers whose blocks differ in size. */
     template <class T> [[nodiscard]] int describe_elements(const contiguous<T> &where) {
-        if (where.size > INT_MAX)
+        if (where.size > INT_MAX) {
             return MPI_ERR_COUNT;
+        }
         first = where.first;
         count = static_cast<int>(where.size);
         return make_element<T>();
@@ -145,8 +155,9 @@ public:
     /** As describe_elements(), with the datatype for reductions. */
     template <class T> [[nodiscard]] int describe_numbers(const contiguous<T> &where) {
         const int code = describe_elements(where);
-        if constexpr (has_mpi_type<T>)
+        if constexpr (has_mpi_type<T>) {
             type = number_type<T>();
+        }
         return code;
     }
 
@@ -164,8 +175,9 @@ private:
         }
     }
     int make_repeated(std::size_t times, std::size_t block, std::ptrdiff_t stride) {
-        if (times > INT_MAX || block > INT_MAX)
+        if (times > INT_MAX || block > INT_MAX) {
             return MPI_ERR_COUNT;
+        }
         return replace([&](MPI_Datatype *result) {
             return MPI_Type_create_hvector(static_cast<int>(times), static_cast<int>(block), stride, type, result);
         });
@@ -173,10 +185,12 @@ private:
     template <class Make> int replace(Make make) {
         MPI_Datatype result = MPI_DATATYPE_NULL;
         const int code = make(&result);
-        if (code != MPI_SUCCESS)
+        if (code != MPI_SUCCESS) {
             return code;
-        if (made_)
+        }
+        if (made_) {
             MPI_Type_free(&type);
+        }
         type = result;
         made_ = true;
         return MPI_SUCCESS;

@@ -33,10 +33,11 @@ public:
     template <class T> std::size_t count() const {
         static_assert(detail::sendable<T>(), "no message has elements of this type");
         const std::size_t found = bytes();
-        if (found % sizeof(T) != 0) [[unlikely]]
+        if (found % sizeof(T) != 0) [[unlikely]] {
             throw error("a message of " + std::to_string(found) + " bytes is not a whole number of elements of " +
                             std::to_string(sizeof(T)) + " bytes each; the sender's elements have another type",
                         MPI_ERR_TYPE);
+        }
         return found / sizeof(T);
     }
     /** @return MPI's own status. */

@@ -19,54 +19,56 @@ namespace thence::detail {
 
 /** @return the sender of an operation on one buffer, which `call(layout, request)` starts. */
 template <class B, class Call, class... Given> auto on_buffer(B &&buffer, Call call, Given... options) {
-    if constexpr (moves_in<B>)
+    if constexpr (moves_in<B>) {
         return transform_mpi(
             ex::just(static_cast<B &&>(buffer)),
             [call = static_cast<Call &&>(call)](std::remove_cvref_t<B> &held, MPI_Request *request) {
                 return call(layout_of(held), request);
             },
             options...);
-    else
+    } else {
         return transform_mpi(
             ex::just(),
             [call = static_cast<Call &&>(call), where = layout_of(buffer)](MPI_Request *request) {
                 return call(where, request);
             },
             options...);
+    }
 }
 
 /** @return the sender of an operation on two buffers, which `call(layout of in, layout of out, request)` starts. */
 template <class S, class R, class Call> auto on_buffers(S &&in, R &&out, Call call) {
     using held_in = std::remove_cvref_t<S>;
     using held_out = std::remove_cvref_t<R>;
-    if constexpr (moves_in<S> && moves_in<R>)
+    if constexpr (moves_in<S> && moves_in<R>) {
         return transform_mpi(
             ex::just(static_cast<S &&>(in), static_cast<R &&>(out)),
             [call = static_cast<Call &&>(call)](held_in &from, held_out &to, MPI_Request *request) {
                 return call(layout_of(from), layout_of(to), request);
             },
             uncancellable);
-    else if constexpr (moves_in<S>)
+    } else if constexpr (moves_in<S>) {
         return transform_mpi(
             ex::just(static_cast<S &&>(in)),
             [call = static_cast<Call &&>(call), to = layout_of(out)](held_in &from, MPI_Request *request) {
                 return call(layout_of(from), to, request);
             },
             uncancellable);
-    else if constexpr (moves_in<R>)
+    } else if constexpr (moves_in<R>) {
         return transform_mpi(
             ex::just(static_cast<R &&>(out)),
             [call = static_cast<Call &&>(call), from = layout_of(in)](held_out &to, MPI_Request *request) {
                 return call(from, layout_of(to), request);
             },
             uncancellable);
-    else
+    } else {
         return transform_mpi(
             ex::just(),
             [call = static_cast<Call &&>(call), from = layout_of(in), to = layout_of(out)](MPI_Request *request) {
                 return call(from, to, request);
             },
             uncancellable);
+    }
 }
 
 template <class S, class R> consteval void check_both() {
@@ -90,13 +92,16 @@ auto exchange(S &&in, std::size_t send_blocks, R &&out, std::size_t receive_bloc
                           described sent;
                           described received;
                           int code = send_blocks == unused ? MPI_SUCCESS : sent.describe(from, send_blocks);
-                          if (code == MPI_SUCCESS && receive_blocks != unused)
+                          if (code == MPI_SUCCESS && receive_blocks != unused) {
                               code = received.describe(to, receive_blocks);
-                          if (code != MPI_SUCCESS)
+                          }
+                          if (code != MPI_SUCCESS) {
                               return code;
+                          }
                           if (send_blocks != unused && receive_blocks != unused &&
-                              from.count() / send_blocks != to.count() / receive_blocks)
+                              from.count() / send_blocks != to.count() / receive_blocks) {
                               return MPI_ERR_COUNT; // the blocks differ in size
+                          }
                           return call(sent, received, request);
                       });
 }
@@ -130,12 +135,14 @@ auto exchange_varying(S &&in, R &&out, varying_blocks p, Call call) {
             int code = MPI_SUCCESS;
             if constexpr (Side == varying_side::out) {
                 code = sent.describe(from);
-                if (code == MPI_SUCCESS && p.used)
+                if (code == MPI_SUCCESS && p.used) {
                     code = fits(to.count(), from.count()) ? received.describe_elements(to) : MPI_ERR_COUNT;
+                }
             } else {
                 code = received.describe(to);
-                if (code == MPI_SUCCESS && p.used)
+                if (code == MPI_SUCCESS && p.used) {
                     code = fits(from.count(), to.count()) ? sent.describe_elements(from) : MPI_ERR_COUNT;
+                }
             }
             return code == MPI_SUCCESS ? call(sent, received, p.all, request) : code;
         });

@@ -34,19 +34,22 @@ public:
     /** Allocates the memory if the operand is strided. @param read whether to copy the elements into it: they are
      *  input, or the operation may leave them unchanged. @return the contiguous elements. */
     contiguous<T> pack(bool read) {
-        if (where_.is_contiguous())
+        if (where_.is_contiguous()) {
             return {where_.first, where_.count()};
+        }
         copy_ = new T[where_.count()];
         T *next = copy_;
-        if (read)
+        if (read) {
             where_.for_each([&](const T &element) { *next++ = element; });
+        }
         return {copy_, where_.count()};
     }
     void unpack() noexcept {
         if constexpr (Written) {
             const T *next = copy_;
-            if (next != nullptr)
+            if (next != nullptr) {
                 where_.for_each([&](T &element) { element = *next++; });
+            }
         }
     }
 
@@ -72,10 +75,11 @@ template <bool Written, class T, std::size_t Rank> auto make_packed(const layout
 }
 /** @return the operand as `packed` if it is strided, else unchanged. */
 template <bool Written, class B> decltype(auto) operand(B &&buffer) noexcept {
-    if constexpr (strided_buffer<B>)
+    if constexpr (strided_buffer<B>) {
         return make_packed<Written>(layout_of(buffer));
-    else
+    } else {
         return static_cast<B &&>(buffer);
+    }
 }
 
 template <class V> auto values_to_send(V &value) {
@@ -88,13 +92,14 @@ std::tuple<> values_to_send(packed<T, Rank, Written> &value) noexcept {
 }
 /** @return a sender that unpacks the values that are `packed` and sends the others; `sender` itself if not `Needed`. */
 template <bool Needed, class S> auto then_unpack(S &&sender) {
-    if constexpr (Needed)
+    if constexpr (Needed) {
         return ex::let_value(static_cast<S &&>(sender), [](auto &...values) {
             return std::apply([]<class... Vs>(Vs &&...others) { return ex::just(static_cast<Vs &&>(others)...); },
                               std::tuple_cat(values_to_send(values)...));
         });
-    else
+    } else {
         return static_cast<S &&>(sender);
+    }
 }
 
 template <class B, class Op> consteval void check_reduction() {
@@ -110,8 +115,9 @@ template <class B, class Call> auto reduction_in_place(B &&buffer, Call call) {
         operand<true>(static_cast<B &&>(buffer)),
         [call](auto &&where, MPI_Request *request) -> int {
             described elements;
-            if (const int code = elements.describe_numbers(contiguous_of(where, true)); code != MPI_SUCCESS)
+            if (const int code = elements.describe_numbers(contiguous_of(where, true)); code != MPI_SUCCESS) {
                 return code;
+            }
             return call(elements.first, elements.count, elements.type, request);
         },
         uncancellable));
@@ -128,13 +134,16 @@ auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = fa
                    [call, receives, reads](auto &&from, auto &&to, MPI_Request *request) -> int {
                        described elements;
                        const auto sent = contiguous_of(from, true);
-                       if (const int code = elements.describe_numbers(sent); code != MPI_SUCCESS)
+                       if (const int code = elements.describe_numbers(sent); code != MPI_SUCCESS) {
                            return code;
-                       if (!receives)
+                       }
+                       if (!receives) {
                            return call(elements.first, nullptr, elements.count, elements.type, request);
+                       }
                        const auto room = contiguous_of(to, reads);
-                       if (room.count() != sent.count())
+                       if (room.count() != sent.count()) {
                            return MPI_ERR_COUNT;
+                       }
                        return call(elements.first, room.first, elements.count, elements.type, request);
                    }));
 }

@@ -77,16 +77,19 @@ inline constexpr std::array<completion_flag, 5> completion_flags{
      {"bypass", &completion_mode::bypass}}};
 
 inline void set_flag(completion_mode &made, std::string_view name) {
-    for (const completion_flag &flag : completion_flags)
+    for (const completion_flag &flag : completion_flags) {
         if (flag.name == name) {
             made.*flag.member = true;
             return;
         }
+    }
     std::string known;
-    for (const std::string_view method : completion_method_names)
+    for (const std::string_view method : completion_method_names) {
         known.append(known.empty() ? "" : ", ").append(method);
-    for (const completion_flag &flag : completion_flags)
+    }
+    for (const completion_flag &flag : completion_flags) {
         known.append(", ").append(flag.name);
+    }
     throw std::invalid_argument("thence: '" + std::string(name) +
                                 "' is neither a completion method nor a flag of a mode; these are " + known);
 }
@@ -103,29 +106,35 @@ inline completion_mode parse_completion_mode(std::string_view text) {
         const std::string_view word = text.substr(0, end);
         text = end == text.npos ? std::string_view() : text.substr(end + 1);
         bool is_method = false;
-        for (std::size_t i = 0; i < detail::completion_method_names.size(); ++i)
+        for (std::size_t i = 0; i < detail::completion_method_names.size(); ++i) {
             if (detail::completion_method_names[i] == word) {
-                if (method_named)
+                if (method_named) {
                     throw std::invalid_argument("thence: a mode has one completion method, '" + std::string(word) +
                                                 "' is a second one");
+                }
                 made.method = static_cast<completion_method>(i);
                 is_method = method_named = true;
             }
-        if (!is_method)
+        }
+        if (!is_method) {
             detail::set_flag(made, word);
+        }
     }
-    if (!method_named)
+    if (!method_named) {
         throw std::invalid_argument("thence: a mode begins with its completion method: yield-while, suspend-resume, "
                                     "continuation, new-task or mpix");
+    }
     return made;
 }
 
 /** @return the mode in the form that parse_completion_mode() reads. */
-inline std::string to_string(const completion_mode &of) {
-    std::string text(detail::completion_method_names[static_cast<std::size_t>(of.method)]);
-    for (const detail::completion_flag &flag : detail::completion_flags)
-        if (of.*flag.member)
+inline std::string to_string(const completion_mode &mode) {
+    std::string text(detail::completion_method_names[static_cast<std::size_t>(mode.method)]);
+    for (const detail::completion_flag &flag : detail::completion_flags) {
+        if (mode.*flag.member) {
             text.append(1, ',').append(flag.name);
+        }
+    }
     return text;
 }
 
@@ -135,9 +144,11 @@ inline std::string to_string(const completion_mode &of) {
  *  @throws std::invalid_argument if `THENCE_POOLS_MODE` is not a mode. */
 inline completion_mode default_completion_mode() {
     thence_setting_info setting{};
-    for (int i = 0; thence_setting_query(i, &setting, sizeof setting) == MPI_SUCCESS && setting.name != nullptr; ++i)
-        if (std::string_view(setting.name) == "THENCE_POOLS_MODE" && setting.text != nullptr && *setting.text != '\0')
+    for (int i = 0; thence_setting_query(i, &setting, sizeof setting) == MPI_SUCCESS && setting.name != nullptr; ++i) {
+        if (std::string_view(setting.name) == "THENCE_POOLS_MODE" && setting.text != nullptr && *setting.text != '\0') {
             return parse_completion_mode(setting.text);
+        }
+    }
     return {};
 }
 

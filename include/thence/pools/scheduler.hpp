@@ -14,7 +14,7 @@
  *  tasks to the same end of the same queue. */
 
 #include <thence/execution.hpp>
-#include <thence/pools/detail/library.hpp>
+#include <thence/pools/detail/exports.hpp>
 #include <thence/pools/detail/slow_task.hpp>
 #include <thence/senders/detail/completions.hpp>
 
@@ -60,10 +60,11 @@ private:
             auto *self = static_cast<operation *>(task);
             const auto go = [self] { detail::complete_scheduled(self->receiver); };
             if (self->state->slow_limit != 0 && libthence_pools::is_runner(*self->state, detail::pool_queue::mpi))
-                [[unlikely]]
+                [[unlikely]] {
                 detail::run_timed<R>(self->state->slow_limit, go);
-            else
+            } else {
                 go();
+            }
         }
         static void complete_in_arena(detail::pool_task *task) noexcept {
             static_cast<operation *>(task)->state->arena->execute([task] { complete(task); });

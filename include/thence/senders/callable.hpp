@@ -47,31 +47,34 @@ inline constexpr bool takes_group = std::is_invocable_v<F &, Vs &..., requests<N
 
 /** @return how many requests F takes; 0 if it cannot be called with these values. */
 template <class F, class... Vs> consteval std::size_t requests_of() {
-    if constexpr (takes_one<F, Vs...>)
+    if constexpr (takes_one<F, Vs...>) {
         return 1;
-    else
+    } else {
         return []<std::size_t... Is>(std::index_sequence<Is...>) {
             std::size_t found = 0;
             (void)((takes_group<F, Is + 1, Vs...> && (found = Is + 1) != 0) || ...);
             return found;
         }
-    (std::make_index_sequence<most_requests>());
+        (std::make_index_sequence<most_requests>());
+    }
 }
 
 /** Calls `fn`. @return its error code; MPI_SUCCESS if it returns nothing. */
 template <std::size_t N, class F, class... Vs> int call_for_requests(F &fn, MPI_Request *first, Vs &...values) {
     if constexpr (takes_one<F, Vs...>) {
         using result = std::invoke_result_t<F &, Vs &..., MPI_Request *>;
-        if constexpr (std::is_void_v<result>)
+        if constexpr (std::is_void_v<result>) {
             return fn(values..., first), MPI_SUCCESS;
-        else
+        } else {
             return fn(values..., first);
+        }
     } else if constexpr (takes_group<F, N, Vs...>) {
         using result = std::invoke_result_t<F &, Vs &..., requests<N>>;
-        if constexpr (std::is_void_v<result>)
+        if constexpr (std::is_void_v<result>) {
             return fn(values..., requests<N>(first)), MPI_SUCCESS;
-        else
+        } else {
             return fn(values..., requests<N>(first));
+        }
     } else {
         return MPI_ERR_OTHER; // callable_for has given a message
     }
@@ -83,12 +86,13 @@ inline constexpr bool is_code = std::is_void_v<T> || std::is_same_v<T, int> ||
                                 (std::is_enum_v<T> && std::is_convertible_v<T, int>);
 
 template <class F, std::size_t N, class... Vs> consteval bool returns_code() {
-    if constexpr (takes_one<F, Vs...>)
+    if constexpr (takes_one<F, Vs...>) {
         return is_code<std::invoke_result_t<F &, Vs &..., MPI_Request *>>;
-    else if constexpr (N != 0)
+    } else if constexpr (N != 0) {
         return is_code<std::invoke_result_t<F &, Vs &..., requests<N>>>;
-    else
+    } else {
         return true; // callable_for has given another message
+    }
 }
 
 /** How many requests a callable takes. The assertions say what to change. */

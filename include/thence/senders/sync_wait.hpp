@@ -83,8 +83,9 @@ public:
                 continue;
             }
             if (finished_.load(detail::order::acquire)) {
-                if (!run_added())
+                if (!run_added()) {
                     return;
+                }
                 continue;
             }
             long ran = 0;
@@ -93,8 +94,9 @@ public:
                 thence_backoff_found(&backoff);
                 continue;
             }
-            if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed))
+            if (added_.load(detail::order::relaxed) == nullptr && !finished_.load(detail::order::relaxed)) {
                 thence_backoff_pause(&backoff);
+            }
         }
     }
     /** @brief Makes run() return when no task is left. Thread-safe. */
@@ -108,8 +110,9 @@ private:
         } while (!added_.compare_exchange(first, added, detail::order::release));
     }
     bool run_added() noexcept {
-        if (added_.load(detail::order::relaxed) == nullptr)
+        if (added_.load(detail::order::relaxed) == nullptr) {
             return false;
+        }
         task *in_order = nullptr;
         for (task *newest = added_.exchange(nullptr, detail::order::acquire); newest != nullptr;) {
             task *next = newest->next;
@@ -118,9 +121,9 @@ private:
             newest = next;
         }
         while (in_order != nullptr) {
-            task *now = in_order;
-            in_order = now->next; // the task may be destroyed when it runs
-            now->execute(now);
+            task *oldest = in_order;
+            in_order = oldest->next; // the task may be destroyed when it runs
+            oldest->execute(oldest);
         }
         return true;
     }
@@ -218,12 +221,13 @@ template <class E> std::exception_ptr thrown_as(E &&error) noexcept {
 #if defined(THENCE_EXECUTION_IS_THENCE)
     return exec::detail::as_exception(static_cast<E &&>(error));
 #else
-    if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>)
+    if constexpr (std::is_same_v<std::decay_t<E>, std::exception_ptr>) {
         return static_cast<E &&>(error);
-    else if constexpr (std::is_same_v<std::decay_t<E>, std::error_code>)
+    } else if constexpr (std::is_same_v<std::decay_t<E>, std::error_code>) {
         return std::make_exception_ptr(std::system_error(error));
-    else
+    } else {
         return std::make_exception_ptr(static_cast<E &&>(error));
+    }
 #endif
 }
 
@@ -234,8 +238,9 @@ template <class Result> struct waited_for {
 
     /** When it is over. */
     std::optional<Result> take() {
-        if (error)
+        if (error) {
             std::rethrow_exception(static_cast<std::exception_ptr &&>(error));
+        }
         return static_cast<std::optional<Result> &&>(result);
     }
 };
@@ -284,11 +289,12 @@ struct sync_wait_t {
     template <class S> auto operator()(S &&s) const {
         using result = typename detail::waited_values<S, detail::sync_wait_env>::type;
         using state_type = detail::sync_wait_state<result>;
-        if (detail::completing)
+        if (detail::completing) {
             throw std::logic_error(
                 "thence::sync_wait: called inside the completion of an MPI operation, where no other "
                 "operation can complete on this thread; put continues_on(scheduler) before it, or "
                 "go on with let_value() or co_await instead of waiting");
+        }
         detail::need_mpi("thence::sync_wait: called");
         state_type state;
         if constexpr (detail::waitable<S, detail::sync_wait_env>) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The interface of ALPI 1.2, the tasking interface of nOS-V and Nanos6, as this library exports it. Users of ALPI bring their
-// own alpi.h. Functions return 0 or an error number.
+// The interface of ALPI 1.2, the tasking interface of nOS-V and Nanos6, as this library exports it. Users of ALPI bring
+// their own alpi.h. Functions return 0 or an error number.
 #pragma once
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "dataflow/alpi/alpi.hpp"
 
 #include <thence/dataflow.h>
-#include <thence/dataflow/detail/library.hpp>
+#include <thence/dataflow/detail/exports.hpp>
 
 #include <cerrno>
 #include <mutex>
@@ -18,8 +18,9 @@ using thence::detail::repetition;
 // Whether the call is made by the body of `task`.
 int check_running(const alpi_task *task) {
     const void *const running = thence_flow_current();
-    if (running == nullptr)
+    if (running == nullptr) {
         return ALPI_ERR_OUTSIDE_TASK;
+    }
     return running == task ? ALPI_SUCCESS : ALPI_ERR_PARAMETER;
 }
 
@@ -29,12 +30,14 @@ const char *kept(const char *label) noexcept {
     constexpr std::size_t most = 1000;
     static std::mutex mutex;
     static auto &all = *new std::unordered_set<std::string>;
-    if (label == nullptr)
+    if (label == nullptr) {
         return nullptr;
+    }
     try {
         const std::scoped_lock guard(mutex);
-        if (all.size() < most)
+        if (all.size() < most) {
             return all.emplace(label).first->c_str();
+        }
         const auto found = all.find(label);
         return found != all.end() ? found->c_str() : nullptr;
     } catch (...) {
@@ -47,16 +50,18 @@ const char *kept(const char *label) noexcept {
 extern "C" {
 
 int alpi_task_self(alpi_task **task) {
-    if (task == nullptr)
+    if (task == nullptr) {
         return ALPI_ERR_PARAMETER;
+    }
     *task = static_cast<alpi_task *>(thence_flow_current());
     return ALPI_SUCCESS;
 }
 
 int alpi_task_block(alpi_task *task) {
     const int fault = check_running(task);
-    if (fault != ALPI_SUCCESS)
+    if (fault != ALPI_SUCCESS) {
         return fault;
+    }
     return thence_flow_block(task) == 0 ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK; // in onready
 }
 
@@ -71,17 +76,20 @@ int alpi_task_waitfor_ns(std::uint64_t target_ns, std::uint64_t *actual_ns) {
 
 int alpi_task_events_increase(alpi_task *task, std::uint64_t increment) {
     const int fault = check_running(task);
-    if (fault != ALPI_SUCCESS || increment == 0)
+    if (fault != ALPI_SUCCESS || increment == 0) {
         return fault;
+    }
     return thence_flow_raise(task, increment) == 0 ? ALPI_SUCCESS : ALPI_ERR_PARAMETER;
 }
 
 int alpi_task_events_test(alpi_task *task, std::uint64_t *has_events) {
     const int fault = check_running(task);
-    if (fault != ALPI_SUCCESS)
+    if (fault != ALPI_SUCCESS) {
         return fault;
-    if (has_events == nullptr)
+    }
+    if (has_events == nullptr) {
         return ALPI_ERR_PARAMETER;
+    }
     *has_events = library::events_of(reinterpret_cast<thence::detail::dataflow_task *>(task)) != 0 ? 1 : 0;
     return ALPI_SUCCESS;
 }
@@ -92,8 +100,9 @@ int alpi_task_events_decrease(alpi_task *task, std::uint64_t decrement) {
 
 // There are no attributes.
 int alpi_attr_create(alpi_attr **attr) {
-    if (attr == nullptr)
+    if (attr == nullptr) {
         return ALPI_ERR_PARAMETER;
+    }
     *attr = nullptr;
     return ALPI_SUCCESS;
 }
@@ -104,31 +113,35 @@ int alpi_attr_init(alpi_attr *) {
     return ALPI_SUCCESS;
 }
 int alpi_attr_size(std::uint64_t *size) {
-    if (size == nullptr)
+    if (size == nullptr) {
         return ALPI_ERR_PARAMETER;
+    }
     *size = 0;
     return ALPI_SUCCESS;
 }
 
 int alpi_task_spawn(void (*body)(void *), void *body_args, void (*completion_callback)(void *), void *completion_args,
                     const char *label, const alpi_attr *) {
-    if (body == nullptr || completion_callback == nullptr)
+    if (body == nullptr || completion_callback == nullptr) {
         return ALPI_ERR_PARAMETER;
+    }
     const int code = thence_flow_spawn(body, body_args, completion_callback, completion_args, kept(label));
     return code == 0 ? ALPI_SUCCESS : code == ENOMEM ? ALPI_ERR_OUT_OF_MEMORY : ALPI_ERR_UNKNOWN;
 }
 
 int alpi_task_suspend_mode_set(alpi_task *task, int mode, std::uint64_t argument) {
     const int fault = check_running(task);
-    if (fault != ALPI_SUCCESS)
+    if (fault != ALPI_SUCCESS) {
         return fault;
+    }
     repetition when = repetition::after_unblock;
     switch (mode) {
     case ALPI_SUSPEND_NONE:
         break;
     case ALPI_SUSPEND_SUBMIT: // what is ready goes first in both cases
-        if (argument > 1)
+        if (argument > 1) {
             return ALPI_ERR_PARAMETER;
+        }
         when = repetition::at_once;
         break;
     case ALPI_SUSPEND_TIMEOUT_SUBMIT:
@@ -145,8 +158,9 @@ int alpi_task_suspend_mode_set(alpi_task *task, int mode, std::uint64_t argument
 
 int alpi_task_suspend(alpi_task *task) {
     const int fault = check_running(task);
-    if (fault != ALPI_SUCCESS)
+    if (fault != ALPI_SUCCESS) {
         return fault;
+    }
     return library::run_again() ? ALPI_SUCCESS : ALPI_ERR_OUTSIDE_TASK;
 }
 

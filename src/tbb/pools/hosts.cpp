@@ -11,8 +11,9 @@
 namespace thence::detail {
 
 pool_poller::~pool_poller() {
-    if (cr_ != MPI_REQUEST_NULL && mpi_inactive_reason() == nullptr) // MPI_Finalize frees what is left
+    if (cr_ != MPI_REQUEST_NULL && mpi_inactive_reason() == nullptr) { // MPI_Finalize frees what is left
         thence_free(&cr_);
+    }
 }
 
 bool pool_poller::poll() noexcept {
@@ -23,10 +24,11 @@ bool pool_poller::poll() noexcept {
         const completing_scope inside; // the work that follows a deadline must not wait here, as in a callback
         timers_ran = libthence_senders::run_timers();
     }
-    if (registered_.load(std::memory_order_relaxed) == 0)
+    if (registered_.load(std::memory_order_relaxed) == 0) {
         thence_progress_some(&ran);
-    else
+    } else {
         thence_test(&cr_, &flag, MPI_STATUS_IGNORE);
+    }
     return timers_ran || ran > 0;
 }
 
@@ -41,13 +43,15 @@ void pool_host::attach(work_queue &queue, watchdog *watch, const work_queue *oth
 }
 
 void pool_host::began() noexcept {
-    if (watchdog_ != nullptr)
+    if (watchdog_ != nullptr) {
         watchdog_->began();
+    }
 }
 
 bool arena_host::call() {
-    if (!has_workers_)
+    if (!has_workers_) {
         return false;
+    }
     try {
         arena_.enqueue([queue = queue_] { queue->run_as_worker(); });
         return true;
@@ -64,8 +68,9 @@ thread_host::~thread_host() {
     stop_.store(true, std::memory_order_relaxed);
     called_.fetch_add(1, std::memory_order_release);
     called_.notify_one();
-    if (thread_.joinable())
+    if (thread_.joinable()) {
         thread_.join();
+    }
 }
 
 bool thread_host::call() {
@@ -78,8 +83,9 @@ bool thread_host::call() {
         }
     }
     called_.fetch_add(1, std::memory_order_seq_cst);
-    if (asleep_.load(std::memory_order_seq_cst))
+    if (asleep_.load(std::memory_order_seq_cst)) {
         called_.notify_one();
+    }
     return true;
 }
 
@@ -87,8 +93,9 @@ void thread_host::run() {
     ::tbb::task_arena alone(1, 1);
     for (unsigned served = 0;;) {
         wait_for_call(served);
-        if (stop_.load(std::memory_order_relaxed))
+        if (stop_.load(std::memory_order_relaxed)) {
             return;
+        }
         ++served;
         alone.execute([this] { queue_->run_as_worker(); });
     }
@@ -97,8 +104,9 @@ void thread_host::run() {
 void thread_host::wait_for_call(unsigned served) noexcept {
     spin_wait wait;
     for (unsigned spins = 0; spins < spins_before_sleep; ++spins) {
-        if (called_.load(std::memory_order_acquire) != served)
+        if (called_.load(std::memory_order_acquire) != served) {
             return;
+        }
         wait.wait();
     }
     asleep_.store(true, std::memory_order_seq_cst);

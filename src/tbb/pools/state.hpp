@@ -12,11 +12,6 @@ class pools_implementation final : public pools_state {
 public:
     pools_implementation(int workers, ::tbb::task_arena::priority priority, const thence::completion_mode &usual);
     ~pools_implementation();
-    // `pools` is what make() has returned.
-    static pools_implementation &of(pools_state &pools) noexcept { return static_cast<pools_implementation &>(pools); }
-    static const pools_implementation &of(const pools_state &pools) noexcept {
-        return static_cast<const pools_implementation &>(pools);
-    }
 
     // True if these pools can handle operations in this mode.
     bool accepts(const thence::completion_mode &how) const noexcept;
@@ -43,5 +38,13 @@ private:
     work_queue mpi_;
     watchdog watchdog_;
 };
+
+// `pools` is what make() has returned.
+inline pools_implementation &implementation_of(pools_state &pools) noexcept {
+    return static_cast<pools_implementation &>(pools);
+}
+inline const pools_implementation &implementation_of(const pools_state &pools) noexcept {
+    return static_cast<const pools_implementation &>(pools);
+}
 
 } // namespace thence::detail

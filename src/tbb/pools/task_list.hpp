@@ -3,7 +3,7 @@
 #pragma once
 
 #include <thence/detail/atomic.hpp>
-#include <thence/pools/detail/library.hpp>
+#include <thence/pools/detail/exports.hpp>
 
 #include <atomic>
 

@@ -15,8 +15,9 @@ watchdog::~watchdog() {
     }
     stopped_.notify_one();
     began();
-    if (thread_.joinable())
+    if (thread_.joinable()) {
         thread_.join();
+    }
 }
 
 void watchdog::start() {
@@ -36,10 +37,11 @@ void watchdog::run() {
             std::unique_lock guard(stopping_);
             stopped_.wait_for(guard, std::chrono::milliseconds(interval_.ms()), [this] { return stop_.load(); });
         }
-        if (wanted())
+        if (wanted()) {
             check();
-        else if (interval_.nothing_outstanding())
+        } else if (interval_.nothing_outstanding()) {
             sleep();
+        }
     }
 }
 
@@ -62,10 +64,11 @@ void watchdog::check() {
 
 void watchdog::sleep() {
     asleep_.store(true, std::memory_order_seq_cst);
-    if (wanted() || stop_.load(std::memory_order_seq_cst))
+    if (wanted() || stop_.load(std::memory_order_seq_cst)) {
         asleep_.store(false, std::memory_order_seq_cst);
-    else
+    } else {
         asleep_.wait(true, std::memory_order_seq_cst);
+    }
 }
 
 } // namespace thence::detail

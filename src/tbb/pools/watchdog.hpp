@@ -30,17 +30,19 @@ public:
     // Call it after a check. `activity`: polls and completed operations since the last check.
     void checked(unsigned long activity, bool stalled) noexcept {
         idle_ = 0;
-        if (stalled || activity < static_cast<unsigned long>(ms_) * frequent_per_ms)
+        if (stalled || activity < static_cast<unsigned long>(ms_) * frequent_per_ms) {
             ms_ = shortest_ms;
-        else
+        } else {
             lengthen();
+        }
     }
     // Call it in place of checked() if nothing is outstanding. @return true if the watchdog should sleep until
     // something is. The interval after that is the shortest.
     bool nothing_outstanding() noexcept {
         lengthen();
-        if (++idle_ < idle_checks)
+        if (++idle_ < idle_checks) {
             return false;
+        }
         *this = {};
         return true;
     }

@@ -15,8 +15,9 @@ work_queue::~work_queue() {
     for (spin_wait wait;; wait.wait()) {
         {
             const std::scoped_lock guard(lock_);
-            if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0)
+            if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0) {
                 return;
+            }
         }
     }
 }
@@ -39,10 +40,11 @@ void work_queue::push_polling_task(pool_task &added, urgency how) noexcept {
 }
 
 bool work_queue::push_to_poller(pool_task &added, urgency how) noexcept {
-    thread_state &here = this_thread();
-    if (here.queue != this || !here.polls)
+    thread_state &state = this_thread();
+    if (state.queue != this || !state.polls) {
         return false;
-    (how == urgency::high ? here.found_urgent : here.found).push(added);
+    }
+    (how == urgency::high ? state.found_urgent : state.found).push(added);
     return true;
 }
 
@@ -50,11 +52,13 @@ void work_queue::begin_operation(urgency how) {
     if (how == urgency::high) [[unlikely]] {
         urgent_operations_.fetch_add(1, std::memory_order_relaxed);
     }
-    if (operations_.fetch_add(1, std::memory_order_seq_cst) != 0)
+    if (operations_.fetch_add(1, std::memory_order_seq_cst) != 0) {
         return;
+    }
     host_.began();
-    if (this_thread().queue == this)
+    if (this_thread().queue == this) {
         return; // it searches again after its task
+    }
     lock_.lock();
     call_if_needed_and_unlock();
 }
@@ -71,25 +75,27 @@ void work_queue::wait_for_poll_end() noexcept {
     for (spin_wait wait;; wait.wait()) {
         {
             const std::scoped_lock guard(lock_);
-            if (!polling_ || operations() > 0)
+            if (!polling_ || operations() > 0) {
                 return;
+            }
         }
     }
 }
 
 void work_queue::ensure_searching_worker() {
     lock_.lock();
-    if (searching_workers_ == 0 && called_ == 0)
+    if (searching_workers_ == 0 && called_ == 0) {
         call_and_unlock();
-    else
+    } else {
         lock_.unlock();
+    }
 }
 
 void work_queue::clear_thread_state() noexcept {
-    thread_state &here = this_thread();
-    here.queue = nullptr;
-    here.worker = false;
-    here.resumed = false;
+    thread_state &state = this_thread();
+    state.queue = nullptr;
+    state.worker = false;
+    state.resumed = false;
 }
 
 bool work_queue::busy() noexcept {
@@ -141,24 +147,29 @@ bool work_queue::has_task() const noexcept {
 }
 
 pool_task *work_queue::take(bool worker) noexcept {
-    if (pool_task *const first = urgent_.pop())
+    if (pool_task *const first = urgent_.pop()) {
         return first;
-    if (worker)
-        if (pool_task *const first = suspending_.pop())
+    }
+    if (worker) {
+        if (pool_task *const first = suspending_.pop()) {
             return first;
+        }
+    }
     return waiting_.pop();
 }
 
 void work_queue::call_if_needed_and_unlock() {
-    if (called_ == 0 && (searching_ == 0 || (searching_workers_ == 0 && !suspending_.empty())))
+    if (called_ == 0 && (searching_ == 0 || (searching_workers_ == 0 && !suspending_.empty()))) {
         call_and_unlock();
-    else
+    } else {
         lock_.unlock();
+    }
 }
 
 void work_queue::call_and_unlock() {
-    if (no_workers_)
+    if (no_workers_) {
         return lock_.unlock();
+    }
     ++called_;
     calling_.fetch_add(1, std::memory_order_relaxed);
     lock_.unlock();
@@ -170,17 +181,19 @@ void work_queue::call_and_unlock() {
 }
 
 void work_queue::run_until(const wait_condition &condition, bool at_least_one_round) noexcept {
-    if (waiting_runners_.fetch_add(1, std::memory_order_seq_cst) == 0)
+    if (waiting_runners_.fetch_add(1, std::memory_order_seq_cst) == 0) {
         host_.began();
+    }
     lock_.lock();
     run(&condition, at_least_one_round);
 }
 
 bool work_queue::begin_nested() noexcept {
-    thread_state &here = this_thread();
-    if (here.queue != this || here.polls || here.nesting >= max_nesting)
+    thread_state &state = this_thread();
+    if (state.queue != this || state.polls || state.nesting >= max_nesting) {
         return false;
-    ++here.nesting;
+    }
+    ++state.nesting;
     return true;
 }
 
@@ -191,10 +204,11 @@ void work_queue::end_nested() noexcept {
 // Runs `action` without the lock. The runner does not search meanwhile.
 template <class Action> void work_queue::pause_search(bool worker, Action &&action) noexcept {
     change_searching(worker, -1);
-    if (has_task() || !suspending_.empty())
+    if (has_task() || !suspending_.empty()) {
         call_if_needed_and_unlock();
-    else
+    } else {
         lock_.unlock();
+    }
     action();
     lock_.lock();
     change_searching(worker, 1);
@@ -226,8 +240,9 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
             if (++in_a_row >= tasks_in_a_row ||
                 (worker && resuming_urgent_tasks_.load(std::memory_order_relaxed) > 0)) {
                 in_a_row = 0;
-                if (at_least_one_round)
+                if (at_least_one_round) {
                     since_poll = tasks_between_polls; // the round ends with a poll
+                }
                 pause_search(worker, [&] { yield(worker); });
             }
         } else if (since_poll != 0 && (polling_ || !should_poll(end))) {
@@ -239,8 +254,9 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
             after_other = false;
             if (poll_and_lock()) {
                 thence_backoff_found(&backoff);
-                if (!early) // else tasks remain, and after enough of them other tasks of the scheduler run
+                if (!early) { // else tasks remain, and after enough of them other tasks of the scheduler run
                     in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
+                }
             } else if (!at_least_one_round && ++in_a_row >= polls_in_a_row) {
                 in_a_row = 0;
                 pause_search(worker, [&] {
@@ -249,8 +265,9 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
                 });
             }
             at_least_one_round = false;
-            if (resuming_tasks_.load(std::memory_order_relaxed) > 0)
+            if (resuming_tasks_.load(std::memory_order_relaxed) > 0) {
                 pause_search(worker, [&] { yield(worker); });
+            }
         } else if (end == nullptr) {
             break;
         } else if (at_least_one_round) {
@@ -264,16 +281,18 @@ void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcep
     }
     change_searching(worker, -1);
     --runners_;
-    if (end != nullptr)
+    if (end != nullptr) {
         waiting_runners_.fetch_sub(1, std::memory_order_relaxed);
+    }
     this_thread().queue = outer;
     this_thread().worker = outer_worker;
     this_thread().resumed = outer_resumed;
     // A runner that waits for a condition may leave while there is work.
-    if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0))
+    if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0)) {
         call_if_needed_and_unlock();
-    else
+    } else {
         lock_.unlock();
+    }
 }
 
 bool work_queue::should_poll(const wait_condition *end) noexcept {
@@ -286,35 +305,37 @@ bool work_queue::poll_is_next(int tasks_since_poll, bool after_other) const noex
 }
 
 void work_queue::yield(bool worker) noexcept {
-    if (!worker)
+    if (!worker) {
         return;
+    }
     clear_thread_state();
     host_.yield();
 }
 
 void work_queue::change_searching(bool worker, int by) noexcept {
     searching_ += by;
-    if (worker)
+    if (worker) {
         searching_workers_ += by;
+    }
 }
 
 void work_queue::run_and_lock(bool worker, pool_task &task) noexcept {
     ++tasks_begun_;
     pause_search(worker, [&] {
-        thread_state &here = this_thread();
-        here.queue = this;
-        here.worker = worker;
-        here.resumed = false;
-        here.nesting = 0;
+        thread_state &state = this_thread();
+        state.queue = this;
+        state.worker = worker;
+        state.resumed = false;
+        state.nesting = 0;
         task.run(&task);
     });
 }
 
 void work_queue::run_polling_tasks(pool_task *first) noexcept {
     while (first != nullptr) {
-        pool_task *const now = first;
-        first = now->next; // it may push itself again, or be destroyed
-        now->run(now);
+        pool_task *const task = first;
+        first = task->next; // it may push itself again, or be destroyed
+        task->run(task);
     }
 }
 
@@ -323,30 +344,32 @@ bool work_queue::poll_and_lock() noexcept {
     pool_task *rest = polling_tasks_.take();
     polling_ = true;
     lock_.unlock();
-    thread_state &here = this_thread();
-    const unsigned long completed_before = here.completed;
-    here.queue = this;
-    here.polls = true;
+    thread_state &state = this_thread();
+    const unsigned long completed_before = state.completed;
+    state.queue = this;
+    state.polls = true;
     run_polling_tasks(urgent);
     const bool found_some = host_.progress();
     run_polling_tasks(rest);
-    here.polls = false;
+    state.polls = false;
     lock_.lock();
     polling_ = false;
     ++polls_;
-    completed_in_polls_ += here.completed - completed_before;
-    while (pool_task *const found = here.found_urgent.pop())
+    completed_in_polls_ += state.completed - completed_before;
+    while (pool_task *const found = state.found_urgent.pop()) {
         urgent_.push(*found);
-    while (pool_task *const found = here.found.pop())
+    }
+    while (pool_task *const found = state.found.pop()) {
         waiting_.push(*found);
+    }
     return found_some || has_task() ||
-           here.completed != completed_before; // operations() may be unchanged: it counts new ones
+           state.completed != completed_before; // operations() may be unchanged: it counts new ones
 }
 
 } // namespace thence::detail
 
-// The functions on queues, of those that the headers of pools call (thence/pools/detail/library.hpp).
-// `pools_implementation::of(pools).queue(where)` is the queue of the workers, or that of the MPI pool.
+// The functions on queues, of those that the headers of pools call (thence/pools/detail/exports.hpp).
+// `implementation_of(pools).queue(where)` is the queue of the workers, or that of the MPI pool.
 namespace thence::libthence_pools {
 
 using detail::pool_queue;
@@ -356,19 +379,19 @@ using detail::pools_state;
 using detail::urgency;
 
 void push(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
-    detail::work_queue &queue = pools_implementation::of(pools).queue(where);
+    detail::work_queue &queue = implementation_of(pools).queue(where);
     if (!queue.push_to_poller(task, how)) {
         queue.push(task, how);
     }
 }
 void push_suspending(pools_state &pools, pool_task &task) noexcept {
-    pools_implementation::of(pools).queue(pool_queue::workers).push_suspending(task);
+    implementation_of(pools).queue(pool_queue::workers).push_suspending(task);
 }
 void push_polling_task(pools_state &pools, pool_queue where, pool_task &task, urgency how) noexcept {
-    pools_implementation::of(pools).queue(where).push_polling_task(task, how);
+    implementation_of(pools).queue(where).push_polling_task(task, how);
 }
 void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) noexcept) noexcept {
-    detail::work_queue &workers = pools_implementation::of(pools).queue(pool_queue::workers);
+    detail::work_queue &workers = implementation_of(pools).queue(pool_queue::workers);
     if (workers.run_nested([&] { task.run(&task); })) {
         return;
     }
@@ -380,7 +403,7 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
         pools.arena->execute([&] { task.run(&task); });
     } else if (auto *const run = task.run; !workers.push_to_poller(task, urgency::high)) {
         task.run = in_arena;
-        if (!pools_implementation::of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
+        if (!implementation_of(pools).queue(pool_queue::mpi).push_to_poller(task, urgency::high)) {
             task.run = run;
             workers.push(task, urgency::high);
         }
@@ -388,13 +411,13 @@ void bypass(pools_state &pools, pool_task &task, void (*in_arena)(pool_task *) n
 }
 
 void begin_operation(pools_state &pools, pool_queue where, urgency how) noexcept {
-    pools_implementation::of(pools).queue(where).begin_operation(how);
+    implementation_of(pools).queue(where).begin_operation(how);
 }
 void end_operation(pools_state &pools, pool_queue where, urgency how) noexcept {
-    pools_implementation::of(pools).queue(where).end_operation(how);
+    implementation_of(pools).queue(where).end_operation(how);
 }
 bool begin_nested(pools_state &pools, pool_queue where) noexcept {
-    return pools_implementation::of(pools).queue(where).begin_nested();
+    return implementation_of(pools).queue(where).begin_nested();
 }
 void end_nested() noexcept {
     detail::work_queue::end_nested();

@@ -67,8 +67,8 @@ public:
     ~work_queue();
 
     void push(pool_task &added, urgency how);
-    // For a task that suspends itself. Only workers take it: the stack is suspended with the task, and that of a waiting
-    // thread has the frames of the function that waits.
+    // For a task that suspends itself. Only workers take it: the stack is suspended with the task, and that of a
+    // waiting thread has the frames of the function that waits.
     void push_suspending(pool_task &added);
     // Runs the task once, after the next poll. A task that polls for an operation pushes itself again until that is
     // complete. The operation counts as outstanding meanwhile.
@@ -129,8 +129,9 @@ public:
     bool begin_nested() noexcept;
     static void end_nested() noexcept;
     template <class Work> bool run_nested(Work &&work) noexcept {
-        if (!begin_nested())
+        if (!begin_nested()) {
             return false;
+        }
         work();
         end_nested();
         return true;
@@ -176,8 +177,8 @@ private:
     // Called with the lock held; unlocks it. `end`: null for a worker.
     void run(const wait_condition *end, bool at_least_one_round = false) noexcept;
     bool should_poll(const wait_condition *end) noexcept;
-    // Called with the lock held. True if a poll goes before the next task. `after_other`: since the last poll a task ran
-    // that was not urgent.
+    // Called with the lock held. True if a poll goes before the next task. `after_other`: since the last poll a task
+    // ran that was not urgent.
     bool poll_is_next(int tasks_since_poll, bool after_other) const noexcept;
     void yield(bool worker) noexcept;
 

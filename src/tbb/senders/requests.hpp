@@ -2,7 +2,7 @@
 // Freeing the continuation requests of senders. Headers do not call it.
 #pragma once
 
-#include <thence/senders/detail/library.hpp>
+#include <thence/senders/detail/exports.hpp>
 
 namespace thence::libthence_senders {
 

@@ -26,14 +26,16 @@ public:
     }
     void cancel(timer &removed) noexcept {
         const std::scoped_lock lock(mutex_);
-        if (!removed.set_)
+        if (!removed.set_) {
             return;
+        }
         remove(removed);
         update_earliest();
     }
     bool run() noexcept {
-        if (earliest_.load(std::memory_order_relaxed) == never) [[likely]]
+        if (earliest_.load(std::memory_order_relaxed) == never) [[likely]] {
             return false;
+        }
         return run_due();
     }
 
@@ -45,8 +47,9 @@ private:
             timer *due = nullptr;
             {
                 const std::scoped_lock lock(mutex_);
-                if (root_ == nullptr || root_->when_ > time)
+                if (root_ == nullptr || root_->when_ > time) {
                     break;
+                }
                 due = root_;
                 remove(*due);
                 update_earliest();
@@ -66,20 +69,24 @@ private:
             root_ = below;
         } else {
             (removed.before_->child_ == &removed ? removed.before_->child_ : removed.before_->next_) = removed.next_;
-            if (removed.next_ != nullptr)
+            if (removed.next_ != nullptr) {
                 removed.next_->before_ = removed.before_;
-            if (below != nullptr)
+            }
+            if (below != nullptr) {
                 root_ = merge(root_, below);
+            }
         }
         removed.set_ = false;
     }
     // Merges two heaps whose roots have no siblings. Returns the root.
     static timer *merge(timer *first, timer *later) noexcept {
-        if (later->when_ < first->when_)
+        if (later->when_ < first->when_) {
             std::swap(first, later);
+        }
         later->next_ = first->child_;
-        if (later->next_ != nullptr)
+        if (later->next_ != nullptr) {
             later->next_->before_ = later;
+        }
         later->before_ = first;
         first->child_ = later;
         return first;

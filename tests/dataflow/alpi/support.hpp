@@ -14,8 +14,9 @@
 namespace test {
 
 template <class Condition> void wait_until(Condition &&holds) {
-    while (!holds())
+    while (!holds()) {
         std::this_thread::yield();
+    }
 }
 
 // A task with that body. Its end waits until the task is complete.

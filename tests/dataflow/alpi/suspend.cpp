@@ -16,8 +16,9 @@ TEST(alpi_suspend, the_body_runs_again_while_it_says_so) {
     int turns = 0;
     {
         const spawned one([&] {
-            if (++turns == 100)
+            if (++turns == 100) {
                 return;
+            }
             EXPECT_EQ(alpi_task_suspend_mode_set(self(), ALPI_SUSPEND_SUBMIT, turns % 2), ALPI_SUCCESS);
             EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);
         });
@@ -47,8 +48,9 @@ TEST(alpi_suspend, bad_modes_are_refused) {
 TEST(alpi_suspend, others_run_between_the_turns) {
     std::atomic<bool> ran{false};
     const spawned polls([&] {
-        if (ran)
+        if (ran) {
             return;
+        }
         EXPECT_EQ(alpi_task_suspend_mode_set(self(), ALPI_SUSPEND_SUBMIT, 1), ALPI_SUCCESS);
         EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);
     });
@@ -64,8 +66,9 @@ TEST(alpi_suspend, after_a_time) {
     {
         const spawned one([&] {
             (++turns == 1 ? first : second) = clock::now();
-            if (turns == 2)
+            if (turns == 2) {
                 return;
+            }
             EXPECT_EQ(alpi_task_suspend_mode_set(self(), ALPI_SUSPEND_TIMEOUT_SUBMIT, pause), ALPI_SUCCESS);
             EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);
         });
@@ -100,8 +103,9 @@ TEST(alpi_suspend, without_events_it_waits_for_none) {
     int turns = 0;
     {
         const spawned one([&] {
-            if (++turns == 3)
+            if (++turns == 3) {
                 return;
+            }
             EXPECT_EQ(alpi_task_suspend_mode_set(self(), ALPI_SUSPEND_EVENT_SUBMIT, 0), ALPI_SUCCESS);
             EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);
         });
@@ -132,14 +136,16 @@ TEST(alpi_suspend, without_a_mode_an_unblock_lets_it_run_again) {
     std::atomic<alpi_task *> task{nullptr};
     const spawned one([&] {
         const int turn = ++turns;
-        if (turn == 3)
+        if (turn == 3) {
             return;
+        }
         EXPECT_EQ(alpi_task_suspend_mode_set(self(), ALPI_SUSPEND_NONE, 0), ALPI_SUCCESS);
         EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);
-        if (turn == 1)
+        if (turn == 1) {
             EXPECT_EQ(alpi_task_unblock(self()), ALPI_SUCCESS); // comes first
-        else
+        } else {
             task = self();
+        }
     });
     wait_until([&] { return task.load() != nullptr; });
     EXPECT_EQ(turns, 2);
@@ -156,8 +162,9 @@ TEST(alpi_suspend, tasks_with_dependences_too) {
         std::atomic<int> children{0};
         graph.submit({thence::out(&turns)}, [&, mode] {
             graph.submit({}, [&] { ++children; });
-            if (++turns == 10)
+            if (++turns == 10) {
                 return;
+            }
             EXPECT_EQ(alpi_task_suspend_mode_set(self(), mode, mode == ALPI_SUSPEND_TIMEOUT_SUBMIT ? 1000 : 0),
                       ALPI_SUCCESS);
             EXPECT_EQ(alpi_task_suspend(self()), ALPI_SUCCESS);

@@ -3,7 +3,7 @@
 #include "support.hpp"
 
 #include <thence/dataflow.h>
-#include <thence/dataflow/detail/library.hpp>
+#include <thence/dataflow/detail/exports.hpp>
 
 #include <list>
 #include <mutex>
@@ -53,12 +53,14 @@ TEST(alpi_tasks, handles_of_others_are_refused) {
     const spawned one([&] {
         first = self();
         known = true;
-        while (!tried)
+        while (!tried) {
             EXPECT_EQ(alpi_task_waitfor_ns(0, nullptr), ALPI_SUCCESS);
+        }
     });
     const spawned other([&] {
-        while (!known)
+        while (!known) {
             EXPECT_EQ(alpi_task_waitfor_ns(0, nullptr), ALPI_SUCCESS);
+        }
         std::uint64_t value = 0;
         EXPECT_NE(self(), first);
         EXPECT_EQ(alpi_task_block(first), ALPI_ERR_PARAMETER);
@@ -86,7 +88,7 @@ TEST(alpi_tasks, a_blocked_task_keeps_no_worker) {
     std::mutex mutex;
     std::set<alpi_task *> blocked;
     std::list<spawned> all;
-    for (int i = 0; i < many; ++i)
+    for (int i = 0; i < many; ++i) {
         all.emplace_back([&] {
             {
                 const std::scoped_lock guard(mutex);
@@ -94,12 +96,14 @@ TEST(alpi_tasks, a_blocked_task_keeps_no_worker) {
             }
             EXPECT_EQ(alpi_task_block(self()), ALPI_SUCCESS);
         });
+    }
     wait_until([&] {
         const std::scoped_lock guard(mutex);
         return blocked.size() == many;
     });
-    for (alpi_task *each : blocked)
+    for (alpi_task *each : blocked) {
         EXPECT_EQ(alpi_task_unblock(each), ALPI_SUCCESS);
+    }
 }
 
 TEST(alpi_tasks, a_task_is_complete_after_its_events) {
@@ -145,7 +149,7 @@ TEST(alpi_tasks, no_two_threads_have_one_number_at_a_time) {
     EXPECT_EQ(alpi_cpu_system_id(nullptr), ALPI_ERR_PARAMETER);
     std::vector<std::atomic<int>> users(count);
     std::list<spawned> all;
-    for (int i = 0; i < 200; ++i)
+    for (int i = 0; i < 200; ++i) {
         all.emplace_back([&] {
             std::uint64_t number = count;
             ASSERT_EQ(alpi_cpu_logical_id(&number), ALPI_SUCCESS);
@@ -156,6 +160,7 @@ TEST(alpi_tasks, no_two_threads_have_one_number_at_a_time) {
             std::uint64_t processor = 0;
             EXPECT_EQ(alpi_cpu_system_id(&processor), ALPI_SUCCESS);
         });
+    }
 }
 
 // The workers are kept busy, so the thread that waits runs the task that asks.
@@ -202,8 +207,9 @@ TEST(alpi_tasks, threads_that_wait_one_after_another_each_have_a_number) {
         EXPECT_EQ(seen.result, ALPI_SUCCESS) << "thread " << i;
     }
     over = true;
-    for (std::thread &each : threads)
+    for (std::thread &each : threads) {
         each.join();
+    }
 }
 
 } // namespace

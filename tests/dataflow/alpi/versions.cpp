@@ -20,24 +20,27 @@ TEST(alpi_versions, the_version_is_1_2) {
 }
 
 TEST(alpi_versions, those_of_the_same_major_up_to_the_minor_are_compatible) {
-    for (int minor = 0; minor <= 2; ++minor)
+    for (int minor = 0; minor <= 2; ++minor) {
         EXPECT_EQ(alpi_version_check(1, minor), ALPI_SUCCESS);
+    }
     EXPECT_EQ(alpi_version_check(1, 3), ALPI_ERR_VERSION);
     EXPECT_EQ(alpi_version_check(0, 0), ALPI_ERR_VERSION);
     EXPECT_EQ(alpi_version_check(2, 0), ALPI_ERR_VERSION);
 }
 
 TEST(alpi_versions, all_features_are_there_and_no_others) {
-    for (int feature = 0; feature < 16; ++feature)
+    for (int feature = 0; feature < 16; ++feature) {
         EXPECT_EQ(alpi_feature_check(feature), ALPI_SUCCESS);
+    }
     EXPECT_EQ(alpi_feature_check(1 << 4), ALPI_ERR_FEATURE_UNKNOWN);
     EXPECT_EQ(alpi_feature_check(3 | 1 << 15), ALPI_ERR_FEATURE_UNKNOWN);
 }
 
 TEST(alpi_versions, each_error_has_a_text_of_its_own) {
     std::set<std::string> texts;
-    for (int error = ALPI_SUCCESS; error <= ALPI_ERR_MAX; ++error)
+    for (int error = ALPI_SUCCESS; error <= ALPI_ERR_MAX; ++error) {
         texts.insert(alpi_error_string(error));
+    }
     EXPECT_EQ(texts.size(), std::size_t{ALPI_ERR_MAX} + 1);
     EXPECT_STREQ(alpi_error_string(-1), alpi_error_string(ALPI_ERR_MAX));
 }

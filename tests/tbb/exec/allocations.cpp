@@ -14,8 +14,9 @@ int allocations = 0;
 // Not inlined, since GCC would warn that memory of malloc() is freed by delete, and vice versa.
 [[gnu::noinline]] void *operator new(std::size_t size) {
     ++allocations;
-    if (void *room = std::malloc(size))
+    if (void *room = std::malloc(size)) {
         return room;
+    }
     throw std::bad_alloc();
 }
 [[gnu::noinline]] void operator delete(void *room) noexcept {

@@ -23,8 +23,9 @@ struct event {
             };
         }
         int await_resume() const {
-            if (self->value < 0)
+            if (self->value < 0) {
                 raise("event");
+            }
             return self->value;
         }
     };
@@ -108,8 +109,9 @@ struct own_coroutine {
     own_coroutine(std::coroutine_handle<promise_type> h) : handle(h) {}
     own_coroutine(own_coroutine &&other) noexcept : handle(std::exchange(other.handle, {})) {}
     ~own_coroutine() {
-        if (handle)
+        if (handle) {
             handle.destroy();
+        }
     }
 };
 

@@ -71,10 +71,11 @@ TEST(LetValue, errors_and_stops_of_the_next_sender_are_forwarded) {
     auto [caught] = ex::sync_wait(ex::just() | ex::let_value([]() noexcept { return ex::just_error(5); }) |
                                   ex::upon_error([](auto &&error) {
                                       // stdexec also sends an exception here, in case connect throws
-                                      if constexpr (std::is_same_v<std::decay_t<decltype(error)>, int>)
+                                      if constexpr (std::is_same_v<std::decay_t<decltype(error)>, int>) {
                                           return error;
-                                      else
+                                      } else {
                                           return 0;
+                                      }
                                   }))
                         .value();
     EXPECT_EQ(caught, 5);

@@ -15,8 +15,9 @@ TYPED_TEST(Scopes, join_waits_for_spawned_work) {
     TypeParam scope;
     loop_thread other;
     int ran = 0;
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         ex::spawn(ex::schedule(other.scheduler()) | ex::then([&]() noexcept { ++ran; }), scope.get_token());
+    }
     ex::sync_wait(scope.join());
     EXPECT_EQ(ran, 10);
 }
@@ -141,15 +142,17 @@ TEST(CountingScope, requests_all_its_work_to_stop) {
     ex::counting_scope scope;
     pending_list list;
     int asked = 0;
-    for (int i = 0; i < 3; ++i)
+    for (int i = 0; i < 3; ++i) {
         ex::spawn(ex::read_env(ex::get_stop_token) | ex::let_value([&](auto &token) noexcept {
                       return pending_sender{&list} |
                              ex::then([&, token]() noexcept { asked += token.stop_requested() ? 1 : 0; });
                   }) | ex::upon_error([](auto &&) noexcept {}),
                   scope.get_token());
+    }
     scope.request_stop();
-    while (!list.empty())
+    while (!list.empty()) {
         list.complete();
+    }
     EXPECT_EQ(asked, 3);
     ex::sync_wait(scope.join());
 }

@@ -32,8 +32,9 @@ TEST(Split, its_result_is_const_and_exists_as_long_as_a_copy) {
 
 TEST(Split, all_receivers_get_an_error) {
     auto shared = ex::split(ex::just() | ex::then([] { raise("once"); }));
-    for (int i = 0; i < 2; ++i)
+    for (int i = 0; i < 2; ++i) {
         EXPECT_THROW(ex::sync_wait(shared), std::runtime_error); // NOLINT(clang-analyzer-cplusplus.NewDeleteLeaks)
+    }
 }
 
 TEST(Split, all_waiting_receivers_are_completed) {

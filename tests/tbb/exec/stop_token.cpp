@@ -74,15 +74,17 @@ TEST(StopCallback, may_destroy_itself_and_others) {
         void operator()() const noexcept {
             ++*calls;
             auto *all = slots;
-            for (int i = 0; i < 3; ++i)
+            for (int i = 0; i < 3; ++i) {
                 all[i].reset(); // one of them is this
+            }
         }
     };
     ex::inplace_stop_source source;
     std::optional<ex::inplace_stop_callback<destroy_all>> slots[3];
     int calls = 0;
-    for (auto &slot : slots)
+    for (auto &slot : slots) {
         slot.emplace(source.get_token(), destroy_all{slots, &calls});
+    }
     source.request_stop();
     EXPECT_EQ(calls, 1);
 }

@@ -23,8 +23,9 @@ public:
         : other_([this, f]() mutable {
               for (int turn = 1;; ++turn) {
                   while (turn_.load(std::memory_order_acquire) != turn) {
-                      if (turn_.load(std::memory_order_acquire) < 0)
+                      if (turn_.load(std::memory_order_acquire) < 0) {
                           return;
+                      }
                       std::this_thread::yield();
                   }
                   f();
@@ -39,8 +40,9 @@ public:
         const int turn = turn_.load(std::memory_order_relaxed) + 1;
         turn_.store(turn, std::memory_order_release);
         f();
-        while (done_.load(std::memory_order_acquire) != turn)
+        while (done_.load(std::memory_order_acquire) != turn) {
             std::this_thread::yield();
+        }
     }
 
 private:
@@ -119,20 +121,25 @@ TEST(RunLoopStress, work_from_many_threads_runs_once) {
 #else
     constexpr int running = 1; // C++26 guarantees no more
 #endif
-    for (int i = 0; i < running; ++i)
+    for (int i = 0; i < running; ++i) {
         workers.emplace_back([&] { loop.run(); });
+    }
     std::atomic<int> done{0};
     std::vector<std::thread> users;
-    for (int t = 0; t < 3; ++t)
+    for (int t = 0; t < 3; ++t) {
         users.emplace_back([&] {
-            for (int i = 0; i < rounds / 10; ++i)
+            for (int i = 0; i < rounds / 10; ++i) {
                 ex::sync_wait(ex::schedule(loop.get_scheduler()) | ex::then([&] { ++done; }));
+            }
         });
-    for (auto &user : users)
+    }
+    for (auto &user : users) {
         user.join();
+    }
     loop.finish();
-    for (auto &worker : workers)
+    for (auto &worker : workers) {
         worker.join();
+    }
     EXPECT_EQ(done.load(), 3 * (rounds / 10));
 }
 
@@ -195,9 +202,10 @@ TEST(ScopeStress, join_meets_the_last_piece_of_work) {
     for (int i = 0; i < rounds / 4; ++i) {
         std::atomic<int> ran{0};
         ex::counting_scope scope;
-        for (int k = 0; k < 4; ++k)
+        for (int k = 0; k < 4; ++k) {
             ex::spawn(ex::schedule(k % 2 ? a.scheduler() : b.scheduler()) | ex::then([&]() noexcept { ++ran; }),
                       scope.get_token());
+        }
         ex::sync_wait(scope.join());
         ASSERT_EQ(ran.load(), 4);
     }
@@ -211,10 +219,11 @@ TEST(ScopeStress, a_stop_request_meets_work_that_completes) {
     for (int i = 0; i < rounds / 4; ++i) {
         scope.emplace();
         stopper.run([&] {
-            for (int k = 0; k < 2; ++k)
+            for (int k = 0; k < 2; ++k) {
                 ex::spawn(ex::schedule(a.scheduler()) | ex::then([&]() noexcept { ++ended; }) |
                               ex::upon_stopped([&]() noexcept { ++ended; }),
                           scope->get_token());
+            }
         });
         ex::sync_wait(scope->join());
     }

@@ -3,8 +3,8 @@
 #define THENCE_TESTS_EXEC_SUPPORT_HPP
 
 // Shared by the tests of senders: receivers that record their completion, a scheduler that runs work when the test says
-// so, a thread that runs a loop, types that count, and a comparison of completion signatures as sets. It uses only names
-// of thence::ex, so that the tests run with every implementation.
+// so, a thread that runs a loop, types that count, and a comparison of completion signatures as sets. It uses only
+// names of thence::ex, so that the tests run with every implementation.
 
 #include <gtest/gtest.h>
 

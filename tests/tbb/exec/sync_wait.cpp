@@ -27,10 +27,11 @@ struct two_ways {
         bool text;
         R receiver;
         void start() &noexcept {
-            if (text)
+            if (text) {
                 ex::set_value(std::move(receiver), std::string("text"));
-            else
+            } else {
                 ex::set_value(std::move(receiver), 1);
+            }
         }
     };
     template <class R> auto connect(R receiver) const { return operation<R>{text, std::move(receiver)}; }

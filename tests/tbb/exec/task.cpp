@@ -14,8 +14,9 @@ ex::task<int> add_one(int i) {
 }
 ex::task<int> sum_up_to(int n) {
     int sum = 0;
-    for (int i = 0; i < n; ++i)
+    for (int i = 0; i < n; ++i) {
         sum += co_await add_one(i);
+    }
     co_return sum;
 }
 ex::task<void> fail() {
@@ -127,8 +128,9 @@ TEST(Task, receives_a_stop_request) {
     };
     auto outer = [&]() -> ex::task<bool> { co_return co_await inner(); };
     for (const bool requested : {false, true}) {
-        if (requested)
+        if (requested) {
             source.request_stop();
+        }
         auto [seen] = ex::sync_wait(ex::write_env(outer(), ex::prop{ex::get_stop_token, source.get_token()})).value();
         EXPECT_EQ(seen, requested);
     }
@@ -151,8 +153,9 @@ TEST(Task, continues_on_the_thread_of_the_completion) {
 TEST(Task, a_long_loop_of_senders_that_complete_at_once_uses_no_stack) {
     auto body = []() -> ex::task<long> {
         long sum = 0;
-        for (long i = 0; i < 300000; ++i)
+        for (long i = 0; i < 300000; ++i) {
             sum += co_await ex::just(i);
+        }
         co_return sum;
     };
     auto [sum] = ex::sync_wait(body()).value();

@@ -44,10 +44,11 @@ struct stoppable_sender {
         void start() &noexcept {
             *started = true;
             const auto stop = ex::get_stop_token(ex::get_env(receiver));
-            if (stop.stop_requested())
+            if (stop.stop_requested()) {
                 ex::set_stopped(std::move(receiver));
-            else
+            } else {
                 callback.emplace(stop, on_stop{this});
+            }
         }
     };
     template <class R> auto connect(R receiver) const { return operation<R>(started, std::move(receiver)); }

@@ -93,9 +93,10 @@ int main(int argc, char **argv) {
     {
         thence::pools one_thread_of_mpi({.workers = 1, .mode = thence::parse_completion_mode("continuation,mpi-pool")});
         expect(exchange(one_thread_of_mpi) == 7, "only the polling thread calls MPI");
-        if (level < MPI_THREAD_MULTIPLE)
+        if (level < MPI_THREAD_MULTIPLE) {
             expect(times_out_on_the_mpi_thread(one_thread_of_mpi),
                    "it makes progress for threads that wait in the pools");
+        }
         MPI_Barrier(MPI_COMM_SELF); // the polling thread has left MPI
     }
     MPI_Finalize();

@@ -176,19 +176,22 @@ TEST_P(any_mode, a_stop_request_cancels_a_receive) {
 }
 
 TEST(mode, is_read_as_it_is_written) {
-    for (const thence::completion_mode &each : all_modes())
+    for (const thence::completion_mode &each : all_modes()) {
         EXPECT_EQ(thence::parse_completion_mode(to_string(each)), each);
+    }
 }
 
 TEST(mode, names_words_that_it_does_not_know) {
-    for (const char *text : {"", "fast", "mpi-pool", "continuation,fast", "continuation,mpix", "continuation,"})
+    for (const char *text : {"", "fast", "mpi-pool", "continuation,fast", "continuation,mpix", "continuation,"}) {
         try {
             thence::parse_completion_mode(text);
-            if (std::string(text) != "continuation,")
+            if (std::string(text) != "continuation,") {
                 ADD_FAILURE() << text;
+            }
         } catch (const std::invalid_argument &error) {
             EXPECT_NE(std::string(error.what()).find("method"), std::string::npos) << error.what();
         }
+    }
 }
 
 // Runs with different values of THENCE_POOLS_MODE, which is read once.

@@ -37,8 +37,9 @@ protected:
         ex::counting_scope scope;
         ex::spawn(std::move(operation), scope.get_token());
         receive.complete();
-        while (!done.load())
+        while (!done.load()) {
             std::this_thread::yield();
+        }
         pools.sync_wait(scope.join());
         return *found;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What follows an operation with high priority does not wait for the tasks that are queued: its completion is found, and
-// it runs, after at most a few of them, with every method.
+// What follows an operation with high priority does not wait for the tasks that are queued: its completion is found,
+// and it runs, after at most a few of them, with every method.
 #include "all_modes.hpp"
 
 #include <atomic>
@@ -11,8 +11,8 @@ namespace {
 
 class priority : public testing::TestWithParam<const char *> {};
 
-// The worker is in a task, in which the operation starts and becomes complete, and many tasks wait in its queue. Returns how
-// many of them ran before the work that follows the operation.
+// The worker is in a task, in which the operation starts and becomes complete, and many tasks wait in its queue.
+// Returns how many of them ran before the work that follows the operation.
 int tasks_before(thence::pools &pools, const std::string &mode) {
     constexpr int queued = 120; // fewer than lie between two polls
     std::atomic<int> ran{0};
@@ -63,9 +63,11 @@ INSTANTIATE_TEST_SUITE_P(all, priority,
                          testing::Values("continuation", "mpix", "new-task", "yield-while", "suspend-resume"),
                          [](const auto &of) {
                              std::string name = of.param;
-                             for (char &c : name)
-                                 if (c == '-')
+                             for (char &c : name) {
+                                 if (c == '-') {
                                      c = '_';
+                                 }
+                             }
                              return name;
                          });
 

@@ -41,8 +41,9 @@ TEST_F(pools_progress, a_continuation_that_blocks_the_polling_thread_does_not_st
               scope.get_token());
     EXPECT_TRUE(after_receive("mpix,mpi-pool,inline-request,inline-completion", [&] {
         other.complete();
-        while (!other_done.load())
+        while (!other_done.load()) {
             std::this_thread::yield();
+        }
         return true;
     }));
     pools.sync_wait(scope.join());
@@ -79,12 +80,14 @@ TEST_F(pools_progress, workers_that_compute_do_not_stop_progress) {
     ex::counting_scope scope;
     ex::spawn(ex::schedule(pools.workers()) | ex::then([&]() noexcept {
                   busy = true;
-                  while (!received.load())
+                  while (!received.load()) {
                       std::this_thread::yield();
+                  }
               }),
               scope.get_token());
-    while (!busy.load())
+    while (!busy.load()) {
         std::this_thread::yield();
+    }
     after_receive("continuation,inline-request,inline-completion", [&] {
         received = true;
         return 0;
@@ -96,8 +99,9 @@ TEST_F(pools_progress, workers_that_compute_do_not_stop_progress) {
 
 TEST_F(pools_progress, a_thread_that_waits_makes_progress_for_operations_that_are_not_the_pools) {
     for (int round = 0; round < 3; ++round) {
-        if (rank() == 1)
+        if (rank() == 1) {
             std::this_thread::sleep_for(milliseconds(20)); // the others have no work but their wait then
+        }
         pools.sync_wait(ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) |
                         ex::continues_on(pools.workers()) | ex::then([](MPI_Comm) {}));
         const auto in_coroutine = [](thence::pools &with) -> ex::task<> {
@@ -105,13 +109,15 @@ TEST_F(pools_progress, a_thread_that_waits_makes_progress_for_operations_that_ar
             co_await (ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) |
                       ex::continues_on(with.workers()) | ex::then([](MPI_Comm) {}));
         };
-        if (rank() == 1)
+        if (rank() == 1) {
             std::this_thread::sleep_for(milliseconds(20));
+        }
         pools.sync_wait(in_coroutine(pools));
         bool done = false;
         ex::counting_scope scope;
-        if (rank() == 1)
+        if (rank() == 1) {
             std::this_thread::sleep_for(milliseconds(20));
+        }
         ex::spawn(ex::just(MPI_COMM_WORLD) | thence::transform_mpi(MPI_Ibarrier) | ex::then([&](MPI_Comm) noexcept {
                       done = true;
                   }) | ex::upon_error([](const std::exception_ptr &) noexcept { ADD_FAILURE(); }),
@@ -125,8 +131,9 @@ TEST_F(pools_progress, a_thread_that_waits_makes_progress_for_operations_that_ar
 TEST_F(pools_progress, operations_that_can_be_stopped_are_polled_for_in_every_mode) {
     const ex::inplace_stop_source stop;
     for (const thence::completion_mode &each : all_modes()) {
-        if (rank() == 1)
+        if (rank() == 1) {
             std::this_thread::sleep_for(milliseconds(1));
+        }
         pools.sync_wait(ex::write_env(ex::just(MPI_COMM_WORLD) | pools.transform_mpi(MPI_Ibarrier, each) |
                                           ex::then([](MPI_Comm) {}),
                                       ex::prop{ex::get_stop_token, stop.get_token()}));
@@ -159,8 +166,9 @@ TEST(one_thread, that_computes_while_it_waits_does_not_stop_progress) {
     std::atomic<bool> over{false};
     pools.sync_wait(
         ex::when_all(ex::schedule(pools.workers()) | ex::then([&] {
-                         while (!over.load())
+                         while (!over.load()) {
                              std::this_thread::yield();
+                         }
                      }),
                      deadline_of(never) | ex::upon_error([&](const std::exception_ptr &) { over = true; })));
     receive_late(never, 30);
@@ -181,8 +189,9 @@ TEST(one_thread, that_waits_pauses_while_nothing_arrives) {
 // One thread polls, the others wait for it.
 TEST_F(pools_progress, all_threads_pause_while_nothing_arrives) {
     for (const char *mode :
-         {"continuation,mpi-pool,inline-request", "continuation,inline-request", "mpix,inline-request"})
+         {"continuation,mpi-pool,inline-request", "continuation,inline-request", "mpix,inline-request"}) {
         expect_pauses_while_nothing_arrives([&](MPI_Request request) { receive(pools, request, mode); });
+    }
 }
 
 TEST_F(pools_progress, no_thread_runs_while_nothing_is_outstanding) {
@@ -193,8 +202,9 @@ TEST_F(pools_progress, no_thread_runs_while_nothing_is_outstanding) {
         return static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
     };
     int tries = 0; // the threads yield for a while before they sleep
-    while (tries < 20 && used_in_half_a_second() >= 0.1)
+    while (tries < 20 && used_in_half_a_second() >= 0.1) {
         ++tries;
+    }
     EXPECT_LT(tries, 20);
 }
 

@@ -30,15 +30,17 @@ struct counting_host final : thence::detail::runner_host {
     bool call() override { return has_threads && ++calls != 0; }
     bool progress() noexcept override {
         ++polls;
-        if (in_progress)
+        if (in_progress) {
             in_progress();
+        }
         return finds_something;
     }
     bool polls_for_waiting() noexcept override { return polls_while_waiting; }
     void yield() noexcept override {
         ++yields;
-        if (in_yield)
+        if (in_yield) {
             in_yield();
+        }
     }
     void began() noexcept override { ++begins; }
 };

@@ -21,8 +21,9 @@ TEST_P(ring_in, ends_at_every_message_size) {
 
 // As many rings in flight as in the paper. There, blocking methods with inline requests deadlock.
 TEST_P(ring_in, ends_with_all_rings_in_flight) {
-    if (ranks() == 4)
+    if (ranks() == 4) {
         GTEST_SKIP() << "the same with 2 ranks";
+    }
     ring::traffic traffic(131072);
     ring::by_senders rings(traffic, ring::in_pools{&shared_pools(), GetParam()});
     rings.run(ring::in_flight + 8);
@@ -45,7 +46,7 @@ TEST(ring_with_workers, ends_with_every_method) {
     thence::pools pools({.workers = 3});
     for (const char *mode : {"continuation,inline-request", "continuation,mpi-pool", "new-task,inline-request",
                              "suspend-resume,inline-request", "suspend-resume", "yield-while",
-                             "mpix,inline-request,bypass", "continuation,inline-request,inline-completion"})
+                             "mpix,inline-request,bypass", "continuation,inline-request,inline-completion"}) {
         for (const int bytes : {64, 8192}) {
             ring::traffic traffic(bytes);
             ring::by_senders rings(traffic, ring::in_pools{&pools, thence::parse_completion_mode(mode)});
@@ -53,6 +54,7 @@ TEST(ring_with_workers, ends_with_every_method) {
             EXPECT_FALSE(traffic.wrong()) << mode;
             MPI_Barrier(MPI_COMM_WORLD);
         }
+    }
 }
 
 template <class... Options> void without_pools_at_every_size() {

@@ -68,8 +68,9 @@ protected:
         for (int i = 0; i < ms; ++i) {
             std::stringstream so_far;
             so_far << std::ifstream("/proc/self/fd/2").rdbuf();
-            if (so_far.str().find("\n") != std::string::npos)
+            if (so_far.str().find("\n") != std::string::npos) {
                 return;
+            }
             work_for(1);
         }
     }
@@ -133,8 +134,9 @@ TEST_F(slow_tasks, that_bypass_the_queue_on_the_mpi_pool_are_reported) {
                 task();
             },
             [&] {
-                for (int i = 0; i < 2000 && !started; ++i)
+                for (int i = 0; i < 2000 && !started; ++i) {
                     work_for(1);
+                }
             });
         wait_for_a_report(200);
         return std::regex_search(testing::internal::GetCapturedStderr(), report);

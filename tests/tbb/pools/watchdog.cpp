@@ -25,8 +25,9 @@ using thence::detail::work_queue;
 TEST(check_interval, grows_while_polls_are_frequent) {
     check_interval interval;
     EXPECT_EQ(interval.ms(), check_interval::shortest_ms);
-    for (int i = 0; i < 10; ++i)
+    for (int i = 0; i < 10; ++i) {
         interval.checked(100000, false);
+    }
     EXPECT_EQ(interval.ms(), check_interval::longest_ms);
     interval.checked(2, false);
     EXPECT_EQ(interval.ms(), check_interval::shortest_ms) << "tasks are long";
@@ -38,12 +39,14 @@ TEST(check_interval, grows_while_polls_are_frequent) {
 
 TEST(check_interval, grows_while_nothing_is_outstanding_and_is_the_shortest_after_sleep) {
     check_interval interval;
-    for (int i = 0; i < check_interval::idle_checks / 2; ++i)
+    for (int i = 0; i < check_interval::idle_checks / 2; ++i) {
         EXPECT_FALSE(interval.nothing_outstanding());
+    }
     EXPECT_EQ(interval.ms(), check_interval::longest_ms);
     interval.checked(100000, false);
-    for (int i = 0; i < check_interval::idle_checks - 1; ++i)
+    for (int i = 0; i < check_interval::idle_checks - 1; ++i) {
         EXPECT_FALSE(interval.nothing_outstanding()) << "it counts from the last check with operations outstanding";
+    }
     EXPECT_TRUE(interval.nothing_outstanding());
     EXPECT_EQ(interval.ms(), check_interval::shortest_ms);
     EXPECT_FALSE(interval.nothing_outstanding());
@@ -67,17 +70,20 @@ using thread_set = std::set<std::filesystem::path>;
 
 thread_set threads_of_process() {
     thread_set all;
-    for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task"))
+    for (const auto &thread : std::filesystem::directory_iterator("/proc/self/task")) {
         all.insert(thread.path());
+    }
     return all;
 }
 // How often a thread has waited for something.
 long times_waited(const std::filesystem::path &thread) {
     std::ifstream status(thread / "status");
     const std::string name = "voluntary_ctxt_switches:";
-    for (std::string line; std::getline(status, line);)
-        if (line.starts_with(name))
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with(name)) {
             return std::stol(line.substr(name.size()));
+        }
+    }
     return -1;
 }
 
@@ -95,8 +101,9 @@ protected:
         const thread_set before = threads_of_process();
         watch.start();
         thread_set added = threads_of_process();
-        for (const auto &known : before)
+        for (const auto &known : before) {
             added.erase(known);
+        }
         ASSERT_EQ(added.size(), 1U);
         thread = *added.begin();
     }
@@ -129,8 +136,9 @@ TEST_P(pools_watchdog, makes_progress_if_no_thread_polls_and_calls_a_worker) {
     other.begin_operation();
     world.complete(pending);
     const int calls = host.calls;
-    for (int i = 0; i < 20000 && (arrived.runs == 0 || host.calls == calls); ++i) // only the watchdog can
+    for (int i = 0; i < 20000 && (arrived.runs == 0 || host.calls == calls); ++i) { // only the watchdog can
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
     EXPECT_EQ(arrived.runs, 1);
     EXPECT_GT(host.calls, calls);
     EXPECT_NE(arrived.thread, std::this_thread::get_id());

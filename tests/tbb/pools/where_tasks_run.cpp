@@ -36,7 +36,7 @@ TEST_F(where_tasks_run, without_inline_completion_it_is_a_task_of_a_worker_and_m
 
 TEST_F(where_tasks_run, an_inline_completion_runs_inside_the_callback) {
     for (const char *mode :
-         {"continuation,inline-request,inline-completion", "mpix,mpi-pool,inline-request,inline-completion"})
+         {"continuation,inline-request,inline-completion", "mpix,mpi-pool,inline-request,inline-completion"}) {
         EXPECT_TRUE(after_receive(mode, [&] {
             try {
                 pools.sync_wait(ex::just());
@@ -45,13 +45,15 @@ TEST_F(where_tasks_run, an_inline_completion_runs_inside_the_callback) {
                 return true;
             }
         })) << mode;
+    }
 }
 
 TEST_F(where_tasks_run, mpix_runs_callbacks_on_the_polling_thread_alone) {
     const auto poller = polling_thread();
     const background_progress others; // runs other continuations, and must not run these
-    for (int i = 0; i < 50; ++i)
+    for (int i = 0; i < 50; ++i) {
         ASSERT_EQ(after_receive("mpix,mpi-pool,inline-request,inline-completion", std::this_thread::get_id), poller);
+    }
 }
 
 // The other operation has the same mode, and completes during the wait. To wait is an error inside a callback and on
@@ -76,8 +78,9 @@ TEST_F(where_tasks_run, the_work_that_follows_may_wait_for_an_operation_or_gets_
         if (may) { // others may have completed at once, in a task
             EXPECT_TRUE(waited) << mode;
         }
-        if (other.request != MPI_REQUEST_NULL)
+        if (other.request != MPI_REQUEST_NULL) {
             MPI_Wait(&other.request, MPI_STATUS_IGNORE);
+        }
     }
 }
 
@@ -138,8 +141,9 @@ TEST(one_thread, no_work_may_wait_in_a_poll_after_a_nested_callback) {
     int size = 0;
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    if (size == 1)
+    if (size == 1) {
         GTEST_SKIP() << "a message to oneself arrives outside of polls";
+    }
     const int next = (rank + 1) % size;
     const int before = (rank + size - 1) % size;
     const thence::completion_mode in_callback =
@@ -200,8 +204,9 @@ TEST_F(where_tasks_run, tasks_that_wait_resume_suspended_tasks) {
                   pools.work_until([&] { return done.load() == 2; }); // the first one is resumed in this call
               }),
               scope.get_token());
-    while (done.load() != 2)
+    while (done.load() != 2) {
         std::this_thread::yield();
+    }
     pools.sync_wait(scope.join());
 }
 

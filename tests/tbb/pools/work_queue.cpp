@@ -21,8 +21,9 @@ using thence::detail::work_queue;
 struct queue_of_tasks : testing::Test {
     /** Runs the workers that were called, except the first `arrived`, which have run already. */
     void run_other_workers(int arrived) {
-        for (; arrived < host.calls; ++arrived)
+        for (; arrived < host.calls; ++arrived) {
             queue.run_as_worker();
+        }
     }
     counting_host host;
     work_queue queue{host};
@@ -91,8 +92,9 @@ TEST_F(queue_of_tasks, polls_until_no_operation_is_outstanding) {
     queue.begin_operation();
     EXPECT_EQ(host.calls, 1);
     host.in_progress = [&] {
-        if (host.polls == 3 || host.polls == 100)
+        if (host.polls == 3 || host.polls == 100) {
             queue.end_operation();
+        }
     };
     queue.run_as_worker();
     EXPECT_EQ(host.polls, 100);
@@ -102,8 +104,9 @@ TEST_F(queue_of_tasks, polls_until_no_operation_is_outstanding) {
 TEST_F(queue_of_tasks, a_poll_that_completes_one_operation_and_begins_another_has_found_something) {
     queue.begin_operation();
     host.in_progress = [&] {
-        if (host.polls < 1000)
+        if (host.polls < 1000) {
             queue.begin_operation(); // as inline work does
+        }
         queue.end_operation();
     };
     queue.run_as_worker();
@@ -116,13 +119,15 @@ TEST_F(queue_of_tasks, tasks_that_a_poll_finds_run_before_the_next_poll) {
     host.in_progress = [&] {
         EXPECT_TRUE(queue.push_to_poller(letter(static_cast<char>('0' + host.polls)), urgency::normal));
         EXPECT_TRUE(queue.push_to_poller(letter('!'), urgency::high));
-        if (host.polls == 3)
+        if (host.polls == 3) {
             queue.end_operation();
+        }
     };
     queue.run_as_worker();
     EXPECT_EQ(order, "!1!2!3");
-    for (int i = 1; i < host.calls; ++i)
+    for (int i = 1; i < host.calls; ++i) {
         queue.run_as_worker();
+    }
 }
 
 TEST_F(queue_of_tasks, only_the_thread_that_polls_adds_tasks_without_the_lock) {
@@ -145,10 +150,11 @@ TEST_F(queue_of_tasks, polling_tasks_run_once_per_poll) {
     int runs = 0;
     pool_task *again = nullptr;
     again = &add([&] {
-        if (++runs < 5)
+        if (++runs < 5) {
             queue.push_polling_task(*again);
-        else
+        } else {
             queue.end_operation();
+        }
     });
     queue.begin_operation();
     queue.push_polling_task(*again);
@@ -191,10 +197,11 @@ TEST_F(queue_of_tasks, is_stalled_if_no_thread_polls_between_two_checks) {
                }),
                urgency::normal);
     host.in_progress = [&] {
-        if (host.polls == 2)
+        if (host.polls == 2) {
             queue.end_operation();
-        else
+        } else {
             queue.push(add([&] { EXPECT_FALSE(queue.check_stalled()) << "a poll has ended since"; }), urgency::normal);
+        }
     };
     queue.run_as_worker();
     EXPECT_EQ(host.polls, 2);
@@ -246,14 +253,16 @@ TEST_F(queue_of_tasks, polls_between_tasks_that_never_end) {
     pool_task *again = nullptr;
     again = &add([&] {
         ++ran;
-        if (queue.operations() > 0)
+        if (queue.operations() > 0) {
             queue.push(*again, urgency::normal);
+        }
     });
     queue.begin_operation();
     queue.push(*again, urgency::normal);
     host.in_progress = [&] {
-        if (host.polls == 3)
+        if (host.polls == 3) {
             queue.end_operation();
+        }
     };
     queue.run_as_worker();
     EXPECT_EQ(host.polls, 3);
@@ -286,8 +295,9 @@ TEST_F(queue_of_tasks, a_thread_that_waits_leaves_when_its_condition_holds_and_c
     queue.run_until(condition);
     EXPECT_EQ(order, "");
     EXPECT_GE(host.calls, 1);
-    for (int i = host.calls; i > 0; --i)
+    for (int i = host.calls; i > 0; --i) {
         queue.run_as_worker();
+    }
     EXPECT_EQ(order, "b");
 }
 
@@ -308,8 +318,9 @@ TEST_F(queue_of_tasks, a_thread_that_waits_polls_between_tasks_that_never_end) {
     bool done = false;
     pool_task *again = nullptr;
     again = &add([&] {
-        if (!done)
+        if (!done) {
             queue.push(*again, urgency::normal);
+        }
     });
     queue.push(*again, urgency::normal);
     host.in_progress = [&] { done = host.polls == 3; };
@@ -351,8 +362,9 @@ TEST_F(queue_of_tasks, does_not_pause_while_polls_find_something) {
     queue.begin_operation();
     host.finds_something = true;
     host.in_progress = [&] {
-        if (host.polls == 1000)
+        if (host.polls == 1000) {
             queue.end_operation();
+        }
     };
     queue.run_as_worker();
     EXPECT_EQ(host.yields, 0);

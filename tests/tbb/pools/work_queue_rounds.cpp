@@ -96,8 +96,9 @@ private:
     work_queue &queue_;
     int ran_ = 0;
     task again_{[this] {
-        if (++ran_ < most)
+        if (++ran_ < most) {
             queue_.push(again_, urgency::normal);
+        }
     }};
 };
 
@@ -166,15 +167,17 @@ TEST(queue_without_workers, a_round_ends_while_another_thread_polls) {
     queue.begin_operation();
     host.in_progress = [&] {
         polling = true;
-        while (!enough)
+        while (!enough) {
             std::this_thread::yield();
+        }
     };
     std::thread poller([&] {
         auto until = [&] { return enough.load(); };
         queue.run_until(until);
     });
-    while (!polling)
+    while (!polling) {
         std::this_thread::yield();
+    }
     task_that_pushes_itself endless(queue);
     endless.round_ends();
     queue.end_operation();

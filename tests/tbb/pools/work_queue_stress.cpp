@@ -24,8 +24,9 @@ public:
     std::atomic<long> to_end{0};
 
     void work_for(work_queue &queue) {
-        for (int i = 0; i < 3; ++i)
+        for (int i = 0; i < 3; ++i) {
             threads_.emplace_back([this, &queue] { serve(queue); });
+        }
     }
     void stop() {
         {
@@ -33,8 +34,9 @@ public:
             stop_ = true;
         }
         wake_.notify_all();
-        for (std::thread &each : threads_)
+        for (std::thread &each : threads_) {
             each.join();
+        }
         threads_.clear();
     }
     bool call() override {
@@ -46,8 +48,9 @@ public:
         return true;
     }
     bool progress() noexcept override {
-        if (to_end.load() > 0 && to_end.fetch_sub(1) > 0)
+        if (to_end.load() > 0 && to_end.fetch_sub(1) > 0) {
             on_end();
+        }
         return false;
     }
     bool polls_for_waiting() noexcept override { return true; }
@@ -60,8 +63,9 @@ private:
         std::unique_lock guard(mutex_);
         for (;;) {
             wake_.wait(guard, [&] { return called_ > 0 || stop_; });
-            if (called_ == 0)
+            if (called_ == 0) {
                 return;
+            }
             --called_;
             guard.unlock();
             queue.run_as_worker();
@@ -92,8 +96,9 @@ TEST(queue_stress, every_task_runs_once_and_the_queue_may_be_destroyed_after_the
         auto queue = std::make_unique<work_queue>(host);
         for (int i = 0; i < producers * each; ++i) {
             second.push_back(std::make_unique<task>([&] {
-                if (ran.fetch_add(1) + 1 == producers * each)
+                if (ran.fetch_add(1) + 1 == producers * each) {
                     done.store(true);
+                }
             }));
             first.push_back(std::make_unique<task>([&, i] {
                 queue->push(*second[static_cast<std::size_t>(i)], i % 7 == 0 ? urgency::high : urgency::normal);
@@ -107,12 +112,13 @@ TEST(queue_stress, every_task_runs_once_and_the_queue_may_be_destroyed_after_the
                 started.pop_back();
             }
             queue->end_operation();
-            if (!queue->push_to_poller(*found, urgency::normal))
+            if (!queue->push_to_poller(*found, urgency::normal)) {
                 queue->push(*found, urgency::normal);
+            }
         };
         host.work_for(*queue);
         std::vector<std::thread> threads;
-        for (int p = 0; p < producers; ++p)
+        for (int p = 0; p < producers; ++p) {
             threads.emplace_back([&, p] {
                 for (int i = 0; i < each; ++i) {
                     queue->begin_operation();
@@ -123,13 +129,17 @@ TEST(queue_stress, every_task_runs_once_and_the_queue_may_be_destroyed_after_the
                     host.to_end.fetch_add(1);
                 }
             });
-        for (std::thread &each_thread : threads)
+        }
+        for (std::thread &each_thread : threads) {
             each_thread.join();
+        }
         auto condition = [&] { return done.load(); };
-        if (round % 2 == 0)
+        if (round % 2 == 0) {
             queue->run_until(condition);
-        while (!done.load())
+        }
+        while (!done.load()) {
             std::this_thread::yield();
+        }
         ASSERT_EQ(ran.load(), producers * each);
         queue.reset(); // waits for its runners
         host.stop();

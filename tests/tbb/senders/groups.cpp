@@ -20,8 +20,9 @@ protected:
     /** A letter for each operation of a thence::partly_stopped: c if it was cancelled. */
     static std::string cancelled_of(const ending &end) {
         std::string letters;
-        if (end.errors != 1)
+        if (end.errors != 1) {
             return "no error";
+        }
         try {
             std::rethrow_exception(end.error);
         } catch (const thence::partly_stopped &error) {
@@ -179,8 +180,9 @@ TEST_P(group, that_was_complete_before_the_stop_request_is_not_stopped) {
     auto operation = ex::connect(ex::just() | thence::transform_mpi(three()), receiver{&end, stop.get_token()});
     ex::start(operation);
     stop.request_stop();
-    for (const ticket &t : tickets)
+    for (const ticket &t : tickets) {
         world.complete(t);
+    }
     EXPECT_TRUE(eventually([&] { return end.all() == 1; }));
     EXPECT_EQ(end.values, 1);
 }

@@ -61,17 +61,20 @@ TEST_F(kinds, a_partitioned_operation_completes_each_time_it_is_started) {
     constexpr int each = 500;
     std::vector<int> data(partitions * each, -1);
     MPI_Request request = MPI_REQUEST_NULL;
-    if (rank == 0 && size > 1)
+    if (rank == 0 && size > 1) {
         MPI_Precv_init(data.data(), partitions, each, MPI_INT, 1, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    else if (rank == 1)
+    } else if (rank == 1) {
         MPI_Psend_init(data.data(), partitions, each, MPI_INT, 0, 8, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
-    if (request == MPI_REQUEST_NULL)
+    }
+    if (request == MPI_REQUEST_NULL) {
         GTEST_SKIP() << "needs two ranks";
+    }
     for (int turn = 0; turn < 3; ++turn) {
         std::fill(data.begin(), data.end(), rank == 1 ? turn : -1);
         auto ready = ex::just() | ex::then([&] {
-                         for (int p = 0; p < partitions && rank == 1; ++p)
+                         for (int p = 0; p < partitions && rank == 1; ++p) {
                              MPI_Pready(p, request);
+                         }
                      });
         // when_all starts them in this order: the partitions are ready after the start.
         EXPECT_TRUE(thence::sync_wait(ex::when_all(thence::start_mpi(request), std::move(ready))).has_value());

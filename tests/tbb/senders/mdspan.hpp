@@ -26,8 +26,9 @@ struct layout_right : layout_stride {
     template <std::size_t Rank> static indices<Rank> strides_of(const indices<Rank> &sizes) {
         indices<Rank> strides{};
         int next = 1;
-        for (std::size_t d = Rank; d-- != 0; next *= sizes[d])
+        for (std::size_t d = Rank; d-- != 0; next *= sizes[d]) {
             strides[d] = next;
+        }
         return strides;
     }
 };
@@ -35,8 +36,9 @@ struct layout_left : layout_stride {
     template <std::size_t Rank> static indices<Rank> strides_of(const indices<Rank> &sizes) {
         indices<Rank> strides{};
         int next = 1;
-        for (std::size_t d = 0; d != Rank; next *= sizes[d++])
+        for (std::size_t d = 0; d != Rank; next *= sizes[d++]) {
             strides[d] = next;
+        }
         return strides;
     }
 };
@@ -69,8 +71,9 @@ public:
     explicit grid(const indices<Rank> &sizes) : grid(sizes, Layout::template strides_of<Rank>(sizes)) {}
     grid(const indices<Rank> &sizes, const indices<Rank> &strides) : sizes_(sizes), strides_(strides) {
         std::size_t last = 0;
-        for (std::size_t d = 0; d != Rank; ++d)
+        for (std::size_t d = 0; d != Rank; ++d) {
             last += static_cast<std::size_t>((sizes[d] - 1) * strides[d]);
+        }
         cells_.resize(last + 1);
     }
     mdspan<T, Rank, Layout> view() { return {cells_.data(), sizes_, strides_}; }
@@ -79,10 +82,12 @@ public:
         indices<Rank> at{};
         for (std::size_t d = 0;;) {
             each(cells_[static_cast<std::size_t>(std::inner_product(at.begin(), at.end(), strides_.begin(), 0))], at);
-            for (d = Rank; d != 0 && ++at[d - 1] == sizes_[d - 1]; --d)
+            for (d = Rank; d != 0 && ++at[d - 1] == sizes_[d - 1]; --d) {
                 at[d - 1] = 0;
-            if (d == 0)
+            }
+            if (d == 0) {
                 return;
+            }
         }
     }
     T sum_of_all() const { return std::accumulate(cells_.begin(), cells_.end(), T()); }

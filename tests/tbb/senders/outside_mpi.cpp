@@ -120,8 +120,9 @@ bool is_refused(const expectation &expected, const std::string &cure) {
 } // namespace
 
 int main(int argc, char **argv) {
-    if (argc != 3 || !cases.contains(argv[2]))
+    if (argc != 3 || !cases.contains(argv[2])) {
         return 2;
+    }
     const bool after = std::string(argv[1]) == "after";
     if (after) {
         MPI_Init(&argc, &argv);

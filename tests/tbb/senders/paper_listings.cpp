@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The listings of Biddiscombe et al. 2025, section 2, as programs: what is sent is released by the work that follows the
-// send, and the arguments of a call are piped in or given with it. docs/guide/porting.md says which word differs.
+// The listings of Biddiscombe et al. 2025, section 2, as programs: what is sent is released by the work that follows
+// the send, and the arguments of a call are piped in or given with it. docs/guide/porting.md says which word differs.
 #include <thence/transform_mpi.hpp>
 
 #include <atomic>

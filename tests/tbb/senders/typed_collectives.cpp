@@ -52,8 +52,9 @@ TEST_F(typed, blocks_of_different_sizes) {
         std::vector<int> counts(all());
         std::iota(counts.begin(), counts.end(), 1);
         std::vector<int> expected;
-        for (int r = 0; r != size; ++r)
+        for (int r = 0; r != size; ++r) {
             expected.insert(expected.end(), static_cast<std::size_t>(r + 1), r);
+        }
         const std::vector<int> mine(static_cast<std::size_t>(me + 1), me);
 
         std::vector<int> every(expected.size(), -1);
@@ -73,8 +74,9 @@ TEST_F(typed, blocks_of_different_sizes) {
 
         // With gaps of one element between the blocks, of structs.
         std::vector<int> starts(all());
-        for (std::size_t r = 1; r < all(); ++r)
+        for (std::size_t r = 1; r < all(); ++r) {
             starts[r] = starts[r - 1] + counts[r - 1] + 1;
+        }
         std::vector<particle> apart(static_cast<std::size_t>(starts.back() + counts.back()), particle{0, -1});
         const std::vector<particle> own(mine.size(), particle{0.5F, me});
         co_await comm.allgatherv(own, apart, thence::counts_displs(counts, starts));
@@ -159,12 +161,14 @@ TEST_F(typed, function_objects_are_recognized_by_their_operators) {
 void add_particles(void *in, void *inout, int *count, MPI_Datatype *type) {
     int bytes = 0;
     MPI_Type_size(*type, &bytes);
-    if (bytes != static_cast<int>(sizeof(particle)))
+    if (bytes != static_cast<int>(sizeof(particle))) {
         return; // not the datatype of a particle; the result is wrong then
+    }
     const auto *from = static_cast<const particle *>(in);
     auto *to = static_cast<particle *>(inout);
-    for (int i = 0; i != *count; ++i)
+    for (int i = 0; i != *count; ++i) {
         to[i] = {to[i].x + from[i].x, to[i].id + from[i].id};
+    }
 }
 
 TEST_F(typed, a_user_defined_operation_on_structs) {

@@ -43,16 +43,18 @@ TEST_F(typed, strided_columns) {
 template <class View> void fill(const View &view, int rank) {
     view.for_each([&](auto &element, const auto &index) {
         int digits = rank + 1;
-        for (const int i : index)
+        for (const int i : index) {
             digits = 10 * digits + i;
+        }
         element = digits;
     });
 }
 template <class View> void expect(const View &view, int rank) {
     view.for_each([&](auto &element, const auto &index) {
         int digits = rank + 1;
-        for (const int i : index)
+        for (const int i : index) {
             digits = 10 * digits + i;
+        }
         EXPECT_EQ(element, digits);
     });
 }
@@ -100,8 +102,9 @@ TEST_F(typed, an_mdspan_of_structs_and_an_empty_one) {
         std::vector<particle> cells(12, particle{0, 0});
         const typed_tests::mdspan<particle, 2, layout_stride> every_other(cells.data(), {3, 2}, {4, 2});
         std::vector<particle> six(6);
-        for (int i = 0; i != 6; ++i)
+        for (int i = 0; i != 6; ++i) {
             six[static_cast<std::size_t>(i)] = {0.5F, 10 * me + i};
+        }
         co_await comm.sendrecv(six, right, every_other, left);
         EXPECT_EQ(cells[10].id, 10 * left + 5);
         EXPECT_EQ(cells[8].id, 10 * left + 4);
@@ -123,10 +126,11 @@ TEST_F(typed, strided_buffers_of_collectives) {
         const thence::strided<int> every(wide.data(), 2 * n, 3, 4);
         const auto check = [&](const char *what) {
             for (std::size_t row = 0; row != 2 * n; ++row) {
-                for (std::size_t column = 0; column != 3; ++column)
+                for (std::size_t column = 0; column != 3; ++column) {
                     EXPECT_EQ(every(row, column),
                               100 * static_cast<int>(row / 2 + 1) + static_cast<int>(10 * (row % 2) + column))
                         << what;
+                }
                 EXPECT_EQ(wide[4 * row + 3], -1) << what;
             }
         };
@@ -134,10 +138,11 @@ TEST_F(typed, strided_buffers_of_collectives) {
         check("allgather");
         std::fill(wide.begin(), wide.end(), -1);
         co_await comm.gather(mine.view(), every, size - 1);
-        if (me == size - 1)
+        if (me == size - 1) {
             check("gather");
-        else
+        } else {
             EXPECT_EQ(wide, std::vector<int>(wide.size(), -1));
+        }
         co_await comm.bcast(every, size - 1);
         check("bcast");
         grid<int, 2, layout_left> part({2, 3});
@@ -146,15 +151,17 @@ TEST_F(typed, strided_buffers_of_collectives) {
         std::vector<int> exchanged(wide.size(), -1);
         const thence::strided<int> from_all(exchanged.data(), 2 * n, 3, 4);
         co_await comm.alltoall(every, from_all);
-        for (std::size_t row = 0; row != 2 * n; ++row) // every process had the same
+        for (std::size_t row = 0; row != 2 * n; ++row) { // every process had the same
             EXPECT_EQ(from_all(row, 1), 100 * (me + 1) + static_cast<int>(10 * (row % 2)) + 1);
+        }
         EXPECT_EQ(exchanged[3], -1);
     });
 }
 
 TEST_F(typed, blocks_of_a_strided_buffer_are_slices) {
-    if (size == 1)
+    if (size == 1) {
         GTEST_SKIP() << "one block is the whole buffer";
+    }
     std::vector<int> cells(100);
     const int own = 1;
     // A single row is contiguous, so it can be divided into blocks. Several rows can be divided only into whole rows.
@@ -200,11 +207,12 @@ TEST_F(typed, strided_operands_of_reductions) {
         grid<int, 2, layout_stride> sums({2, 3}, {1, 5});
         fill(ones, 0);
         co_await comm.reduce(ones.view(), sums.view(), std::plus<>(), size - 1);
-        if (me == size - 1)
+        if (me == size - 1) {
             sums.for_each(
                 [&](int &sum, const auto &index) { EXPECT_EQ(sum, size * (100 + 10 * index[0] + index[1])); });
-        else
+        } else {
             EXPECT_EQ(sums.sum_of_all(), 0);
+        }
         EXPECT_EQ(sums.sum_of_others(), 0);
 
         // A buffer that is moved in is sent as well.

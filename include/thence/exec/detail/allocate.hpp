@@ -17,10 +17,11 @@ namespace thence::exec::detail {
 struct heap {};
 
 template <class Env> constexpr auto allocator_of(const Env &environment) noexcept {
-    if constexpr (answers<Env, get_allocator_t>)
+    if constexpr (answers<Env, get_allocator_t>) {
         return exec::get_allocator(environment);
-    else
+    } else {
         return heap();
+    }
 }
 
 template <class T, class Allocator> struct rebound;

@@ -45,7 +45,7 @@ struct kept_frames {
     enum class state : unsigned char { fresh, keeps, closed };
     struct lists {
         std::array<block *, 16> first;
-        state now = state::fresh;
+        state current = state::fresh;
         constexpr lists() : first() { first.fill(&closed_end); }
     };
 };
@@ -55,8 +55,8 @@ public:
     static void *allocate(std::size_t size) {
         const std::size_t which = list_of(size);
         if (which < lists) [[likely]] {
-            if (kept *first = here.first[which]; first->next != nullptr) [[likely]] {
-                here.first[which] = first->next;
+            if (kept *first = lists_of_thread.first[which]; first->next != nullptr) [[likely]] {
+                lists_of_thread.first[which] = first->next;
                 return first;
             }
             size = (which + 1) * step;
@@ -65,10 +65,11 @@ public:
     }
     static void deallocate(void *memory, std::size_t size) noexcept {
         const std::size_t which = list_of(size);
-        if (which < lists && here.first[which]->capacity != 0) [[likely]]
+        if (which < lists && lists_of_thread.first[which]->capacity != 0) [[likely]] {
             keep(memory, which);
-        else
+        } else {
             deallocate_rarely(memory, which);
+        }
     }
 
 private:
@@ -81,32 +82,34 @@ private:
     static constexpr kept_frames::block &closed_end = kept_frames::closed_end;
     struct closer {
         ~closer() {
-            here.now = state::closed;
-            for (kept *&list : here.first)
-                for (kept *first = std::exchange(list, &closed_end); first->next != nullptr;)
+            lists_of_thread.current = state::closed;
+            for (kept *&list : lists_of_thread.first) {
+                for (kept *first = std::exchange(list, &closed_end); first->next != nullptr;) {
                     ::operator delete(std::exchange(first, first->next));
+                }
+            }
         }
     };
 
     static std::size_t list_of(std::size_t size) noexcept { return (size - 1) / step; }
     static void keep(void *memory, std::size_t which) noexcept {
-        kept *first = here.first[which];
-        here.first[which] = ::new (memory) kept{first, first->capacity - 1};
+        kept *first = lists_of_thread.first[which];
+        lists_of_thread.first[which] = ::new (memory) kept{first, first->capacity - 1};
     }
     // Frees the block, or keeps the first block of a thread. The destructor of `at_exit` frees the blocks when the
     // thread ends.
     [[gnu::noinline]] static void deallocate_rarely(void *memory, std::size_t which) noexcept {
-        if (which >= lists || here.now != state::fresh) {
+        if (which >= lists || lists_of_thread.current != state::fresh) {
             ::operator delete(memory);
             return;
         }
         static thread_local closer at_exit;
-        here.now = state::keeps;
-        here.first.fill(&open_end);
+        lists_of_thread.current = state::keeps;
+        lists_of_thread.first.fill(&open_end);
         keep(memory, which);
     }
 
-    static inline constinit thread_local kept_frames::lists here{};
+    static inline constinit thread_local kept_frames::lists lists_of_thread{};
 };
 
 /** A base class of promises. Their coroutine frames are allocated here. */

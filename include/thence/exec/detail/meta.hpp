@@ -79,10 +79,11 @@ template <class Fn> in_place_from(Fn) -> in_place_from<Fn>;
 /** As std::invoke, without <functional>. */
 template <class F, class... As>
 constexpr decltype(auto) invoke(F &&f, As &&...as) noexcept(std::is_nothrow_invocable_v<F, As...>) {
-    if constexpr (std::is_member_pointer_v<std::remove_cvref_t<F>>)
+    if constexpr (std::is_member_pointer_v<std::remove_cvref_t<F>>) {
         return std::apply(static_cast<F &&>(f), std::forward_as_tuple(static_cast<As &&>(as)...));
-    else
+    } else {
         return static_cast<F &&>(f)(static_cast<As &&>(as)...);
+    }
 }
 
 } // namespace thence::exec::detail

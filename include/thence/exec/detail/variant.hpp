@@ -50,8 +50,9 @@ public:
 
 private:
     template <class T, class Fn> bool visit_one(Fn &fn) noexcept {
-        if (index_ != index_of<T, Ts...>())
+        if (index_ != index_of<T, Ts...>()) {
             return false;
+        }
         fn(get<T>());
         return true;
     }

@@ -23,7 +23,7 @@
 
 #include <oneapi/tbb/task.h>
 
-#include <thence/pools/detail/library.hpp>
+#include <thence/pools/detail/exports.hpp>
 #include <thence/pools/detail/slow_task.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 #include <thence/senders/error.hpp>
@@ -40,8 +40,9 @@ struct pool_delivery {
 };
 
 template <class Given> void take_completion_mode(thence::completion_mode &how, const Given &given) noexcept {
-    if constexpr (std::is_same_v<Given, thence::completion_mode>)
+    if constexpr (std::is_same_v<Given, thence::completion_mode>) {
         how = given;
+    }
 }
 
 template <class Operation> class pool_operation : pool_task {
@@ -51,13 +52,16 @@ public:
 
     void begin(Operation &operation) noexcept {
         operation_ = &operation;
-        if (const int code = make_shared_requests(); code != MPI_SUCCESS) [[unlikely]]
+        if (const int code = make_shared_requests(); code != MPI_SUCCESS) [[unlikely]] {
             return operation.send_error(make_start_error(code)); // every method reports so that MPI is not active
-        if (!libthence_pools::accepts(*state_, how_)) [[unlikely]]
+        }
+        if (!libthence_pools::accepts(*state_, how_)) [[unlikely]] {
             return operation.send_error(
                 std::make_exception_ptr(std::invalid_argument(libthence_pools::refusal(*state_, how_))));
-        if (how_.inline_request) [[likely]]
+        }
+        if (how_.inline_request) [[likely]] {
             return issue();
+        }
         if (libthence_pools::begin_nested(*state_, polling_queue(how_))) {
             issue(); // *this may be destroyed after it
             return libthence_pools::end_nested();
@@ -68,8 +72,9 @@ public:
     int prepare() noexcept { return how_.method != completion_method::mpix ? make_shared_requests() : MPI_SUCCESS; }
     /** @return the continuation request with which to register an operation that cannot be stopped. */
     MPI_Request continuation_request() noexcept {
-        if (how_.method != completion_method::mpix) [[likely]]
+        if (how_.method != completion_method::mpix) [[likely]] {
             return shared_request();
+        }
         on_poll_only_request_ = true;
         return libthence_pools::poll_only_request(*state_, polling_queue(how_));
     }
@@ -104,10 +109,11 @@ private:
             }
         } else if (how_.method == completion_method::suspend_resume) {
             operation_->begin_here();
-            if (arrived_.load(std::memory_order_acquire))
+            if (arrived_.load(std::memory_order_acquire)) {
                 hand_over(); // it was complete at once
-            else
+            } else {
                 libthence_pools::push_suspending(*state_, as_task(&wait));
+            }
         } else {
             operation_->begin_here();
         }
@@ -118,8 +124,9 @@ private:
         pools_state &pools = *state_; // a test that finds it complete may destroy the operation
         const pool_queue polling = polling_queue(how_);
         const urgency how = urgent();
-        if (operation_->test_polled(requests_))
+        if (operation_->test_polled(requests_)) {
             return;
+        }
         libthence_pools::push_polling_task(
             pools, polling, as_task([](pool_task *task) noexcept {
                 const completing_scope inside; // the work that follows must not wait in a poll
@@ -134,8 +141,9 @@ private:
             libthence_pools::suspending(*self->state_);
             ::tbb::task::suspend([self](::tbb::task::suspend_point point) {
                 self->point_ = point;
-                if (self->arrived_.exchange(true, std::memory_order_acq_rel))
+                if (self->arrived_.exchange(true, std::memory_order_acq_rel)) {
                     self->resume();
+                }
             });
             libthence_pools::resumed(*self->state_, self->urgent());
         }
@@ -150,13 +158,15 @@ private:
     void completed(outcome what) noexcept {
         outcome_ = what;
         if (outstanding_) {
-            if (on_poll_only_request_) [[unlikely]]
+            if (on_poll_only_request_) [[unlikely]] {
                 libthence_pools::poll_only_completed(*state_, polling_queue(how_));
+            }
             libthence_pools::end_operation(*state_, polling_queue(how_), urgent());
         }
         if (how_.method == completion_method::suspend_resume) {
-            if (arrived_.exchange(true, std::memory_order_acq_rel))
+            if (arrived_.exchange(true, std::memory_order_acq_rel)) {
                 resume();
+            }
         } else if (how_.method != completion_method::new_task) {
             hand_over();
         } else if (!deliver_nested()) {
@@ -167,19 +177,21 @@ private:
     /** If this thread is in a task of a worker, and not in a callback (`completing`), delivers inside that task and
      *  returns true. Else returns false. */
     bool deliver_nested() noexcept {
-        if (completing || !libthence_pools::begin_nested(*state_, pool_queue::workers))
+        if (completing || !libthence_pools::begin_nested(*state_, pool_queue::workers)) {
             return false;
+        }
         deliver();
         libthence_pools::end_nested();
         return true;
     }
     void hand_over() noexcept {
-        if (how_.bypass)
+        if (how_.bypass) {
             libthence_pools::bypass(*state_, as_task(&deliver_task), &deliver_in_arena);
-        else if (how_.inline_completion)
+        } else if (how_.inline_completion) {
             deliver();
-        else if (!deliver_nested())
+        } else if (!deliver_nested()) {
             libthence_pools::push(*state_, pool_queue::workers, as_task(&deliver_task), urgent());
+        }
     }
     static void hand_over_task(pool_task *task) noexcept { static_cast<pool_operation *>(task)->hand_over(); }
     static void deliver_task(pool_task *task) noexcept { static_cast<pool_operation *>(task)->deliver(); }
@@ -188,8 +200,9 @@ private:
         self->state_->arena->execute([self] { self->deliver(); });
     }
     void deliver() noexcept {
-        if (state_->slow_limit != 0 && blocks_polling()) [[unlikely]]
+        if (state_->slow_limit != 0 && blocks_polling()) [[unlikely]] {
             return run_timed<Operation>(state_->slow_limit, [this] { send(); });
+        }
         send();
     }
     /** @return whether the delivery keeps a thread from polling, and is not in a callback, whose time the library

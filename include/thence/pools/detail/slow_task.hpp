@@ -32,11 +32,13 @@ inline std::string_view scope_of_lambda(std::string_view function, std::size_t e
     for (int depth = 0; begin > 0; --begin) {
         const char c = function[begin - 1];
         depth += c == ')' || c == '>' ? 1 : c == '(' || c == '<' ? -1 : 0;
-        if (depth < 0 || (depth == 0 && (c == ',' || c == '=')))
+        if (depth < 0 || (depth == 0 && (c == ',' || c == '='))) {
             break;
+        }
     }
-    while (function[begin] == ' ')
+    while (function[begin] == ' ') {
         ++begin;
+    }
     return function.substr(begin, end - begin);
 }
 
@@ -46,14 +48,18 @@ inline std::string_view scope_of_lambda(std::string_view function, std::size_t e
  *          senders. */
 inline std::string_view task_name(std::string_view function) noexcept {
     constexpr auto none = std::string_view::npos;
-    for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1))
+    for (auto at = function.find("(lambda at "); at != none; at = function.find("(lambda at ", at + 1)) {
         if (const auto name = function.substr(at + 1, function.find(')', at) - at - 1);
-            name.find("/stdexec/__detail/") == none)
+            name.find("/stdexec/__detail/") == none) {
             return name;
-    for (auto end = function.find("::<lambda("); end != none; end = function.find("::<lambda(", end + 1))
+        }
+    }
+    for (auto end = function.find("::<lambda("); end != none; end = function.find("::<lambda(", end + 1)) {
         if (const auto name = scope_of_lambda(function, end);
-            !name.ends_with("stdexec") && !name.starts_with("stdexec::"))
+            !name.ends_with("stdexec") && !name.starts_with("stdexec::")) {
             return name;
+        }
+    }
     const auto at = function.find("What = ");
     return function.substr(at == none ? 0 : at + 7, 200);
 }
@@ -77,9 +83,11 @@ template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexce
     go();
     const timer_time took = now() - started;
     timer_time reported = longest.load(std::memory_order_relaxed);
-    while (took >= limit && took >= 2 * reported)
-        if (longest.compare_exchange_weak(reported, took, std::memory_order_relaxed))
+    while (took >= limit && took >= 2 * reported) {
+        if (longest.compare_exchange_weak(reported, took, std::memory_order_relaxed)) {
             return report_slow_task(took, __PRETTY_FUNCTION__);
+        }
+    }
 }
 
 } // namespace thence::detail

@@ -41,15 +41,17 @@ template <class Result> struct pools_wait_state : waited_for<Result> {
 
 /** @throws std::logic_error on a thread that must not wait in these pools. */
 inline void check_may_wait(const pools_state &pools) {
-    if (libthence_pools::is_runner(pools, pool_queue::mpi))
+    if (libthence_pools::is_runner(pools, pool_queue::mpi)) {
         throw std::logic_error(
             "thence::pools: sync_wait() or work_until() called on the polling thread of the MPI pool, "
             "which would wait for itself; use a mode without bypass and inline-completion, or "
             "continues_on(pools.workers())");
-    if (completing)
+    }
+    if (completing) {
         throw std::logic_error("thence::pools: sync_wait() or work_until() called inside a callback, where no other "
                                "operation can complete on this thread; use a mode without inline-completion, or go on "
                                "with let_value() or co_await instead of waiting");
+    }
 }
 
 /** Runs tasks and polls until `condition()` is true. Call it in the arena of the workers. */

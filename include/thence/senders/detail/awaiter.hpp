@@ -45,33 +45,37 @@ public:
     // destroyed while begin() runs.
     [[gnu::noinline]] bool await_suspend(std::coroutine_handle<Promise>) {
         const begin_result result = base::begin(ex::get_stop_token(ex::get_env(promise_)));
-        if (result == begin_result::stopped)
+        if (result == begin_result::stopped) {
             stop();
+        }
         return result != begin_result::completed;
     }
     typename value::type await_resume() {
-        if (failure_.made()) [[unlikely]]
+        if (failure_.made()) [[unlikely]] {
             rethrow(failure_);
+        }
         using kept = decltype(sender_.predecessor.values);
         // To copy a trivially copyable tuple is one memory copy. To move it is one move for each element.
-        if constexpr (std::is_same_v<typename value::type, kept> && std::is_trivially_copy_constructible_v<kept>)
+        if constexpr (std::is_same_v<typename value::type, kept> && std::is_trivially_copy_constructible_v<kept>) {
             return sender_.predecessor.values;
-        else if constexpr (std::is_void_v<typename value::type>)
+        } else if constexpr (std::is_void_v<typename value::type>) {
             return;
-        else if constexpr (Options::passes_values)
+        } else if constexpr (Options::passes_values) {
             return std::apply([this](auto &...values) { return sent(values...); }, sender_.predecessor.values);
-        else
+        } else {
             return sent();
+        }
     }
 
 private:
     template <class... Vs> typename value::type sent(Vs &...values) {
-        if constexpr (!Options::status)
+        if constexpr (!Options::status) {
             return typename value::type(static_cast<Vs &&>(values)...);
-        else if constexpr (N == 1)
+        } else if constexpr (N == 1) {
             return typename value::type(static_cast<Vs &&>(values)..., typename Options::sent(base::statuses()[0]));
-        else
+        } else {
             return typename value::type(static_cast<Vs &&>(values)..., base::statuses());
+        }
     }
     int call(MPI_Request *requests) {
         return std::apply([&](auto &...values) { return call_for_requests<N>(sender_.fn, requests, values...); },
@@ -81,17 +85,20 @@ private:
     static MPI_Request continuation_request() noexcept { return shared_request(); }
     static void attaching() noexcept {}
     template <completion_site Site> void succeeded() noexcept {
-        if constexpr (Site == completion_site::continuation)
+        if constexpr (Site == completion_site::continuation) {
             resume();
+        }
     }
     template <completion_site Site> void failed(std::exception_ptr error) noexcept {
         failure_.make(static_cast<std::exception_ptr &&>(error));
-        if constexpr (Site == completion_site::continuation)
+        if constexpr (Site == completion_site::continuation) {
             resume();
+        }
     }
     template <completion_site Site> void stopped() noexcept {
-        if constexpr (Site == completion_site::continuation)
+        if constexpr (Site == completion_site::continuation) {
             stop();
+        }
     }
     void resume() noexcept { std::coroutine_handle<Promise>::from_promise(promise_).resume(); }
     [[gnu::noinline]] void stop() noexcept { promise_.unhandled_stopped().resume(); } // may destroy this

@@ -10,7 +10,7 @@
 // fast path of the first is here; the rest is in libthence-senders.
 
 #include <thence/error.hpp>
-#include <thence/senders/detail/library.hpp>
+#include <thence/senders/detail/exports.hpp>
 
 namespace thence::detail {
 
@@ -21,15 +21,17 @@ using libthence_senders::take_own_request;
 
 /** Call it before the first use of shared_request(). @return MPI's error code. */
 inline int make_shared_requests() noexcept {
-    if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
+    if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]] {
         return libthence_senders::make_requests();
+    }
     return MPI_SUCCESS;
 }
 /** As check_mpi_is_active(), but faster: the continuation requests exist only while MPI is active, so one load shows
  *  that it is. */
 inline void need_mpi(const char *call) {
-    if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]]
+    if (!libthence_senders::requests.ready.load(order::acquire)) [[unlikely]] {
         check_mpi_is_active(call);
+    }
 }
 inline MPI_Request shared_request() noexcept {
     return libthence_senders::requests.normal;

@@ -78,12 +78,14 @@ protected:
     /** Calls MPI and attaches the continuation. */
     begin_result begin(Token token) noexcept(!throws_from_begin) {
         if constexpr (MayStop) {
-            if (token.stop_possible()) [[unlikely]]
+            if (token.stop_possible()) [[unlikely]] {
                 return begin_cancellable(token);
+            }
         }
         int code = owner().prepare();
-        if (code != MPI_SUCCESS) [[unlikely]]
+        if (code != MPI_SUCCESS) [[unlikely]] {
             return start_failed(code);
+        }
         std::array<MPI_Request, N> requests;
         requests.fill(MPI_REQUEST_NULL);
         if constexpr (throws_from_begin) {
@@ -95,14 +97,16 @@ protected:
                 return call_threw(requests);
             }
         }
-        if (code != MPI_SUCCESS) [[unlikely]]
+        if (code != MPI_SUCCESS) [[unlikely]] {
             return call_failed(requests, code);
+        }
         if constexpr (tests_first) {
             if (usually_complete.load(order::relaxed)) {
-                if constexpr (Awaited)
+                if constexpr (Awaited) {
                     return test_out_of_line(requests);
-                else
+                } else {
                     return test(requests);
+                }
             }
         }
         return attach(requests);
@@ -118,20 +122,23 @@ protected:
             call_threw(requests);
             return false;
         }
-        if (code != MPI_SUCCESS)
+        if (code != MPI_SUCCESS) {
             call_failed(requests, code);
+        }
         return code == MPI_SUCCESS;
     }
     /** Tests the requests, and completes the operation if they are complete. @return whether they are. */
     bool test_polled(std::array<MPI_Request, N> &requests) noexcept {
         int flag = 0;
         int code = MPI_SUCCESS;
-        if constexpr (N == 1)
+        if constexpr (N == 1) {
             code = MPI_Test(requests.data(), &flag, status_of_test());
-        else
+        } else {
             code = MPI_Testall(static_cast<int>(N), requests.data(), &flag, statuses_.data());
-        if (flag == 0 && code == MPI_SUCCESS)
+        }
+        if (flag == 0 && code == MPI_SUCCESS) {
             return false;
+        }
         complete<completion_site::begin>(code);
         return true;
     }
@@ -151,8 +158,9 @@ private:
     struct on_stop {
         mpi_operation *self;
         void operator()() noexcept {
-            if ((self->cancellation_->state.fetch_or(stop_requested, order::acq_rel) & attaching) == 0)
+            if ((self->cancellation_->state.fetch_or(stop_requested, order::acq_rel) & attaching) == 0) {
                 self->request_cancel(); // the operation is not destroyed before this callback returns
+            }
         }
     };
     template <bool Possible, class T> struct stop_callback_slot {
@@ -180,15 +188,17 @@ private:
         owner().attaching();
         const int code = thence_attach(static_cast<int>(N), requests.data(), &callback, this, Options::attach_flags,
                                        plain_statuses(), owner().continuation_request(), &flag);
-        if ((flag | code) == 0) [[likely]] // code is MPI_SUCCESS
+        if ((flag | code) == 0) [[likely]] { // code is MPI_SUCCESS
             return begin_result::pending;
+        }
         return attached_complete(requests, code, flag != 0);
     }
     [[gnu::always_inline]] begin_result test(std::array<MPI_Request, N> &requests) noexcept {
         int flag = 0;
         const int code = thence_take_complete(requests.data(), &flag, status_of_test());
-        if (flag != 0) [[likely]]
+        if (flag != 0) [[likely]] {
             return complete<completion_site::begin>(code);
+        }
         usually_complete.store(false, order::relaxed);
         return attach(requests);
     }
@@ -197,24 +207,27 @@ private:
     }
     [[gnu::noinline]] begin_result attached_complete(std::array<MPI_Request, N> &requests, int code,
                                                      bool complete_now) noexcept {
-        if constexpr (tests_first)
+        if constexpr (tests_first) {
             usually_complete.store(complete_now, order::relaxed);
+        }
         return complete<completion_site::begin>(complete_now ? code : wait_for(requests));
     }
 
     // If no stop can be requested, statuses are needed only for a group, or with the option with_status.
     static constexpr bool plain_keeps_statuses = Options::status || N > 1;
     MPI_Status *plain_statuses() noexcept {
-        if constexpr (plain_keeps_statuses)
+        if constexpr (plain_keeps_statuses) {
             return statuses_.data();
-        else
+        } else {
             return MPI_STATUSES_IGNORE;
+        }
     }
     MPI_Status *status_of_test() noexcept {
-        if constexpr (plain_keeps_statuses)
+        if constexpr (plain_keeps_statuses) {
             return statuses_.data();
-        else
+        } else {
             return MPI_STATUS_IGNORE;
+        }
     }
 
     Owner &owner() noexcept { return static_cast<Owner &>(*this); }
@@ -243,8 +256,9 @@ private:
         if constexpr (N > 1) {
             if (started_of(requests) != 0) {
                 own_request *own = nullptr;
-                if (!cancellation_.made() && take_own_request(own) == MPI_SUCCESS)
+                if (!cancellation_.made() && take_own_request(own) == MPI_SUCCESS) {
                     cancellation_.make(own);
+                }
                 if (!cancellation_.made()) {
                     wait_for(requests);
                     ended = statuses_.statuses;
@@ -256,27 +270,34 @@ private:
                 }
             }
         }
-        if constexpr (may_cancel)
-            if (cancellation_.made())
+        if constexpr (may_cancel) {
+            if (cancellation_.made()) {
                 end_cancellation();
-        if (!thrown)
+            }
+        }
+        if (!thrown) {
             thrown = make_mpi_error(origin::call, call_code, ended);
+        }
         return end_failed<completion_site::begin>(static_cast<std::exception_ptr &&>(thrown));
     }
     static request_set started_of(const std::array<MPI_Request, N> &requests) noexcept {
         request_set started = 0;
-        for (std::size_t i = 0; i < N; ++i)
-            if (requests[i] != MPI_REQUEST_NULL)
+        for (std::size_t i = 0; i < N; ++i) {
+            if (requests[i] != MPI_REQUEST_NULL) {
                 started |= request_set{1} << i;
+            }
+        }
         return started;
     }
 
     [[gnu::noinline]] begin_result begin_cancellable(Token token) noexcept {
-        if (token.stop_requested())
+        if (token.stop_requested()) {
             return end_stopped<completion_site::begin>(); // the call is not made
+        }
         own_request *own = nullptr;
-        if (const int code = take_own_request(own); code != MPI_SUCCESS)
+        if (const int code = take_own_request(own); code != MPI_SUCCESS) {
             return start_failed(code);
+        }
         cancellation_.make(own).stop.callback.emplace(token, on_stop{this});
         std::array<MPI_Request, N> requests;
         requests.fill(MPI_REQUEST_NULL);
@@ -286,8 +307,9 @@ private:
         } catch (...) {
             return call_threw(requests);
         }
-        if (code != MPI_SUCCESS)
+        if (code != MPI_SUCCESS) {
             return call_failed(requests, code);
+        }
         return attach_cancellable(requests);
     }
     begin_result attach_cancellable(std::array<MPI_Request, N> &requests) noexcept {
@@ -308,16 +330,18 @@ private:
                 cancelled = true;
             }
         } while (!cancellation_->state.compare_exchange(seen, seen & ~attaching, order::acq_rel));
-        if ((seen & completed) == 0)
+        if ((seen & completed) == 0) {
             return begin_result::pending;
+        }
         return finish_cancellable<completion_site::begin>();
     }
     static int cancellable_callback(int code, MPI_Status *, void *data) noexcept {
         const completing_scope inside;
         auto *self = static_cast<mpi_operation *>(data);
         self->cancellation_->code = code;
-        if ((self->cancellation_->state.fetch_or(completed, order::acq_rel) & attaching) == 0)
+        if ((self->cancellation_->state.fetch_or(completed, order::acq_rel) & attaching) == 0) {
             self->template finish_cancellable<completion_site::continuation>();
+        }
         return MPI_SUCCESS;
     }
     void request_cancel() noexcept {
@@ -332,30 +356,38 @@ private:
         const request_set started = cancellation_->started;
         const bool cancelled_by_us = (cancellation_->state.load(order::acquire) & cancel_called) != 0;
         end_cancellation();
-        if (thrown)
+        if (thrown) {
             return end_failed<Site>(static_cast<std::exception_ptr &&>(thrown));
-        if (call_code != MPI_SUCCESS)
+        }
+        if (call_code != MPI_SUCCESS) {
             return end_failed<Site>(make_mpi_error(origin::call, call_code, statuses_with(code)));
-        if (code != MPI_SUCCESS)
+        }
+        if (code != MPI_SUCCESS) {
             return complete_failed<Site>(code, statuses_.statuses);
+        }
         if constexpr (MayStop) {
             const request_set cancelled = cancelled_by_us ? statuses_.cancelled() & started : 0;
-            if (cancelled != 0 && cancelled == started)
+            if (cancelled != 0 && cancelled == started) {
                 return end_stopped<Site>();
-            if (cancelled != 0)
+            }
+            if (cancelled != 0) {
                 return end_failed<Site>(make_partly_stopped(statuses_with(code)));
+            }
         }
         return end_succeeded<Site>();
     }
     std::span<const MPI_Status> statuses_with(int code) noexcept {
-        if (code == MPI_SUCCESS)
-            for (MPI_Status &status : statuses_.statuses)
+        if (code == MPI_SUCCESS) {
+            for (MPI_Status &status : statuses_.statuses) {
                 status.MPI_ERROR = MPI_SUCCESS; // MPI does not set it if the call succeeds
+            }
+        }
         return statuses_.statuses;
     }
     void end_cancellation() noexcept {
-        if constexpr (MayStop)
+        if constexpr (MayStop) {
             cancellation_->stop.callback.reset(); // waits for a callback that runs on another thread
+        }
         give_back_own_request(cancellation_->own);
         cancellation_.destroy();
     }
@@ -364,17 +396,19 @@ private:
     [[gnu::noinline]] int wait_for(std::array<MPI_Request, N> &requests) noexcept {
         std::array<MPI_Status, N> statuses;
         const int code = MPI_Waitall(static_cast<int>(N), requests.data(), statuses.data());
-        if constexpr (keeps_statuses)
+        if constexpr (keeps_statuses) {
             statuses_.statuses = statuses;
+        }
         return first_error(code, statuses);
     }
 
     template <completion_site Site> [[gnu::always_inline]] begin_result complete(int code) noexcept {
         if (code != MPI_SUCCESS) [[unlikely]] {
-            if constexpr (plain_keeps_statuses)
+            if constexpr (plain_keeps_statuses) {
                 return complete_failed<Site>(code, statuses_.statuses);
-            else
+            } else {
                 return complete_failed<Site>(code, {});
+            }
         }
         return end_succeeded<Site>();
     }

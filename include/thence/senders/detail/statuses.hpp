@@ -27,8 +27,9 @@ template <std::size_t N, bool Wanted> struct status_store {
         request_set found = 0;
         for (std::size_t i = 0; i < N; ++i) {
             int flag = 0;
-            if (MPI_Test_cancelled(&statuses[i], &flag) == MPI_SUCCESS && flag)
+            if (MPI_Test_cancelled(&statuses[i], &flag) == MPI_SUCCESS && flag) {
                 found |= request_set{1} << i;
+            }
         }
         return found;
     }

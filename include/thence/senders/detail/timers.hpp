@@ -9,7 +9,7 @@
 
 #include <time.h>
 
-#include <thence/senders/detail/library.hpp>
+#include <thence/senders/detail/exports.hpp>
 
 namespace thence::detail {
 

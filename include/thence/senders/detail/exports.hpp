@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_LIBRARY_HPP
-#define THENCE_SENDERS_DETAIL_LIBRARY_HPP
+#ifndef THENCE_SENDERS_DETAIL_EXPORTS_HPP
+#define THENCE_SENDERS_DETAIL_EXPORTS_HPP
 #if __cplusplus < 202002L
-#error "thence/senders/detail/library.hpp needs C++20: compile with -std=c++20"
+#error "thence/senders/detail/exports.hpp needs C++20: compile with -std=c++20"
 #else
 
 // The functions and the state of libthence-senders. A process has this state once, also if several shared objects that

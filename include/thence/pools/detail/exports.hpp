@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_LIBRARY_HPP
-#define THENCE_POOLS_DETAIL_LIBRARY_HPP
+#ifndef THENCE_POOLS_DETAIL_EXPORTS_HPP
+#define THENCE_POOLS_DETAIL_EXPORTS_HPP
 #if __cplusplus < 202002L
-#error "thence/pools/detail/library.hpp needs C++20: compile with -std=c++20"
+#error "thence/pools/detail/exports.hpp needs C++20: compile with -std=c++20"
 #else
 
 // The functions of libthence-pools, which has the threads and queues of pools and the watchdog. Their namespace has the
@@ -12,7 +12,7 @@
 #include <oneapi/tbb/task_arena.h>
 
 #include <thence/pools/completion_mode.hpp>
-#include <thence/senders/detail/library.hpp>
+#include <thence/senders/detail/exports.hpp>
 
 namespace thence::detail {
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DATAFLOW_DETAIL_LIBRARY_HPP
-#define THENCE_DATAFLOW_DETAIL_LIBRARY_HPP
+#ifndef THENCE_DATAFLOW_DETAIL_EXPORTS_HPP
+#define THENCE_DATAFLOW_DETAIL_EXPORTS_HPP
 #if __cplusplus < 202002L
-#error "thence/dataflow/detail/library.hpp needs C++20: compile with -std=c++20"
+#error "thence/dataflow/detail/exports.hpp needs C++20: compile with -std=c++20"
 #else
 
-// What libthence-tasks holds: the graph of tasks and the threads that run them. The namespace has the library's name, so
-// that a linker which misses a symbol names what to link. No header defines a function in it.
+// What libthence-tasks holds: the graph of tasks and the threads that run them. The namespace has the library's name,
+// so that a linker which misses a symbol names what to link. No header defines a function in it.
 
 #include <cstddef>
 #include <cstdint>
@@ -81,8 +81,8 @@ void wait_for_children(detail::flow_state &flow);
 void wait_for_accesses(detail::flow_state &flow, const access *accesses, std::size_t count);
 
 detail::dataflow_task *running_task() noexcept;
-/** Of the thread that runs a task: `at_end` is called once, on this thread, when it next waits, or has no more tasks to run.
- *  It must not call this library. */
+/** Of the thread that runs a task: `at_end` is called once, on this thread, when it next waits, or has no more tasks to
+ *  run. It must not call this library. */
 void when_thread_stops(void (*at_end)() noexcept) noexcept;
 bool raise(detail::dataflow_task *task, std::uint64_t count) noexcept;
 bool lower(detail::dataflow_task *task, std::uint64_t count, int error) noexcept;
