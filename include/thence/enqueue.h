@@ -47,8 +47,9 @@
  *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
  *  they come.
  *
- *  MPI_Comm_free and MPI_Comm_disconnect wait until all operations that are enqueued on the communicator have begun,
- *  and make progress meanwhile. In a callback, which must not wait, they fail (`MPI_ERR_PENDING`) and change nothing.
+ *  MPI_Comm_free waits until all operations that are enqueued on the communicator have begun, MPI_Comm_disconnect until
+ *  they are complete. Both make progress meanwhile. In a callback, which must not wait, they fail (`MPI_ERR_PENDING`)
+ *  and change nothing.
  *  No function of the queue may call them. If the program is linked with libthence-core alone, they do not wait and
  *  fail before that; MPICH has then given the communicator up, and it cannot be freed later.
  *

@@ -86,18 +86,7 @@ private:
     std::thread opener_;
 };
 
-// Known faults: behind outstanding operations, Intel MPI crashes when the communicator is freed, and on MPICH 5 the stream is
-// not freed.
-bool frees_behind_operations(bool stream_too) {
-    const std::string version = library_version();
-    return version.find("Intel") == std::string::npos &&
-           !(stream_too && version.find("MPICH") != std::string::npos && version.find("5.") != std::string::npos);
-}
-
 TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
-    if (!frees_behind_operations(false)) {
-        GTEST_SKIP() << "known fault on this MPI";
-    }
     queued_communicator q(GetParam());
     for (const bool disconnects : {false, true}) {
         MPI_Comm second = MPI_COMM_NULL;
@@ -119,9 +108,6 @@ TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
 
 // Nobody synchronizes the queue before communicator and stream are freed.
 TEST_P(enqueue, communicator_and_stream_are_freed_behind_their_operations_as_in_the_paper) {
-    if (!frees_behind_operations(true)) {
-        GTEST_SKIP() << "known fault on this MPI";
-    }
     constexpr int n = 100'000;
     thread_queue queue(GetParam());
     thence_stream stream = create_stream(queue.handle());

@@ -205,19 +205,21 @@ TEST_P(enqueued_calls, a_start_function_may_use_the_communicator_itself) {
 // The queue writes a number, and puts it into the memory of the next rank. Then it gets that of the rank before from
 // there.
 TEST_P(enqueued_calls, one_sided_operations_are_enqueued_by_the_function_that_starts_them) {
-    const std::string version = library_version();
-    if (version.find("4.0.") != std::string::npos && version.find("MPICH") == 0) {
-        GTEST_SKIP() << "known fault: on MPICH 4.0 the memory of a rank has another value, the cause is not known";
-    }
     struct arguments {
         int *number;
         int target;
         MPI_Win window;
     };
     queued_communicator q(GetParam());
-    int *memory = nullptr;
+    // MPI_Win_create on the heap first: on MPICH 4.0 over UCX rank 0 reaches itself in place of rank 1 in memory of
+    // MPI_Win_allocate and of the stack, also without Thence. Open MPI 4.1 has only MPI_Win_allocate if threads may call
+    // it.
+    std::vector<int> own(2);
+    int *memory = own.data();
     MPI_Win window = MPI_WIN_NULL;
-    ASSERT_EQ(MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, q.comm, &memory, &window), MPI_SUCCESS);
+    if (MPI_Win_create(memory, 2 * sizeof(int), sizeof(int), MPI_INFO_NULL, q.comm, &window) != MPI_SUCCESS) {
+        ASSERT_EQ(MPI_Win_allocate(2 * sizeof(int), sizeof(int), MPI_INFO_NULL, q.comm, &memory, &window), MPI_SUCCESS);
+    }
     memory[0] = memory[1] = -1;
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock_all(0, window);

@@ -12,14 +12,15 @@ namespace threadcomm = thence::threadcomm;
 
 namespace {
 
-template <class Free> int free_communicator(const char *call, MPI_Comm *comm, Free by_mpi) {
+template <class Free> int free_communicator(const char *call, MPI_Comm *comm, bool completes, Free by_mpi) {
     if (auto *const threads = comm != nullptr ? threadcomm::find_if_any(*comm) : nullptr) [[unlikely]] {
         return threadcomm::free(call, *threads, comm);
     }
     const MPI_Comm freed = comm != nullptr ? *comm : MPI_COMM_NULL;
     int code = MPI_SUCCESS;
-    return thence::streams::wait_until_begun(call, freed, code) ? thence::pmpi::block_in_mpi(call, freed, by_mpi)
-                                                                : code;
+    return thence::streams::prepare_to_free(call, freed, completes, code)
+               ? thence::pmpi::block_in_mpi(call, freed, by_mpi)
+               : code;
 }
 
 } // namespace
@@ -47,11 +48,11 @@ THENCE_BLOCKING_ON_PROCESSES(Comm_split_type, (MPI_Comm comm, int type, int key,
                              (comm, type, key, info, created))
 
 THENCE_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
-    return free_communicator("MPI_Comm_free", comm, [&] { return PMPI_Comm_free(comm); });
+    return free_communicator("MPI_Comm_free", comm, false, [&] { return PMPI_Comm_free(comm); });
 }
 
 THENCE_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
-    return free_communicator("MPI_Comm_disconnect", comm, [&] { return PMPI_Comm_disconnect(comm); });
+    return free_communicator("MPI_Comm_disconnect", comm, true, [&] { return PMPI_Comm_disconnect(comm); });
 }
 
 THENCE_BLOCKING_ON_PROCESSES(Intercomm_create,

@@ -99,7 +99,7 @@ queues::queue *queue_of(const api::public_call &call, queues::operation &what, i
         code = api::fail(call, mpi::usable() ? api::reason::no_queue : api::reason::mpi_inactive);
         return nullptr;
     }
-    what.not_begun = &attached->not_begun;
+    what.not_begun = attached->not_begun;
     code = attached->stream->queue->take_error();
     return code == MPI_SUCCESS ? attached->stream->queue.get() : nullptr;
 }

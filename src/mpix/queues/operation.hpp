@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <tuple>
 
 namespace thence::queues {
@@ -20,8 +21,8 @@ struct operation {
     const void *arguments = nullptr;
     std::size_t size = 0;
     MPI_Comm comm = MPI_COMM_NULL;
-    std::atomic<long> *not_begun = nullptr; // of its communicator, see communicator.hpp
-    const void *call_site = nullptr;        // the code address of the user's call, for reports
+    std::shared_ptr<std::atomic<long>> not_begun; // of its communicator, see communicator.hpp; null: it is complete
+    const void *call_site = nullptr;              // the code address of the user's call, for reports
 };
 
 // The arguments of a message. `peer`: destination or source.

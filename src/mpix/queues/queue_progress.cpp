@@ -151,6 +151,7 @@ int queue::completed(int error, MPI_Status *, void *data) noexcept {
 
 void queue::complete(item &it, int error) noexcept {
     inside_.fetch_add(1);
+    it.op.not_begun.reset(); // before the program sees that it is complete, and may disconnect the communicator
     item *ended = nullptr;
     item *last = nullptr;
     MPI_Request request = MPI_REQUEST_NULL; // of the user

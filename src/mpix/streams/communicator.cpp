@@ -21,24 +21,32 @@ int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag);
 int remove(MPI_Comm, int, void *value, void *);
 constinit communicator_attribute<attachment> attribute{&copy, &remove};
 
+std::unique_ptr<attachment> attach_to(context &stream) noexcept {
+    try {
+        return std::make_unique<attachment>(&stream);
+    } catch (const std::bad_alloc &) {
+        return nullptr;
+    }
+}
+
 int copy(MPI_Comm, int, void *, void *value, void *copied, int *flag) {
-    const auto *from = static_cast<const attachment *>(value);
-    auto *to = new (std::nothrow) attachment{from->stream};
+    std::unique_ptr<attachment> to = attach_to(*static_cast<const attachment *>(value)->stream);
     if (to == nullptr) {
         return MPI_ERR_NO_MEM;
     }
     to->stream->communicators.fetch_add(1);
     attribute.changed();
-    *static_cast<void **>(copied) = to;
+    *static_cast<void **>(copied) = to.release(); // the attribute owns it
     *flag = 1;
     return MPI_SUCCESS;
 }
 
 // MPI_Comm_free calls it, and fails if this does. MPICH has given the communicator up by then, so nothing may start on
-// it. With libthence wait_until_begun() comes first.
+// it. With libthence prepare_to_free() has called it before: MPICH 5 and Intel MPI call it only when all operations of
+// the communicator are complete, and until then its stream could not be freed.
 int remove(MPI_Comm, int, void *value, void *) {
     std::unique_ptr<attachment> removed(static_cast<attachment *>(value));
-    if (removed->not_begun.load() != 0) {
+    if (removed->not_begun->load() != 0) {
         removed.release(); // it stays
         return MPI_ERR_PENDING;
     }
@@ -81,7 +89,7 @@ int create_plain_or_native(MPI_Comm comm, const context *stream, MPI_Comm &creat
 int create_communicator(MPI_Comm comm, context *stream, MPI_Comm &created) noexcept {
     std::unique_ptr<attachment> mine;
     if (stream != nullptr) {
-        mine.reset(new (std::nothrow) attachment{stream});
+        mine = attach_to(*stream);
     }
     MPI_Comm fresh = MPI_COMM_NULL;
     int code = create_plain_or_native(comm, stream, fresh);
@@ -128,20 +136,24 @@ int refuse_on_queue(const char *call, MPI_Comm comm) noexcept {
                           "operation by thence_start_enqueue, or use a communicator without a queue");
 }
 
-bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept {
+bool prepare_to_free(const char *call, MPI_Comm comm, bool completes, int &code) noexcept {
     const attachment *attached = comm != MPI_COMM_NULL ? attribute.find(comm) : nullptr;
-    if (attached == nullptr || attached->not_begun.load() == 0) {
+    if (attached == nullptr) {
         return true;
     }
-    if (!continuation::free_to_run()) {
+    const auto must_wait = [&] {
+        return attached->not_begun->load() != 0 || (completes && attached->not_begun.use_count() != 1);
+    };
+    if (must_wait() && !continuation::free_to_run()) {
         code = mpi::report_on(
             comm, MPI_ERR_PENDING, call,
-            "operations that are enqueued on the communicator have not begun, and a callback must not wait for them");
+            "operations that are enqueued on the communicator are outstanding, and a callback must not wait for them");
         return false;
     }
-    for (messages::waiting wait; attached->not_begun.load() != 0;) {
+    for (messages::waiting wait; must_wait();) {
         wait();
     }
+    remove_stream(comm);
     return true;
 }
 

@@ -12,14 +12,15 @@
 #include <mpi.h>
 
 #include <atomic>
+#include <memory>
 
 namespace thence::streams {
 
 // What one communicator has.
 struct attachment {
     context *stream;
-    // Enqueued operations of this communicator that have not begun. MPI_Comm_free waits for them.
-    std::atomic<long> not_begun{0};
+    // Enqueued operations of this communicator that have not begun. Each that is not complete shares the number.
+    std::shared_ptr<std::atomic<long>> not_begun = std::make_shared<std::atomic<long>>(0);
 };
 
 // Creates the communicator. Collective. Returns MPI_SUCCESS, the error of MPI, or MPI_ERR_NO_MEM.
@@ -42,8 +43,10 @@ inline bool has_queue_if_any(MPI_Comm comm) noexcept {
 THENCE_INTERNAL int refuse_on_queue(const char *call, MPI_Comm comm) noexcept;
 
 // For interposed calls that free a communicator: waits until all operations that are enqueued on it have begun, and
-// makes progress meanwhile. MPI completes them although the communicator is freed. False in a callback, where none of
-// them could begin: then `code` is the error, which is reported, and MPI must not be called.
-THENCE_INTERNAL bool wait_until_begun(const char *call, MPI_Comm comm, int &code) noexcept;
+// makes progress meanwhile. MPI completes them although the communicator is freed. With `completes`, for
+// MPI_Comm_disconnect, it waits until they are complete: that of Intel MPI crashes if one is outstanding. Then the
+// communicator has no stream any more. False in a callback that would have to wait: then `code` is the error, which is
+// reported, and MPI must not be called.
+THENCE_INTERNAL bool prepare_to_free(const char *call, MPI_Comm comm, bool completes, int &code) noexcept;
 
 } // namespace thence::streams

@@ -86,14 +86,14 @@ public:
     queues::queue &operator*() { return *its_; }
     queues::queue *operator->() { return its_.get(); }
     std::unique_ptr<queues::queue> release() { return std::move(its_); }
-    long not_begun() const { return not_begun_.load(); }
+    long not_begun() const { return not_begun_->load(); }
 
     int refuse_after = -1; // so many calls are taken, then all are refused; -1: none is
 
 private:
     static scripted_queue &of(void *handle) { return *static_cast<scripted_queue *>(handle); }
     queues::operation operation_of(scripted_operation *const &pointer) {
-        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, &not_begun_, nullptr};
+        return {&scripted_operation::start, &pointer, sizeof pointer, MPI_COMM_SELF, not_begun_, nullptr};
     }
     template <class Step> int add(Step step) {
         if (refuse_after == 0) {
@@ -129,7 +129,7 @@ private:
     }
 
     thence_queue_table table_;
-    std::atomic<long> not_begun_{0};
+    std::shared_ptr<std::atomic<long>> not_begun_ = std::make_shared<std::atomic<long>>(0);
     std::deque<std::function<bool()>> steps_;
     std::unique_ptr<queues::queue> its_;
 };
