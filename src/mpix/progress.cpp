@@ -7,6 +7,7 @@
 #include "core/progress/progress.hpp"
 #include "core/progress/threads.hpp"
 #include "mpix/grequest/async.hpp"
+#include "mpix/grequest/request.hpp"
 #include "mpix/grequest/source.hpp"
 #include "mpix/streams/stream.hpp"
 
@@ -30,6 +31,9 @@ __attribute__((noinline)) int is_complete_otherwise(MPI_Request request) noexcep
     if (continuation::is_cr_handle(request)) {
         const continuation_request *cr = continuation_request::from(request);
         return cr == nullptr || !cr->active() || cr->idle() ? 1 : 0;
+    }
+    if (grequest::error_of(request) != MPI_SUCCESS) {
+        return 1; // MPI would say that it is not, and call the error handler
     }
     return api::set_up("thence_request_is_complete") == MPI_SUCCESS && engine::is_complete_now(request) ? 1 : 0;
 }

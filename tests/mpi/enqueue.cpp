@@ -145,7 +145,8 @@ TEST_P(enqueue, a_callback_does_not_free_a_communicator_whose_operations_have_no
     } its;
     queued_communicator q(GetParam());
     gate closed(q.queue);
-    EXPECT_EQ(MPIX_Send_enqueue(&rank, 1, MPI_INT, next(), 3, q.comm), MPI_SUCCESS);
+    MPI_Request send = MPI_REQUEST_NULL;
+    EXPECT_EQ(MPIX_Isend_enqueue(&rank, 1, MPI_INT, next(), 3, q.comm, &send), MPI_SUCCESS);
     MPI_Request cr = MPI_REQUEST_NULL;
     MPI_Request receive = MPI_REQUEST_NULL;
     int got = -1;
@@ -166,6 +167,7 @@ TEST_P(enqueue, a_callback_does_not_free_a_communicator_whose_operations_have_no
     EXPECT_EQ(its.comm, q.comm) << "nothing has changed";
     closed.open();
     EXPECT_EQ(MPIX_Recv_enqueue(&got, 1, MPI_INT, previous(), 3, q.comm, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(MPIX_Wait_enqueue(&send, MPI_STATUS_IGNORE), MPI_SUCCESS);
     q.queue.synchronize();
     EXPECT_EQ(got, previous());
     EXPECT_EQ(thence_free(&cr), MPI_SUCCESS);

@@ -5,6 +5,7 @@
 
 #include <thence/mpix.h>
 
+#include <array>
 #include <chrono>
 #include <list>
 #include <vector>
@@ -232,6 +233,43 @@ TEST(grequests, a_failing_poll_function_ends_its_request) {
     EXPECT_EQ(class_of(MPI_Waitall(2, requests, statuses)), MPI_ERR_IN_STATUS);
     EXPECT_EQ(class_of(statuses[0].MPI_ERROR), MPI_ERR_IO);
     EXPECT_TRUE(t.freed && u.freed);
+}
+
+// MPICH gives such a status MPI_ERR_OTHER: MPI_Waitall and MPI_Testall, on 4.0 also MPI_Waitsome and MPI_Testsome.
+TEST(grequests, the_status_of_one_that_has_failed_before_the_call_has_its_error) {
+    timer t;
+    std::array<MPI_Request, 2> requests{};
+    std::array<MPI_Status, 2> statuses{};
+    std::array<int, 2> indices{};
+    const auto start_failed = [&] {
+        t = {};
+        t.fails = MPI_ERR_IO;
+        t.start(0);
+        requests = {MPI_REQUEST_NULL, t.request};
+        while (MPIX_Request_is_complete(t.request) == 0) {
+            MPIX_Stream_progress(MPIX_STREAM_NULL);
+        }
+    };
+    const auto expect_error = [&](int code, const MPI_Status &status) {
+        EXPECT_EQ(class_of(code), MPI_ERR_IN_STATUS);
+        EXPECT_EQ(class_of(status.MPI_ERROR), MPI_ERR_IO);
+        EXPECT_EQ(requests[1], MPI_REQUEST_NULL);
+        EXPECT_TRUE(t.freed);
+    };
+    int done = -1;
+    start_failed();
+    expect_error(MPI_Waitall(2, requests.data(), statuses.data()), statuses[1]);
+    start_failed();
+    expect_error(MPI_Testall(2, requests.data(), &done, statuses.data()), statuses[1]);
+    start_failed();
+    expect_error(MPI_Waitsome(2, requests.data(), &done, indices.data(), statuses.data()), statuses[0]);
+    EXPECT_EQ(done, 1);
+    start_failed();
+    expect_error(MPI_Testsome(2, requests.data(), &done, indices.data(), statuses.data()), statuses[0]);
+    EXPECT_EQ(indices[0], 1);
+    start_failed();
+    EXPECT_EQ(class_of(MPI_Waitany(2, requests.data(), &done, MPI_STATUS_IGNORE)), MPI_ERR_IO);
+    EXPECT_EQ(done, 1);
 }
 
 TEST(grequests, continuations_run_after_them) {

@@ -79,6 +79,13 @@ int test_shared(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
     return code;
 }
 
+bool has_failed(MPI_Request request) noexcept {
+    return grequest::error_of(request) != MPI_SUCCESS;
+}
+bool any_failed() noexcept {
+    return grequest::failed.load(std::memory_order_relaxed) != 0;
+}
+
 void forget_answer(MPI_Request request) noexcept {
     if (may_be_shared(request)) {
         busy_scope forgetting;
@@ -130,7 +137,7 @@ bool any_cr(int count, const MPI_Request requests[]) noexcept {
 }
 
 bool is_special(MPI_Request request) noexcept {
-    if (is_cr_handle(request)) {
+    if (is_cr_handle(request) || has_failed(request)) {
         return true;
     }
     if (!may_be_shared(request)) {
@@ -158,7 +165,7 @@ bool is_plain_to_wait(int count, const MPI_Request requests[]) noexcept {
 }
 
 bool any_special(int count, const MPI_Request requests[]) noexcept {
-    if (any_cr(count, requests)) {
+    if (any_cr(count, requests) || (any_failed() && std::any_of(requests, requests + count, has_failed))) {
         return true;
     }
     const int first = first_that_may_be_shared(count, requests);
@@ -179,7 +186,9 @@ void hide_special(int count, MPI_Request requests[]) noexcept {
             requests + first, requests + count, [&](MPI_Request each) { return shared.knows(each); },
             MPI_Request{MPI_REQUEST_NULL});
     }
-    std::replace_if(requests, requests + count, is_cr_handle, MPI_Request{MPI_REQUEST_NULL});
+    std::replace_if(
+        requests, requests + count, [](MPI_Request each) { return is_cr_handle(each) || has_failed(each); },
+        MPI_Request{MPI_REQUEST_NULL});
 }
 
 int test(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
@@ -220,12 +229,14 @@ bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noex
 }
 
 int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
-    if (first_that_may_be_shared(count, requests) == count) {
+    if (first_that_may_be_shared(count, requests) == count && !any_failed()) {
         return table.Testall(count, requests, flag, statuses);
     }
     busy_scope testing;
     shared_persistent shared;
     const std::vector<MPI_Request> before(requests, requests + count);
+    std::vector<int> failures(static_cast<std::size_t>(count));
+    std::transform(requests, requests + count, failures.begin(), grequest::error_of);
     std::vector<MPI_Status> unwanted(statuses == MPI_STATUSES_IGNORE ? static_cast<std::size_t>(count) : 0,
                                      mpi::empty_status());
     MPI_Status *const results = statuses == MPI_STATUSES_IGNORE ? unwanted.data() : statuses;
@@ -245,7 +256,8 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
     for (int i = 0; i < count; ++i) {
         const MPI_Request request = before[static_cast<std::size_t>(i)];
         int &error = errors[static_cast<std::size_t>(i)];
-        error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : results[i].MPI_ERROR;
+        const int failure = failures[static_cast<std::size_t>(i)];
+        error = code == MPI_SUCCESS ? int{MPI_SUCCESS} : failure != MPI_SUCCESS ? failure : results[i].MPI_ERROR;
         if (error != MPI_ERR_PENDING) {
             error = shared.completed_by_user(request, error, results[i]);
             answered = error == MPI_SUCCESS || code != MPI_SUCCESS ? answered : int{MPI_ERR_IN_STATUS};

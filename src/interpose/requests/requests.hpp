@@ -61,8 +61,8 @@ inline bool is_plain_beside_persistent(const volatile MPI_Request *request) noex
 }
 THENCE_INTERNAL bool any_cr(int count, const MPI_Request requests[]) noexcept;
 
-// True for a CR, and for a persistent request that has continuations or whose results a poll of ours has taken. Such an
-// entry of an array is tested separately.
+// True for a CR, for a persistent request that has continuations or whose results a poll of ours has taken, and for a
+// generalized request of ours that has failed. Such an entry of an array is tested separately.
 THENCE_INTERNAL bool is_special(MPI_Request request) noexcept;
 THENCE_INTERNAL bool any_special(int count, const MPI_Request requests[]) noexcept;
 // Replaces each such entry by MPI_REQUEST_NULL.

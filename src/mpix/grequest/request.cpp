@@ -21,6 +21,7 @@ using continuation::busy_scope;
 using mpi::table;
 
 std::atomic<long> alive{0};
+std::atomic<long> failed{0};
 
 namespace {
 
@@ -29,7 +30,7 @@ constexpr double wait_seconds = 1e-3; // MPI makes progress between two calls of
 // Guarded by room_lock.
 free_list<generalized> objects;
 handle_table<generalized> by_handle;
-long with_poll_function = 0; // not complete, as the next
+long with_poll_function = 0; // not complete, or failed, as the next
 long with_wait_function = 0;
 
 const MPI_Status *empty = nullptr; // set before the first start
@@ -43,15 +44,24 @@ polled_list &list_of(const generalized &g) noexcept {
     return g.calls_no_mpi ? without_mpi : with_mpi;
 }
 
-// MPI is told of the completion, or knows it: the request is polled no more. With the lock.
-inline void mark_done(generalized &g) noexcept {
-    g.done = true;
-    list_of(g).remove(g);
+// Interposed calls need not look for the request any more. With the lock.
+inline void uncount_functions(const generalized &g) noexcept {
     if (g.of_user.poll != nullptr && --with_poll_function == 0) {
         progress::slow_path_reasons.fetch_and(~progress::polled_grequests, std::memory_order_relaxed);
     }
     if (g.of_user.wait != nullptr && --with_wait_function == 0) {
         progress::slow_path_reasons.fetch_and(~progress::waited_grequests, std::memory_order_relaxed);
+    }
+}
+
+// MPI is told of the completion, or knows it: the request is polled no more. With the lock.
+inline void mark_done(generalized &g) noexcept {
+    g.done = true;
+    list_of(g).remove(g);
+    if (g.error == MPI_SUCCESS) {
+        uncount_functions(g);
+    } else {
+        failed.fetch_add(1, std::memory_order_relaxed);
     }
 }
 
@@ -93,6 +103,9 @@ int release(void *object) {
         by_handle.erase(g);
         if (!g.done) {
             mark_done(g);
+        } else if (g.error != MPI_SUCCESS) {
+            uncount_functions(g);
+            failed.fetch_sub(1, std::memory_order_relaxed);
         }
         alive.fetch_sub(1, std::memory_order_relaxed);
         if (g.claimed) {
@@ -333,6 +346,15 @@ bool wait_together(int count, const MPI_Request requests[], const bool skip[]) n
     const busy_scope waiting; // no callback runs inside a wait function
     all.end(all.call());
     return true;
+}
+
+int error_of(MPI_Request request) noexcept {
+    if (failed.load(std::memory_order_relaxed) == 0) {
+        return MPI_SUCCESS;
+    }
+    const std::scoped_lock guard(room_lock);
+    const generalized *const g = by_handle.find(request);
+    return g != nullptr ? g->error : int{MPI_SUCCESS};
 }
 
 long incomplete() noexcept {
