@@ -35,11 +35,7 @@ const char *text_of_level() noexcept {
         return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "OMPI_MPI_THREAD_LEVEL=3 in the environment, which gives it to MPI_Init";
     }
-    if (is("Intel(R) MPI")) {
-        return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
-               "I_MPI_THREAD_LEVEL_DEFAULT=multiple in the environment, which gives it to MPI_Init";
-    }
-    if (is("MPICH")) {
+    if (is("MPICH") || is("Intel(R) MPI")) {
         return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it, or set "
                "MPIR_CVAR_DEFAULT_THREAD_LEVEL=MPI_THREAD_MULTIPLE in the environment, which gives it to MPI_Init";
     }
