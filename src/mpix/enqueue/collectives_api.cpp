@@ -128,68 +128,64 @@ int large_collective(const public_call &call, const void *call_site, MPI_Comm co
 
 } // namespace
 
-// A row: name, nonblocking form, shape, parameters, arguments.
+// What a process sends and receives. _V: a count and a displacement for each process; _W: a datatype for each, too.
+// First the parameters, then the arguments.
+#define SEND(n_t) const void *sendbuf, n_t sendcount, MPI_Datatype sendtype
+#define SEND_V(n_t, d_t) const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, MPI_Datatype sendtype
+#define SEND_W(n_t, d_t) const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, const MPI_Datatype *sendtypes
+#define RECV(n_t) void *recvbuf, n_t recvcount, MPI_Datatype recvtype
+#define RECV_V(n_t, d_t) void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype
+#define RECV_W(n_t, d_t) void *recvbuf, const n_t *recvcounts, const d_t *rdispls, const MPI_Datatype *recvtypes
+#define REDUCE(n_t) const void *sendbuf, void *recvbuf, n_t count, MPI_Datatype datatype, MPI_Op op
+#define SENT sendbuf, sendcount, sendtype
+#define SENT_V sendbuf, sendcounts, sdispls, sendtype
+#define SENT_W sendbuf, sendcounts, sdispls, sendtypes
+#define RECEIVED recvbuf, recvcount, recvtype
+#define RECEIVED_V recvbuf, recvcounts, rdispls, recvtype
+#define RECEIVED_W recvbuf, recvcounts, rdispls, recvtypes
+#define REDUCED sendbuf, recvbuf, count, datatype, op
+
+// A row: name, shape, parameters but the communicator, arguments.
 // clang-format off
 #define ROWS(X, n_t, d_t)                                                                                             \
-    X(bcast, bcast, (void *buf, n_t count, MPI_Datatype datatype, int root, MPI_Comm comm),                           \
-      (buf, count, datatype, root))                                                                                   \
-    X(gather, gather, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                             \
-    X(gatherv, second_at_3, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype, int root, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype, root))                                   \
-    X(scatter, scatter, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root))                                             \
-    X(scatterv, second_at_4, (const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, int root, MPI_Comm comm),\
-      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcount, recvtype, root))                                   \
-    X(allgather, allgather, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                   \
-    X(allgatherv, second_at_3, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                         \
-    X(alltoall, alltoall, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                   \
-    X(alltoallv, second_at_4, (const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, MPI_Datatype sendtype, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                               \
-    X(alltoallw, second_at_4, (const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm),\
-      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))                             \
-    X(neighbor_allgather, second_at_3, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                   \
-    X(neighbor_allgatherv, second_at_3, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcounts, rdispls, recvtype))                                         \
-    X(neighbor_alltoall, second_at_3, (const void *sendbuf, n_t sendcount, MPI_Datatype sendtype, void *recvbuf, n_t recvcount, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype))                                                   \
-    X(neighbor_alltoallv, second_at_4, (const void *sendbuf, const n_t *sendcounts, const d_t *sdispls, MPI_Datatype sendtype, void *recvbuf, const n_t *recvcounts, const d_t *rdispls, MPI_Datatype recvtype, MPI_Comm comm),\
-      (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype))                               \
-    X(neighbor_alltoallw, second_at_4, (const void *sendbuf, const n_t *sendcounts, const MPI_Aint *sdispls, const MPI_Datatype *sendtypes, void *recvbuf, const n_t *recvcounts, const MPI_Aint *rdispls, const MPI_Datatype *recvtypes, MPI_Comm comm),\
-      (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes))                             \
-    X(reduce, reduction, (const void *sendbuf, void *recvbuf, n_t count, MPI_Datatype datatype, MPI_Op op, int root, MPI_Comm comm),\
-      (sendbuf, recvbuf, count, datatype, op, root))                                                                  \
-    X(allreduce, reduction, (const void *sendbuf, void *recvbuf, n_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),\
-      (sendbuf, recvbuf, count, datatype, op))                                                                        \
-    X(scan, reduction, (const void *sendbuf, void *recvbuf, n_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),\
-      (sendbuf, recvbuf, count, datatype, op))                                                                        \
-    X(exscan, reduction, (const void *sendbuf, void *recvbuf, n_t count, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),\
-      (sendbuf, recvbuf, count, datatype, op))                                                                        \
-    X(reduce_scatter_block, block_reduction, (const void *sendbuf, void *recvbuf, n_t recvcount, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),\
-      (sendbuf, recvbuf, recvcount, datatype, op))                                                                    \
-    X(reduce_scatter, reduce_scatter, (const void *sendbuf, void *recvbuf, const n_t *recvcounts, MPI_Datatype datatype, MPI_Op op, MPI_Comm comm),\
-      (sendbuf, recvbuf, recvcounts, datatype, op))
+    X(bcast, bcast, (void *buf, n_t count, MPI_Datatype datatype, int root), (buf, count, datatype, root))            \
+    X(gather, gather, (SEND(n_t), RECV(n_t), int root), (SENT, RECEIVED, root))                                       \
+    X(gatherv, second_at_3, (SEND(n_t), RECV_V(n_t, d_t), int root), (SENT, RECEIVED_V, root))                        \
+    X(scatter, scatter, (SEND(n_t), RECV(n_t), int root), (SENT, RECEIVED, root))                                     \
+    X(scatterv, second_at_4, (SEND_V(n_t, d_t), RECV(n_t), int root), (SENT_V, RECEIVED, root))                       \
+    X(allgather, allgather, (SEND(n_t), RECV(n_t)), (SENT, RECEIVED))                                                 \
+    X(allgatherv, second_at_3, (SEND(n_t), RECV_V(n_t, d_t)), (SENT, RECEIVED_V))                                     \
+    X(alltoall, alltoall, (SEND(n_t), RECV(n_t)), (SENT, RECEIVED))                                                   \
+    X(alltoallv, second_at_4, (SEND_V(n_t, d_t), RECV_V(n_t, d_t)), (SENT_V, RECEIVED_V))                             \
+    X(alltoallw, second_at_4, (SEND_W(n_t, d_t), RECV_W(n_t, d_t)), (SENT_W, RECEIVED_W))                             \
+    X(neighbor_allgather, second_at_3, (SEND(n_t), RECV(n_t)), (SENT, RECEIVED))                                      \
+    X(neighbor_allgatherv, second_at_3, (SEND(n_t), RECV_V(n_t, d_t)), (SENT, RECEIVED_V))                            \
+    X(neighbor_alltoall, second_at_3, (SEND(n_t), RECV(n_t)), (SENT, RECEIVED))                                       \
+    X(neighbor_alltoallv, second_at_4, (SEND_V(n_t, d_t), RECV_V(n_t, d_t)), (SENT_V, RECEIVED_V))                    \
+    X(neighbor_alltoallw, second_at_4, (SEND_W(n_t, MPI_Aint), RECV_W(n_t, MPI_Aint)), (SENT_W, RECEIVED_W))          \
+    X(reduce, reduction, (REDUCE(n_t), int root), (REDUCED, root))                                                    \
+    X(allreduce, reduction, (REDUCE(n_t)), (REDUCED))                                                                 \
+    X(scan, reduction, (REDUCE(n_t)), (REDUCED))                                                                      \
+    X(exscan, reduction, (REDUCE(n_t)), (REDUCED))                                                                    \
+    X(reduce_scatter_block, block_reduction, (REDUCE(n_t)), (REDUCED))                                                \
+    X(reduce_scatter, reduce_scatter, (REDUCE(const n_t *)), (REDUCED))
 // clang-format on
 
 #define UNPACK(...) __VA_ARGS__
 #define WITH_INT(name, form, parameters, arguments)                                                                    \
-    int thence_##name##_enqueue parameters {                                                                           \
+    int thence_##name##_enqueue(UNPACK parameters, MPI_Comm comm) {                                                    \
         return collective<shape::form, &mpi::calls::I##name>("thence_" #name "_enqueue", __builtin_return_address(0),  \
                                                              comm, UNPACK arguments);                                  \
     }
 #if defined(THENCE_MPI_LARGE_COUNTS)
 #define WITH_COUNTS(name, form, parameters, arguments)                                                                 \
-    int thence_##name##_enqueue_c parameters {                                                                         \
+    int thence_##name##_enqueue_c(UNPACK parameters, MPI_Comm comm) {                                                  \
         return collective<shape::form, &mpi::calls::I##name##_c>("thence_" #name "_enqueue_c",                         \
                                                                  __builtin_return_address(0), comm, UNPACK arguments); \
     }
 #else
 #define WITH_COUNTS(name, form, parameters, arguments)                                                                 \
-    int thence_##name##_enqueue_c parameters {                                                                         \
+    int thence_##name##_enqueue_c(UNPACK parameters, MPI_Comm comm) {                                                  \
         return large_collective<shape::form, &mpi::calls::I##name>(                                                    \
             "thence_" #name "_enqueue_c", __builtin_return_address(0), comm, UNPACK arguments);                        \
     }
