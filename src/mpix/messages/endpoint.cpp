@@ -124,7 +124,7 @@ void endpoint::assign(operation &op) noexcept {
 void endpoint::deferred_work::finish() noexcept {
     while (to_start != nullptr) {
         operation &receive = *std::exchange(to_start, to_start->next);
-        receive.from->start_receive(receive);
+        receive.remote->start_receive(receive);
     }
     completed.tell();
 }
@@ -161,7 +161,7 @@ void endpoint::deliver(envelope &message, operation &receive, deferred_work &def
         deferred.completed.add(*message.sender);
         break;
     case form::by_mpi:
-        receive.from = message.mpi.from;
+        receive.remote = message.mpi.remote;
         receive.process = message.mpi.process;
         receive.serial = message.mpi.serial;
         receive.result.bytes = message.bytes; // of the message, until its data have come
@@ -314,29 +314,45 @@ bool endpoint::withdraw(operation &receive, deferred_work &deferred) noexcept {
     return true;
 }
 
-bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
+namespace {
+
+envelope envelope_of(const buffer &data, int source, int index, int tag) noexcept {
     envelope message;
     message.source = source;
     message.index = index;
     message.tag = tag;
-    message.bytes = send.data.bytes;
-    if (!synchronous && message.bytes <= envelope::most_inside) {
+    message.bytes = data.bytes;
+    return message;
+}
+
+} // namespace
+
+bool send_copy(endpoint &to, const buffer &data, int source, int index, int tag) noexcept {
+    envelope message = envelope_of(data, source, index, tag);
+    if (data.bytes <= envelope::most_inside) [[likely]] {
         message.data_is = form::inside;
-        copy_out(send.data, message.inside, message.bytes);
-    } else if (block *copy = nullptr;
-               !synchronous && message.bytes <= block::capacity && (copy = take_block()) != nullptr) {
+        copy_out(data, message.inside, data.bytes);
+    } else if (block *const copy = data.bytes <= block::capacity ? take_block() : nullptr) {
         message.data_is = form::in_block;
         message.copy = copy;
-        copy_out(send.data, copy->data(), message.bytes);
+        copy_out(data, copy->data(), data.bytes);
     } else {
-        message.data_is = form::at_sender;
-        message.sender = &send;
-        to.assign(send);
-        to.push(message);
         return false;
     }
     to.push(message);
     return true;
+}
+
+bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept {
+    if (!synchronous && send_copy(to, send.data, source, index, tag)) {
+        return true;
+    }
+    envelope message = envelope_of(send.data, source, index, tag);
+    message.data_is = form::at_sender;
+    message.sender = &send;
+    to.assign(send);
+    to.push(message);
+    return false;
 }
 
 } // namespace thence::messages

@@ -93,7 +93,10 @@ private:
     friend class registry;
 };
 
-// Sends from this thread to an endpoint of the same process. `send` must live until it is done; it is used only if the
+// Sends a copy of the data from this thread to an endpoint of the same process. False: they are too long, or memory is
+// exhausted, and nothing was sent.
+bool send_copy(endpoint &to, const buffer &data, int source, int index, int tag) noexcept;
+// The same with an operation, for data of any length. `send` must live until it is done; it is used only if the
 // return value is false. True: the data have been copied, and the send is complete. `synchronous`: it is complete only
 // once it is matched.
 bool send_local(endpoint &to, operation &send, int source, int index, int tag, bool synchronous) noexcept;

@@ -61,7 +61,7 @@ struct envelope {
         block *copy;
         operation *sender;
         struct {
-            remote_data *from;
+            remote_data *remote;
             std::int32_t process;
             std::int32_t serial;
         } mpi;
@@ -101,7 +101,7 @@ struct operation {
     std::atomic<bool> done{false};
     // Of an operation whose data MPI moves between processes:
     MPI_Request transfer = MPI_REQUEST_NULL;
-    remote_data *from = nullptr;
+    remote_data *remote = nullptr;
     int process = -1;
     int serial = 0;
     unsigned char *room =

@@ -70,14 +70,11 @@ failure failure_with(int error_class) noexcept {
     }
 }
 
-bool describe(const message_arguments &message, buffer &data, failure &wrong) noexcept {
-    const int error = describe(message.buffer, message.count, message.type, data);
-    if (error == MPI_ERR_COUNT) {
-        wrong = {error, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
-    } else if (error != MPI_SUCCESS) {
-        wrong = {error, "the datatype is null or cannot be used"};
+failure failure_to_describe(const message_arguments &message, int error) noexcept {
+    if (error != MPI_ERR_COUNT) {
+        return {error, "the datatype is null or cannot be used"};
     }
-    return error == MPI_SUCCESS;
+    return {error, message.count < 0 ? "count is negative" : "so many elements have 2^63 bytes or more"};
 }
 
 bool start_send(const destination &to, send_mode how, operation &op, int &error) noexcept {
@@ -117,6 +114,11 @@ void wait_for_receive(endpoint &at, operation &op) noexcept {
 failure send(const send_call &call, send_mode how) noexcept {
     if (call.wrong || !call.has_peer) {
         return call.wrong;
+    }
+    const destination &to = call.to;
+    if (to.receiver != nullptr && how != send_mode::synchronous &&
+        send_copy(*to.receiver, call.data, to.header.source, to.header.index, to.header.tag)) [[likely]] {
+        return {}; // without an operation
     }
     operation op;
     op.data = call.data;

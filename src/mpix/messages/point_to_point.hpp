@@ -33,8 +33,15 @@ failure failure_with(int error_class) noexcept;
 inline failure failure_of(int error_class) noexcept {
     return error_class == MPI_SUCCESS ? failure{} : failure_with(error_class);
 }
+failure failure_to_describe(const message_arguments &message, int error) noexcept;
 // As the function of data.hpp. `wrong` gets what is wrong; false: something is.
-bool describe(const message_arguments &message, buffer &data, failure &wrong) noexcept;
+inline bool describe(const message_arguments &message, buffer &data, failure &wrong) noexcept {
+    const int error = describe(message.buffer, message.count, message.type, data);
+    if (error != MPI_SUCCESS) [[unlikely]] {
+        wrong = failure_to_describe(message, error);
+    }
+    return error == MPI_SUCCESS;
+}
 
 // Where a message goes: to an endpoint of this process, or to another process.
 struct destination {

@@ -101,7 +101,7 @@ TEST_F(transports, a_receive_that_mpi_refuses_ends_with_an_error) {
     for (const std::size_t room : {large, large / 2}) {
         operation op;
         op.data = bytes_at(data.data(), room);
-        op.from = &t;
+        op.remote = &t;
         op.process = 0;
         op.serial = 1;
         op.result.bytes = large;
