@@ -5,9 +5,9 @@
 /** @file enqueue.h
  *  @brief MPI operations that begin and end in the order of a queue: of a CUDA stream, a host queue, or any other.
  *
- *  A stream (`stream.h`) with a queue has communicators whose operations can be enqueued. Such a call returns at once. The
- *  operation begins when the queue has done all that was enqueued before it, and what is enqueued behind it begins when
- *  the operation is complete.
+ *  A stream (`stream.h`) with a queue has communicators whose operations can be enqueued. Such a call returns at once.
+ *  The operation begins when the queue has done all that was enqueued before it, and what is enqueued behind it begins
+ *  when the operation is complete.
  *
  *      thence_host_queue_create(&q);                          // thence/host_queue.h, libthence-queues
  *      thence_queue queue = thence_host_queue_handle(q);
@@ -20,32 +20,32 @@
  *      thence_host_queue_enqueue(q, saxpy, &arguments);       // begins when x is there
  *      thence_send_enqueue(y, n, MPI_FLOAT, 0, 0, comm);      // begins after saxpy
  *
- *  **How it works.** No function blocks in MPI. When the queue reaches the operation, it tells Thence, by a store to memory
- *  or by a short function. Thence then starts the nonblocking operation, and its completion, a continuation, lets the
- *  queue go on.
+ *  **How it works.** No function blocks in MPI. When the queue reaches the operation, it tells Thence, by a store to
+ *  memory or by a short function. Thence then starts the nonblocking operation, and its completion, a continuation,
+ *  lets the queue go on.
  *
  *  **Progress.** Thence's helper thread starts and completes the operations if MPI was initialized with
  *  `MPI_THREAD_MULTIPLE` (on MPICH: and the program is linked with libthence). Else threads of the program do that
  *  while they are in thence_progress(), in a completion call of MPI that libthence interposes, or on Open MPI in any
  *  call that makes progress.
  *
- *  **Arguments** are as for MPI's own call. Buffers, statuses and arrays of counts belong to the operation until the queue
- *  has gone on behind it. `comm` must have a stream with a queue. The operation uses the
+ *  **Arguments** are as for MPI's own call. Buffers, statuses and arrays of counts belong to the operation until the
+ *  queue has gone on behind it. `comm` must have a stream with a queue. The operation uses the
  *  buffers that the call names. If they are in device memory and MPI does not take such buffers, they are copied to
  *  host memory and back, in the order of the queue.
  *
  *  **Errors.** A wrong communicator, or a queue that refuses, is reported at once. An operation that fails later stores
- *  its error in the status (`MPI_ERROR`) and the queue goes on. The first such error is kept: the next call that enqueues
- *  an operation on this queue returns it and enqueues nothing, or thence_stream_get_error() returns it. Calls that enqueue
- *  waits do not return it. No error of an operation calls
+ *  its error in the status (`MPI_ERROR`) and the queue goes on. The first such error is kept: the next call that
+ *  enqueues an operation on this queue returns it and enqueues nothing, or thence_stream_get_error() returns it. Calls
+ *  that enqueue waits do not return it. No error of an operation calls
  *  an error handler that ends the program: a communicator of a stream with a queue has `MPI_ERRORS_RETURN`.
  *
  *  **Calls of MPI** on the communicator, in a program that is linked with libthence: MPI_Send, MPI_Recv, MPI_Isend,
  *  MPI_Irecv and the blocking collectives are enqueued, and other calls that communicate return
  *  `MPI_ERR_UNSUPPORTED_OPERATION`. A function that starts an enqueued operation may use the communicator for any call.
  *
- *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are ordered as
- *  they come.
+ *  **Order.** Operations of one queue start in the order of the queue. Calls of several threads on one queue are
+ *  ordered as they come.
  *
  *  MPI_Comm_free waits until all operations that are enqueued on the communicator have begun, MPI_Comm_disconnect until
  *  they are complete. Both make progress meanwhile. In a callback, which must not wait, they fail (`MPI_ERR_PENDING`)
@@ -53,9 +53,9 @@
  *  No function of the queue may call them. If the program is linked with libthence-core alone, they do not wait and
  *  fail before that; MPICH has then given the communicator up, and it cannot be freed later.
  *
- *  Each function returns, besides what it says: `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_OTHER` (`comm` has no stream with
- *  a queue, or the queue refused); `MPI_ERR_NO_MEM`; the kept error. Each may be called by any thread, but not before
- *  `MPI_Init` or after `MPI_Finalize`: enqueue nothing then, and let the queue finish before.
+ *  Each function returns, besides what it says: `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_OTHER` (`comm` has no stream
+ *  with a queue, or the queue refused); `MPI_ERR_NO_MEM`; the kept error. Each may be called by any thread, but not
+ *  before `MPI_Init` or after `MPI_Finalize`: enqueue nothing then, and let the queue finish before.
  *
  *  Source: Zhou et al., "Designing and Prototyping Extensions to MPI in MPICH", the section on enqueueing; MPICH 5. */
 
@@ -83,15 +83,16 @@ typedef struct thence_queue_table {
     unsigned flags;
     /** Enqueues a call of `function(data)`, which does not block. */
     int (*launch)(void *queue, void (*function)(void *data), void *data);
-    /** Enqueues the store of `value` to `*word`. What was done before is visible to a thread that reads the value. Null:
-     *  `launch` is used in its place. */
+    /** Enqueues the store of `value` to `*word`. What was done before is visible to a thread that reads the value.
+     *  Null: `launch` is used in its place. */
     int (*record)(void *queue, uint32_t *word, uint32_t value);
     /** Enqueues a wait: nothing behind it begins before `(int32_t)(*word - value) >= 0`. */
     int (*wait)(void *queue, uint32_t *word, uint32_t value);
-    /** Thence has changed a word that the queue may wait for. Called on any thread. Null: the queue sees it by itself. */
+    /** Thence has changed a word that the queue may wait for. Called on any thread. Null: the queue sees it by
+     *  itself. */
     void (*wake)(void *queue);
-    /** Memory that the host and the queue can use, for words and for copies of buffers, aligned to 64 bytes; null if there
-     *  is none. Null, and so `release`: ordinary memory. */
+    /** Memory that the host and the queue can use, for words and for copies of buffers, aligned to 64 bytes; null if
+     *  there is none. Null, and so `release`: ordinary memory. */
     void *(*allocate)(void *queue, size_t bytes);
     /** Releases what `allocate` gave. */
     void (*release)(void *queue, void *memory);
@@ -140,7 +141,8 @@ THENCE_EXPORT int thence_start_enqueue(thence_start_function *start, const void 
 
 /** @brief The same, but the queue does not wait.
  *  @param start  as above, and so are `data`, `size` and `comm`.
- *  @param[out] request a request to enqueue a wait for. A completion call of MPI takes it, too, on a thread of the program.
+ *  @param[out] request a request to enqueue a wait for. A completion call of MPI takes it, too, on a thread of the
+ *                      program.
  *  @return as above, and `MPI_ERR_ARG` for null `request`. */
 THENCE_EXPORT int thence_istart_enqueue(thence_start_function *start, const void *data, size_t size, MPI_Comm comm,
                                         MPI_Request *request);
@@ -177,15 +179,15 @@ THENCE_EXPORT int thence_irecv_enqueue_c(void *buf, MPI_Count count, MPI_Datatyp
 /** @brief Enqueue a wait for an operation: the queue goes on when it is complete.
  *  @param[in,out] request that of a call whose name begins with `thence_i`. Set to `MPI_REQUEST_NULL`.
  *  @param[out] status its status, set before the queue goes on, or `MPI_STATUS_IGNORE`.
- *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (it is no such request, or was waited for already); see the
- *          top of this file. A null request is no error and enqueues nothing. */
+ *  @return `MPI_ERR_ARG` (null `request`); `MPI_ERR_REQUEST` (it is no such request, or was waited for already); see
+ *          the top of this file. A null request is no error and enqueues nothing. */
 THENCE_EXPORT int thence_wait_enqueue(MPI_Request *request, MPI_Status *status);
 /** @brief Enqueue a wait for several operations of one queue.
  *  @param count    number of requests, at least 0.
  *  @param[in,out] array_of_requests as for thence_wait_enqueue(); null requests are ignored.
  *  @param[out] array_of_statuses    an array of `count` statuses, or `MPI_STATUSES_IGNORE`.
- *  @return as thence_wait_enqueue(), and `MPI_ERR_ARG` (negative `count`, null array); `MPI_ERR_REQUEST` (they are not all
- *          of one queue, or one is there twice). */
+ *  @return as thence_wait_enqueue(), and `MPI_ERR_ARG` (negative `count`, null array); `MPI_ERR_REQUEST` (they are not
+ *          all of one queue, or one is there twice). */
 THENCE_EXPORT int thence_waitall_enqueue(int count, MPI_Request array_of_requests[], MPI_Status *array_of_statuses);
 
 #ifdef __cplusplus

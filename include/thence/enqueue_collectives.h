@@ -9,8 +9,8 @@
  *  each the operation begins in the order of its own queue. Calls on one communicator are enqueued in the same order by
  *  all of them.
  *
- *  The forms with large counts need an MPI that has them. Elsewhere a single count has to fit an `int` (`MPI_ERR_COUNT`),
- *  and those with arrays of counts return `MPI_ERR_UNSUPPORTED_OPERATION`.
+ *  The forms with large counts need an MPI that has them. Elsewhere a single count has to fit an `int`
+ *  (`MPI_ERR_COUNT`), and those with arrays of counts return `MPI_ERR_UNSUPPORTED_OPERATION`.
  *
  *  If MPI does not take buffers in device memory, those of the collectives without arrays of counts or neighbors are
  *  copied to host memory and back. The others return `MPI_ERR_UNSUPPORTED_OPERATION` for such buffers. */

@@ -45,7 +45,8 @@ THENCE_EXPORT int thence_extension_query(int index, thence_extension_info *info,
  *  @note Threads: any. Source: MPICH's `MPIX_GPU_query_support`, and `MPIX_Query_cuda_support` of Open MPI. */
 THENCE_EXPORT int thence_gpu_query_support(int gpu_type, int *is_supported);
 
-/** @brief 1 if MPI says that it takes buffers in CUDA's device memory, else 0. While MPI is not active it is 0. Threads: any. */
+/** @brief 1 if MPI says that it takes buffers in CUDA's device memory, else 0. While MPI is not active it is 0.
+ *  Threads: any. */
 THENCE_EXPORT int thence_query_cuda_support(void);
 /** @brief 1 if MPI says that it takes buffers in Level Zero's device memory, else 0, as above. Threads: any. */
 THENCE_EXPORT int thence_query_ze_support(void);

@@ -17,8 +17,8 @@
  *
  *  Who calls the functions: on Open MPI, every call that makes progress. On other MPIs, calls that wait or test, if the
  *  program is linked with libthence; calls of Thence that make progress; and, with `THENCE_PROGRESS=thread` or
- *  thence_start_progress_thread(), a thread of Thence. One pass calls at most 64 poll functions: the newest and the next
- *  in rotation, so 100,000 outstanding requests do not hold up messages. */
+ *  thence_start_progress_thread(), a thread of Thence. One pass calls at most 64 poll functions: the newest and the
+ *  next in rotation, so 100,000 outstanding requests do not hold up messages. */
 
 #include <thence/thence.h>
 
@@ -28,7 +28,8 @@ extern "C" {
 
 /** @brief Says whether the work has ended.
  *  @param extra_state the pointer given to the call that started the request.
- *  @param status      a status of the request. It is never null. What is set there, the query function finds in its own.
+ *  @param status      a status of the request. It is never null. What is set there, the query function finds in its
+ *                     own.
  *  @return `MPI_SUCCESS`. Any other code ends the request: the call that completes it returns that code.
  *
  *  If the work has ended, the function calls `MPI_Grequest_complete` on the request and returns. It may be called from
@@ -55,8 +56,8 @@ typedef int(thence_grequest_wait_function)(int count, void **array_of_states, do
 typedef int thence_grequest_class;
 
 /** The poll function calls no function of MPI but `MPI_Grequest_complete`. MPICH 4.3 and later then calls it in every
- *  call that makes progress, also where the program is not linked with libthence's calls (Fortran). Elsewhere it changes
- *  nothing. */
+ *  call that makes progress, also where the program is not linked with libthence's calls (Fortran). Elsewhere it
+ *  changes nothing. */
 #define THENCE_POLL_CALLS_NO_MPI (1U << 0)
 
 /** @brief Start a generalized request.

@@ -110,8 +110,8 @@
 #define MPIX_Type_iov_len thence_type_iov_len
 #define MPIX_Type_iov thence_type_iov
 
-/* Generalized requests that MPI polls: MPICH's names of the types, and those of the paper (`_fn`). A wait function may have
- * either form. */
+/* Generalized requests that MPI polls: MPICH's names of the types, and those of the paper (`_fn`). A wait function may
+ * have either form. */
 #include <thence/mpix_grequest.h>
 #define MPIX_Grequest_poll_fn thence_grequest_poll_function
 #define MPIX_Grequest_wait_fn thence_mpix_grequest_wait_fn

@@ -29,10 +29,10 @@ THENCE_EXPORT int thence_stream_progress(thence_stream stream);
  *  less than half of a processor. There is one thread for all streams. Each start counts: the thread rests when each
  *  stream was stopped as often as it was started.
  *  @param stream ::THENCE_STREAM_NULL, or a stream, which each poll of the thread then serves first.
- *  @return `MPI_ERR_UNSUPPORTED_OPERATION` where the thread cannot run: MPI was initialized below `MPI_THREAD_MULTIPLE`,
- *          or the MPI is MPICH or derived from it (Intel MPI) and the program is not linked with libthence. The text of
- *          the code says which. `MPI_ERR_ARG` (no live stream); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and
- *          after `MPI_Finalize`.
+ *  @return `MPI_ERR_UNSUPPORTED_OPERATION` where the thread cannot run: MPI was initialized below
+ *          `MPI_THREAD_MULTIPLE`, or the MPI is MPICH or derived from it (Intel MPI) and the program is not linked with
+ *          libthence. The text of the code says which. `MPI_ERR_ARG` (no live stream); `MPI_ERR_NO_MEM`;
+ *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. `MPI_Finalize` stops it. */
 THENCE_EXPORT int thence_start_progress_thread(thence_stream stream);
 
@@ -57,16 +57,16 @@ enum {
  *  @return ::THENCE_ASYNC_DONE or ::THENCE_ASYNC_NOPROGRESS.
  *
  *  It is called by any thread that makes progress, by one at a time, as the poll functions of generalized requests are
- *  (thence/grequest.h). It may call MPI, test requests, start operations and other async functions. It must not wait for
- *  another of them, for a generalized request that is polled or for a continuation, and must not throw. */
+ *  (thence/grequest.h). It may call MPI, test requests, start operations and other async functions. It must not wait
+ *  for another of them, for a generalized request that is polled or for a continuation, and must not throw. */
 typedef int(thence_async_poll_function)(thence_async_thing thing);
 
 /** @brief Start an async function.
  *  @param poll_fn     the function.
  *  @param extra_state what thence_async_get_state() returns in it.
  *  @param stream      ::THENCE_STREAM_NULL, or a stream that it belongs to.
- *  @return `MPI_ERR_ARG` (null `poll_fn`, no live stream); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and after
- *          `MPI_Finalize`.
+ *  @return `MPI_ERR_ARG` (null `poll_fn`, no live stream); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and
+ *          after `MPI_Finalize`.
  *  @note Threads: any; also inside an async function. `MPI_Finalize` returns only after all have said that they are
  *        done. */
 THENCE_EXPORT int thence_async_start(thence_async_poll_function *poll_fn, void *extra_state, thence_stream stream);

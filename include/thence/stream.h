@@ -39,9 +39,9 @@ typedef int thence_stream;
  *  @param info        keys whose names begin with `mpi_assert_` are given to the communicators of the stream. With the
  *                     key `type` the stream is the order of a queue, and `value` says which, as the hexadecimal text
  *                     of thence_info_set_hex(): `cudaStream_t` (value: the handle), or `thence_queue` (value: a
- *                     ::thence_queue). See `enqueue.h`. Any other type gives a stream without a queue. `native` (`true`,
- *                     the default, or `false`): whether it may use an endpoint of MPI's own. Other keys are ignored.
- *                     `MPI_INFO_NULL`: none.
+ *                     ::thence_queue). See `enqueue.h`. Any other type gives a stream without a queue. `native`
+ *                     (`true`, the default, or `false`): whether it may use an endpoint of MPI's own. Other keys are
+ *                     ignored. `MPI_INFO_NULL`: none.
  *  @param[out] stream the new stream.
  *  @return `MPI_ERR_ARG` (null `stream`); `MPI_ERR_INFO_VALUE` (`value` is missing or is no such text, or `native` is
  *          no boolean); `MPI_ERR_UNSUPPORTED_OPERATION` (`type` names a queue that this process cannot use: the text
@@ -66,8 +66,8 @@ THENCE_EXPORT int thence_stream_free(thence_stream *stream);
  *  @param stream       the stream of this process, or ::THENCE_STREAM_NULL. Processes may differ in that.
  *  @param[out] newcomm the new communicator. MPI_Comm_dup and MPI_Comm_idup copy it together with its stream,
  *                      MPI_Comm_free frees it. If the stream has a queue, its error handler is `MPI_ERRORS_RETURN`.
- *  @return `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_ARG` (`stream` is no stream, or null `newcomm`); the error of MPI's
- *          own call; `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *  @return `MPI_ERR_COMM` (`comm` is null); `MPI_ERR_ARG` (`stream` is no stream, or null `newcomm`); the error of
+ *          MPI's own call; `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any that may call MPI, as for MPI_Comm_dup. */
 THENCE_EXPORT int thence_stream_comm_create(MPI_Comm comm, thence_stream stream, MPI_Comm *newcomm);
 
@@ -80,8 +80,8 @@ THENCE_EXPORT int thence_stream_comm_create(MPI_Comm comm, thence_stream stream,
  *  @param count            how many streams this process has there. Processes may differ in that. 0: one, which is
  *                          ::THENCE_STREAM_NULL.
  *  @param array_of_streams the streams of this process. Entries may be ::THENCE_STREAM_NULL, and the same stream may be
- *                          there twice. The position in the array is the index of a stream. Operations cannot be enqueued
- *                          on the communicator. Null is allowed if `count` is 0.
+ *                          there twice. The position in the array is the index of a stream. Operations cannot be
+ *                          enqueued on the communicator. Null is allowed if `count` is 0.
  *  @param[out] newcomm     the new communicator. MPI_Comm_dup and MPI_Comm_idup copy it together with its streams, and
  *                          messages on a copy are its own. After MPI_Comm_free pending operations still complete.
  *  @return `MPI_ERR_COMM` (`comm` is null, an intercommunicator, or a thread communicator); `MPI_ERR_ARG` (null
@@ -103,8 +103,8 @@ THENCE_EXPORT int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *
 
 /** @brief Send a message from one stream to another, and wait until the buffer can be used again.
  *
- *  Messages from one stream to another are received in the order in which they were sent, as those of MPI. Small messages
- *  are copied, so the call may return before the receive is posted; a large one waits for it.
+ *  Messages from one stream to another are received in the order in which they were sent, as those of MPI. Small
+ *  messages are copied, so the call may return before the receive is posted; a large one waits for it.
  *  @param buf                 the data.
  *  @param count               how many elements, at least 0.
  *  @param datatype            of an element.
@@ -115,10 +115,10 @@ THENCE_EXPORT int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *
  *  @param dest_stream_index   the index of the stream of the destination.
  *  @return `MPI_ERR_OTHER` (`comm` is no multiplex communicator); `MPI_ERR_RANK`, `MPI_ERR_TAG`, `MPI_ERR_COUNT`,
  *          `MPI_ERR_TYPE`, `MPI_ERR_ARG` (what is wrong with `dest`, `tag`, `count`, `datatype`, an index);
- *          `MPI_ERR_COUNT` also if the message goes to another process and has 2^31 bytes or more; `MPI_ERR_NO_MEM`; the
- *          error of MPI's own call. Errors go through the error handler of `comm`.
- *  @note Threads: any, but one at a time for a stream. Threads of several streams may be in these calls at the same time
- *        if MPI was initialized with `MPI_THREAD_MULTIPLE`. */
+ *          `MPI_ERR_COUNT` also if the message goes to another process and has 2^31 bytes or more; `MPI_ERR_NO_MEM`;
+ *          the error of MPI's own call. Errors go through the error handler of `comm`.
+ *  @note Threads: any, but one at a time for a stream. Threads of several streams may be in these calls at the same
+ *        time if MPI was initialized with `MPI_THREAD_MULTIPLE`. */
 THENCE_EXPORT int thence_stream_send(const void *buf, int count, MPI_Datatype datatype, int dest, int tag,
                                      MPI_Comm comm, int source_stream_index, int dest_stream_index);
 /** @brief The same with a large count: see thence_stream_send(). */
@@ -191,8 +191,8 @@ THENCE_EXPORT int thence_stream_irecv_c(void *buf, MPI_Count count, MPI_Datatype
  *  @param value_size how many, at least 0. The text of each is two digits; that of two or more zeros in succession is
  *                    their number in brackets. So the eight bytes of 0x1234 on a little-endian machine are `3412[6]`.
  *  @return `MPI_ERR_INFO` (`info` is null); `MPI_ERR_ARG` (null `key` or `value`, negative `value_size`);
- *          `MPI_ERR_INFO_VALUE` (the text is longer than `MPI_MAX_INFO_VAL`); the error of MPI_Info_set; `MPI_ERR_OTHER`
- *          before `MPI_Init` and after `MPI_Finalize`.
+ *          `MPI_ERR_INFO_VALUE` (the text is longer than `MPI_MAX_INFO_VAL`); the error of MPI_Info_set;
+ *          `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: as for MPI_Info_set. */
 THENCE_EXPORT int thence_info_set_hex(MPI_Info info, const char *key, const void *value, int value_size);
 

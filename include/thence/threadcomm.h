@@ -28,8 +28,9 @@ extern "C" {
  *  @param num_threads        the number of threads of this process, 0 or more; processes may have different numbers.
  *  @param[out] newthreadcomm the thread communicator. No thread has started it.
  *  @return `MPI_ERR_COMM` (null, an intercommunicator, or a thread communicator); `MPI_ERR_ARG` (a process gives a
- *          negative number, or `newthreadcomm` is null); `MPI_ERR_UNSUPPORTED_OPERATION` (a process has several threads and
- *          not `MPI_THREAD_MULTIPLE`; or libthence is not linked); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before `MPI_Init` and after `MPI_Finalize`.
+ *          negative number, or `newthreadcomm` is null); `MPI_ERR_UNSUPPORTED_OPERATION` (a process has several threads
+ *          and not `MPI_THREAD_MULTIPLE`; or libthence is not linked); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` before
+ *          `MPI_Init` and after `MPI_Finalize`.
  *  @note Threads: any. */
 THENCE_EXPORT int thence_threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm *newthreadcomm);
 
@@ -58,8 +59,8 @@ THENCE_EXPORT int thence_threadcomm_finish(MPI_Comm threadcomm);
 
 /** @brief Free a thread communicator. Collective over the processes; one thread of each calls it.
  *  @param[in,out] threadcomm from thence_threadcomm_init(), which no thread has started; becomes `MPI_COMM_NULL`.
- *  @return `MPI_ERR_COMM` (no thread communicator, threads have started it, or a communicator that was derived from it is
- *          not freed); `MPI_ERR_ARG` (null).
+ *  @return `MPI_ERR_COMM` (no thread communicator, threads have started it, or a communicator that was derived from it
+ *          is not freed); `MPI_ERR_ARG` (null).
  *  @note Threads: any. */
 THENCE_EXPORT int thence_threadcomm_free(MPI_Comm *threadcomm);
 

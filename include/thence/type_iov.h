@@ -5,13 +5,14 @@
 /** @file type_iov.h
  *  @brief The segments of a datatype: where the bytes lie that it describes, with random access.
  *
- *  A *segment* is a number of bytes that follow each other. The segments of a datatype are in the order of its type map,
- *  so a program that copies them one after the other packs the data as `MPI_Pack` does. They are numbered from 0. A
- *  segment, or a number of bytes, is found without a look at the segments before it: the cost depends on how deep the
+ *  A *segment* is a number of bytes that follow each other. The segments of a datatype are in the order of its type
+ *  map, so a program that copies them one after the other packs the data as `MPI_Pack` does. They are numbered from 0.
+ *  A segment, or a number of bytes, is found without a look at the segments before it: the cost depends on how deep the
  *  datatype is nested, not on the number of its segments.
  *
  *  - Segments that touch are one segment where the datatype lists them one after the other (the blocks of an indexed
- *    type, the members of a struct), or repeats one block without a gap. So there may be fewer segments than MPICH counts.
+ *    type, the members of a struct), or repeats one block without a gap. So there may be fewer segments than MPICH
+ *    counts.
  *  - No segment is empty. A datatype without bytes has no segments.
  *  - Blocks that overlap stay as they are, and nothing is sorted.
  *  - The datatype need not be committed.
@@ -42,8 +43,8 @@ typedef struct thence_iov {
  *  @param[out] iov_len  how many whole segments at the beginning have at most `max_iov_bytes` bytes together.
  *  @param[out] actual_iov_bytes how many bytes these have.
  *  @return `MPI_ERR_TYPE` (`MPI_DATATYPE_NULL`; the datatype has 2^63 bytes or more, or more than 1000 levels);
- *          `MPI_ERR_ARG` (`max_iov_bytes` below -1, a null pointer); `MPI_ERR_UNSUPPORTED_OPERATION` (a constructor that
- *          MPI 5.0 does not have); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` (MPI is not active).
+ *          `MPI_ERR_ARG` (`max_iov_bytes` below -1, a null pointer); `MPI_ERR_UNSUPPORTED_OPERATION` (a constructor
+ *          that MPI 5.0 does not have); `MPI_ERR_NO_MEM`; `MPI_ERR_OTHER` (MPI is not active).
  *  @note Threads: any. Source: the paper, section "Derived Datatypes"; the name is that of MPICH without its prefix. */
 THENCE_EXPORT int thence_type_iov_len(MPI_Datatype datatype, MPI_Count max_iov_bytes, MPI_Count *iov_len,
                                       MPI_Count *actual_iov_bytes);
@@ -69,7 +70,8 @@ THENCE_EXPORT int thence_type_iov_len_x(MPI_Count count, MPI_Datatype datatype, 
                                         MPI_Count *iov_len, MPI_Count *actual_iov_bytes);
 
 /** @brief As thence_type_iov(), for a buffer as communication calls take it.
- *  @param buf        the address of the first element; `MPI_BOTTOM` for displacements, or for addresses in the datatype.
+ *  @param buf        the address of the first element; `MPI_BOTTOM` for displacements, or for addresses in the
+ *                    datatype.
  *  @param count      the number of elements, at least 0.
  *  @param datatype   any datatype.
  *  @param iov_offset, iov, max_iov_len, actual_iov_len as there, but `iov_base` is an address.

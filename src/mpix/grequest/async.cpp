@@ -16,7 +16,7 @@ free_list<thence_async> things;
 long running = 0;
 
 polled_list &list_of(const polled &thing) noexcept {
-    return thing.calls_no_mpi ? without_mpi : with_mpi;
+    return thing.calls_no_mpi ? never_call_mpi : may_call_mpi;
 }
 
 } // namespace

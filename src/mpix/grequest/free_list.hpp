@@ -28,12 +28,12 @@ public:
 
 private:
     template <class MakeRoom> [[gnu::noinline]] bool more(MakeRoom &&make_room) noexcept {
-        const std::size_t together = std::max<std::size_t>(64, count_); // twice as many as before
-        T *const objects = make_room(count_ + together) ? new (std::nothrow) T[together] : nullptr;
-        for (std::size_t i = 0; objects != nullptr && i < together; ++i) {
+        const std::size_t batch = std::max<std::size_t>(64, count_); // twice as many as before
+        T *const objects = make_room(count_ + batch) ? new (std::nothrow) T[batch] : nullptr;
+        for (std::size_t i = 0; objects != nullptr && i < batch; ++i) {
             give(objects[i]);
         }
-        count_ += objects != nullptr ? together : 0;
+        count_ += objects != nullptr ? batch : 0;
         return objects != nullptr;
     }
 

@@ -41,7 +41,7 @@ thread_local constinit generalized *polling = nullptr;
 thread_local constinit const generalized *asking = nullptr;
 
 polled_list &list_of(const generalized &g) noexcept {
-    return g.calls_no_mpi ? without_mpi : with_mpi;
+    return g.calls_no_mpi ? never_call_mpi : may_call_mpi;
 }
 
 // Interposed calls need not look for the request any more. With the lock.
@@ -284,7 +284,7 @@ bool any_with_wait_function(int count, const MPI_Request requests[]) noexcept {
 namespace {
 
 // The requests of one call of a wait function. Those that are claimed are not released before end().
-class together {
+class shared_wait {
 public:
     // False if they cannot be waited for together, or if memory is exhausted. Then none is claimed.
     bool claim(int count, const MPI_Request requests[], const bool skip[]) noexcept {
@@ -339,7 +339,7 @@ private:
 } // namespace
 
 bool wait_together(int count, const MPI_Request requests[], const bool skip[]) noexcept {
-    together all;
+    shared_wait all;
     if (continuation::this_thread.in_completion() || !all.claim(count, requests, skip)) {
         return false;
     }

@@ -66,8 +66,9 @@ THENCE_INTERNAL bool any_with_wait_function(int count, const MPI_Request request
 // with a short time-out, and returns true. Else returns false. `skip` may be null.
 THENCE_INTERNAL bool wait_together(int count, const MPI_Request requests[], const bool skip[]) noexcept;
 
-// True if some request of ours may have failed that MPI has not freed. Then error_of() is asked, which returns the error of
-// the function that ended the request, else MPI_SUCCESS. Of such a request some calls on arrays of MPICH tell another error.
+// True if some request of ours may have failed that MPI has not freed. Then error_of() is asked, which returns the
+// error of the function that ended the request, else MPI_SUCCESS. Of such a request some calls on arrays of MPICH tell
+// another error.
 extern THENCE_INTERNAL std::atomic<long> failed;
 THENCE_INTERNAL int error_of(MPI_Request request) noexcept;
 

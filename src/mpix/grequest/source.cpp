@@ -17,8 +17,8 @@
 
 namespace thence::grequest {
 
-polled_list with_mpi;
-polled_list without_mpi;
+polled_list may_call_mpi;
+polled_list never_call_mpi;
 std::atomic<bool> is_set_up{false};
 
 namespace {
@@ -36,13 +36,13 @@ long pass(polled_list &list) noexcept {
 }
 
 bool outstanding() noexcept {
-    return !with_mpi.empty() || !without_mpi.empty();
+    return !may_call_mpi.empty() || !never_call_mpi.empty();
 }
 
 bool poll_source(progress::from where) noexcept {
     if (where == progress::from::locked_hook) {
-        if (!without_mpi.empty() && may_run_here()) {
-            ended_in_hook.fetch_add(pass(without_mpi), std::memory_order_relaxed);
+        if (!never_call_mpi.empty() && may_run_here()) {
+            ended_in_hook.fetch_add(pass(never_call_mpi), std::memory_order_relaxed);
         }
         return false;
     }
@@ -55,11 +55,11 @@ long run(long) noexcept {
         return 0;
     }
     long ended = 0;
-    if (!with_mpi.empty()) {
-        ended += pass(with_mpi);
+    if (!may_call_mpi.empty()) {
+        ended += pass(may_call_mpi);
     }
-    if (!without_mpi.empty()) {
-        ended += pass(without_mpi);
+    if (!never_call_mpi.empty()) {
+        ended += pass(never_call_mpi);
     }
     return ended + ended_in_hook.exchange(0, std::memory_order_relaxed);
 }
@@ -99,8 +99,8 @@ void tear_down() noexcept {
     }
     {
         const std::scoped_lock lists(room_lock);
-        with_mpi.clear();
-        without_mpi.clear();
+        may_call_mpi.clear();
+        never_call_mpi.clear();
     }
     forget_all();
     forget_all_async();
@@ -128,7 +128,7 @@ std::size_t most_things = 0;
 
 bool make_room() noexcept {
     const std::size_t most = most_requests + most_things;
-    return with_mpi.make_room(most) && without_mpi.make_room(most);
+    return may_call_mpi.make_room(most) && never_call_mpi.make_room(most);
 }
 
 } // namespace

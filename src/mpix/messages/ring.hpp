@@ -58,12 +58,12 @@ public:
     void pop() noexcept {
         slots_[head_ % capacity].turn.store(head_ + capacity, std::memory_order_release);
         ++head_;
-        peeked_.store(head_, std::memory_order_relaxed);
+        head_seen_.store(head_, std::memory_order_relaxed);
     }
 
     // Any thread: false if there is nothing to pop, unless another thread pops or pushes now.
     bool any() const noexcept {
-        const std::uint64_t at = peeked_.load(std::memory_order_relaxed);
+        const std::uint64_t at = head_seen_.load(std::memory_order_relaxed);
         return slots_[at % capacity].turn.load(std::memory_order_acquire) == at + 1;
     }
 
@@ -75,7 +75,7 @@ private:
     std::array<slot, capacity> slots_;
     alignas(64) std::atomic<std::uint64_t> tail_{0};
     alignas(64) std::uint64_t head_ = 0;
-    std::atomic<std::uint64_t> peeked_{0}; // head_, for threads that do not pop
+    std::atomic<std::uint64_t> head_seen_{0}; // head_, for threads that do not pop
 };
 
 } // namespace thence::messages

@@ -82,27 +82,27 @@ context *find(int handle) noexcept {
     return at(handle);
 }
 
-void wait_for_work(const context &its) noexcept {
-    if (its.queue == nullptr || its.communicators.load() != 0 || !continuation::free_to_run()) {
+void wait_for_work(const context &stream) noexcept {
+    if (stream.queue == nullptr || stream.communicators.load() != 0 || !continuation::free_to_run()) {
         return;
     }
-    for (messages::waiting wait; !its.queue->is_idle();) {
+    for (messages::waiting wait; !stream.queue->is_idle();) {
         wait();
     }
 }
 
 void begin_reached(int handle) noexcept {
-    const served its(handle);
-    if (its.stream != nullptr && its.stream->queue != nullptr && its.stream->queue->is_triggered() &&
+    const served found(handle);
+    if (found.stream != nullptr && found.stream->queue != nullptr && found.stream->queue->is_triggered() &&
         continuation::free_to_run()) {
-        its.stream->queue->begin_triggered();
+        found.stream->queue->begin_triggered();
     }
 }
 
 void poll_endpoint(int handle) noexcept {
-    const served its(handle);
-    if (its.stream != nullptr && its.stream->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
-        mpi::table.stream_progress(its.stream->native); // general progress need not include it
+    const served found(handle);
+    if (found.stream != nullptr && found.stream->native != mpi::stream_null && mpi::table.stream_progress != nullptr) {
+        mpi::table.stream_progress(found.stream->native); // general progress need not include it
     }
 }
 

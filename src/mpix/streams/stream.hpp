@@ -48,7 +48,7 @@ context *find(int handle) noexcept;
 enum class freeing { done, has_communicators, has_work, refused_by_mpi };
 // Waits until what is enqueued on the queue of the stream, if it has one, is complete. Makes progress meanwhile.
 // Returns at once if it cannot wait, in a callback, or if the stream has communicators.
-void wait_for_work(const context &its) noexcept;
+void wait_for_work(const context &stream) noexcept;
 // Progress for the stream alone: the first begins what its queue has reached, the second polls the endpoint of MPI's
 // own. For a handle that is no stream they do nothing. No stream is destroyed while another thread is in them.
 void begin_reached(int handle) noexcept;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an entry
-// of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the handles
-// of continuation requests, see core/continuation/handle.hpp).
+// Messages that a matching probe has taken out. The handle is an MPI_Message that MPI never uses: the address of an
+// entry of a static array, or, where handles are integers, its index below a prefix that means an invalid kind (as the
+// handles of continuation requests, see core/continuation/handle.hpp).
 #include "mpix/threadcomm/point_to_point.hpp"
 
 #include "core/mpi/handles.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Memory that ends while a datatype is read, at each allocation in turn: the call is refused, no handle is lost, and the
-// next call succeeds. This program replaces the allocation functions.
+// Memory that ends while a datatype is read, at each allocation in turn: the call is refused, no handle is lost, and
+// the next call succeeds. This program replaces the allocation functions.
 #include "library.hpp"
 #include "mpix/datatype/layout.hpp"
 #include "types.hpp"

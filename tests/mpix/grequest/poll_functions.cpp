@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What poll functions may do, and what may be done with their requests: other calls of MPI, continuations, cancel, free.
+// What poll functions may do, and what may be done with their requests: other calls of MPI, continuations, cancel,
+// free.
 #include "polled_work.hpp"
 
 #include <vector>

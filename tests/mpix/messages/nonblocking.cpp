@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Races of nonblocking collectives: the threads of a process have several open at once, and any of them advances those of
-// all.
+// Races of nonblocking collectives: the threads of a process have several open at once, and any of them advances those
+// of all.
 #include "mpix/threadcomm/collectives.hpp"
 #include "mpix/threadcomm/create.hpp"
 

@@ -233,8 +233,8 @@ TEST_F(cuda_queue, collectives_take_device_memory) {
     }
 }
 
-// Two streams of one process whose operations match each other. MPICH blocks in host functions, which CUDA may run on one
-// thread: there this hangs.
+// Two streams of one process whose operations match each other. MPICH blocks in host functions, which CUDA may run on
+// one thread: there this hangs.
 TEST_F(cuda_queue, streams_of_one_process_may_wait_for_each_other) {
     if (std::getenv("CUDA_STANDIN_MEMOPS") != nullptr) {
         GTEST_SKIP() << "without stream memory operations a wait holds up the host functions of other streams";

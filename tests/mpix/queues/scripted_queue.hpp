@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue that the test moves on step by step, and operations for it that the test completes: thence/enqueue.h on the fake
-// MPI.
+// A queue that the test moves on step by step, and operations for it that the test completes: thence/enqueue.h on the
+// fake MPI.
 #pragma once
 
 #include "library.hpp"

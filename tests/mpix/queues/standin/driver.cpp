@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stand-in of CUDA's driver: the functions that Thence and the tests use. Each stream is a thread that does what is
-// enqueued. "Device memory" is memory of the process that cuPointerGetAttribute() tells apart. The rules of CUDA are checked:
-// a call of the driver inside a host function, a copy from freed memory, or an access in no context ends the process.
+// enqueued. "Device memory" is memory of the process that cuPointerGetAttribute() tells apart. The rules of CUDA are
+// checked: a call of the driver inside a host function, a copy from freed memory, or an access in no context ends the
+// process.
 //
 // CUDA_STANDIN_MEMOPS=0: a device without stream memory operations, whose host functions all run on one thread, as CUDA
 // may do.
