@@ -101,6 +101,9 @@ TEST_P(enqueue, a_communicator_is_freed_when_its_operations_have_begun) {
         EXPECT_EQ(disconnects ? MPI_Comm_disconnect(&second) : MPI_Comm_free(&second), MPI_SUCCESS);
         EXPECT_TRUE(closed.is_open()) << "it waited";
         EXPECT_EQ(second, MPI_COMM_NULL);
+        if (disconnects) {
+            EXPECT_EQ(got, previous()) << "it waited until they were complete";
+        }
         q.queue.synchronize();
         EXPECT_EQ(got, previous());
     }

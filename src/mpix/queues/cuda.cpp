@@ -262,32 +262,24 @@ int use(void *queue, int on) noexcept {
     return 0;
 }
 
-constexpr thence_queue_table with_memory_operations = {sizeof(thence_queue_table),
-                                                       "CUDA stream",
-                                                       0,
-                                                       &launch,
-                                                       &record,
-                                                       &wait,
-                                                       nullptr,
-                                                       &allocate,
-                                                       &release,
-                                                       &needs_copy,
-                                                       &copy,
-                                                       &use,
-                                                       nullptr};
-constexpr thence_queue_table with_host_functions = {sizeof(thence_queue_table),
-                                                    "CUDA stream",
-                                                    0,
-                                                    &launch,
-                                                    nullptr,
-                                                    &wait_by_host_function,
-                                                    &wake,
-                                                    &allocate,
-                                                    &release,
-                                                    &needs_copy,
-                                                    &copy,
-                                                    &use,
-                                                    nullptr};
+// Without stream memory operations, host functions begin the items and wait.
+constexpr thence_queue_table table_with(bool memory_operations) noexcept {
+    thence_queue_table table{};
+    table.size = sizeof table;
+    table.name = "CUDA stream";
+    table.launch = &launch;
+    table.record = memory_operations ? &record : nullptr;
+    table.wait = memory_operations ? &wait : &wait_by_host_function;
+    table.wake = memory_operations ? nullptr : &wake;
+    table.allocate = &allocate;
+    table.release = &release;
+    table.needs_copy = &needs_copy;
+    table.copy = &copy;
+    table.use = &use;
+    return table;
+}
+constexpr thence_queue_table with_memory_operations = table_with(true);
+constexpr thence_queue_table with_host_functions = table_with(false);
 
 bool has_memory_operations(const cuda_queue &cuda) noexcept {
     int device = 0;

@@ -26,19 +26,21 @@ int outside(const communicator &comm, const char *call) noexcept {
                 "this thread is not between MPIX_Threadcomm_start and MPIX_Threadcomm_finish of the communicator");
 }
 
+// Calls `use` with the communicator that has the attributes of this thread, which is made before if there is none.
+template <class Use> int with_attributes(const communicator &comm, const char *call, Use use) noexcept {
+    member *const me = self(comm);
+    if (me == nullptr) {
+        return outside(comm, call);
+    }
+    const int code = me->attributes == MPI_COMM_NULL ? make_self(comm.handle, me->attributes) : int{MPI_SUCCESS};
+    return code == MPI_SUCCESS ? use(me->attributes) : code;
+}
+
 } // namespace
 
 int set_attribute(communicator &comm, int keyval, void *value) noexcept {
-    member *const me = self(comm);
-    if (me == nullptr) {
-        return outside(comm, "MPI_Comm_set_attr");
-    }
-    if (me->attributes == MPI_COMM_NULL) {
-        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
-            return code;
-        }
-    }
-    return table.Comm_set_attr(me->attributes, keyval, value);
+    return with_attributes(comm, "MPI_Comm_set_attr",
+                           [&](MPI_Comm own) { return table.Comm_set_attr(own, keyval, value); });
 }
 
 int get_attribute(communicator &comm, int keyval, void *value, int *flag) noexcept {
@@ -60,16 +62,8 @@ int get_attribute(communicator &comm, int keyval, void *value, int *flag) noexce
 }
 
 int delete_attribute(communicator &comm, int keyval) noexcept {
-    member *const me = self(comm);
-    if (me == nullptr) {
-        return outside(comm, "MPI_Comm_delete_attr");
-    }
-    if (me->attributes == MPI_COMM_NULL) {
-        if (const int code = make_self(comm.handle, me->attributes); code != MPI_SUCCESS) {
-            return code;
-        }
-    }
-    return table.Comm_delete_attr(me->attributes, keyval);
+    return with_attributes(comm, "MPI_Comm_delete_attr",
+                           [&](MPI_Comm own) { return table.Comm_delete_attr(own, keyval); });
 }
 
 void delete_attributes(member &me) noexcept {

@@ -35,7 +35,7 @@ protected:
 class with_large_counts : public reading {};
 INSTANTIATE_TEST_SUITE_P(, with_large_counts, ::testing::Values(true));
 INSTANTIATE_TEST_SUITE_P(, reading, ::testing::Bool(),
-                         [](const auto &its) { return its.param ? "large_counts" : "small_counts"; });
+                         [](const auto &instance) { return instance.param ? "large_counts" : "small_counts"; });
 
 segments all_of(MPI_Datatype type) {
     MPI_Count length = -7;

@@ -235,7 +235,7 @@ struct progress_threads_below_multiple : ::testing::Test {};
 TEST_F(progress_threads_below_multiple, are_refused) {
     variant v = all_variants().back();
     v.offers.thread_level = MPI_THREAD_SERIALIZED;
-    const library here(v);
+    const library installed(v);
     EXPECT_EQ(thence_start_progress_thread(THENCE_STREAM_NULL), MPI_ERR_UNSUPPORTED_OPERATION);
     EXPECT_EQ(reported(), codes{MPI_ERR_UNSUPPORTED_OPERATION});
 }

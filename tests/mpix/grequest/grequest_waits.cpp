@@ -35,7 +35,7 @@ int wait_for(int count, void **states, double timeout, MPI_Status *status) {
     }
     for (int i = 0; i < count; ++i) {
         work &w = *static_cast<work *>(states[i]);
-        const work::call now(w);
+        const work::call in_call(w);
         ++w.waits;
         if (w.ended) {
             w.complete();
@@ -248,13 +248,13 @@ TEST_P(grequest_waits, a_completion_from_outside_waits_for_the_wait_function) {
 }
 
 TEST_P(grequest_waits, a_wait_function_of_the_form_of_the_paper_gets_all_states) {
-    MPIX_Grequest_class its = 0;
+    MPIX_Grequest_class made = 0;
     MPIX_Grequest_poll_fn *const poll = &work::poll;
     MPIX_Grequest_wait_fn *const wait = &wait_as_printed;
     work of_class[2];
-    ASSERT_EQ(MPIX_Grequest_class_create(&work::query, &work::free, &work::cancel, poll, wait, &its), MPI_SUCCESS);
+    ASSERT_EQ(MPIX_Grequest_class_create(&work::query, &work::free, &work::cancel, poll, wait, &made), MPI_SUCCESS);
     for (work &each : of_class) {
-        ASSERT_EQ(MPIX_Grequest_class_allocate(its, &each, &each.handle), MPI_SUCCESS);
+        ASSERT_EQ(MPIX_Grequest_class_allocate(made, &each, &each.handle), MPI_SUCCESS);
     }
     MPI_Request requests[] = {of_class[0].handle, of_class[1].handle};
     seen.before = [&] { of_class[0].ended = of_class[1].ended = true; };
@@ -268,7 +268,7 @@ TEST_P(grequest_waits, a_wait_function_of_the_form_of_the_paper_gets_all_states)
     MPI_Request request = alone.handle;
     EXPECT_EQ(MPI_Wait(&request, MPI_STATUS_IGNORE), MPI_SUCCESS);
     alone.expect_over();
-    EXPECT_EQ(thence_grequest_class_free(&its), MPI_SUCCESS);
+    EXPECT_EQ(thence_grequest_class_free(&made), MPI_SUCCESS);
 }
 
 // Any null pointer may stand for no function.

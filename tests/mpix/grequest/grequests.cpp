@@ -317,26 +317,26 @@ TEST_P(grequests, others_have_their_turn_while_new_ones_end) {
 }
 
 TEST_P(grequests, of_a_class_share_its_functions_which_live_on_when_it_is_freed) {
-    thence_grequest_class its = 0;
-    ASSERT_EQ(thence_grequest_class_create(&work::query, &work::free, &work::cancel, &work::poll, nullptr, &its),
+    thence_grequest_class made = 0;
+    ASSERT_EQ(thence_grequest_class_create(&work::query, &work::free, &work::cancel, &work::poll, nullptr, &made),
               MPI_SUCCESS);
     work a;
     work b;
     for (work *each : {&a, &b}) {
         each->ended = true;
-        ASSERT_EQ(thence_grequest_class_allocate(its, each, &each->handle), MPI_SUCCESS);
+        ASSERT_EQ(thence_grequest_class_allocate(made, each, &each->handle), MPI_SUCCESS);
         each->request = each->handle;
     }
-    const thence_grequest_class gone = its;
-    EXPECT_EQ(thence_grequest_class_free(&its), MPI_SUCCESS);
-    EXPECT_EQ(its, 0);
+    const thence_grequest_class gone = made;
+    EXPECT_EQ(thence_grequest_class_free(&made), MPI_SUCCESS);
+    EXPECT_EQ(made, 0);
     MPI_Request untouched = MPI_REQUEST_NULL;
     EXPECT_EQ(thence_grequest_class_allocate(gone, &a, &untouched), MPI_ERR_ARG);
     EXPECT_EQ(thence_grequest_class_allocate(0, &a, &untouched), MPI_ERR_ARG);
     EXPECT_EQ(thence_grequest_class_allocate(-1, &a, &untouched), MPI_ERR_ARG);
     EXPECT_EQ(untouched, MPI_REQUEST_NULL);
-    its = gone;
-    EXPECT_EQ(thence_grequest_class_free(&its), MPI_ERR_ARG);
+    made = gone;
+    EXPECT_EQ(thence_grequest_class_free(&made), MPI_ERR_ARG);
     EXPECT_EQ(thence_grequest_class_free(nullptr), MPI_ERR_ARG);
     EXPECT_EQ(reported().size(), 5U);
     for (work *each : {&a, &b}) {

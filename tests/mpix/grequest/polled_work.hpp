@@ -31,7 +31,7 @@ struct work {
     std::atomic<bool> completed{false};
 
     struct call {
-        explicit call(work &its) : w(its) {
+        explicit call(work &called) : w(called) {
             if (w.running.fetch_add(1) != 0 || w.completed) {
                 ++w.misuses;
             }
@@ -45,7 +45,7 @@ struct work {
     void complete() { EXPECT_EQ(MPI_Grequest_complete(handle), MPI_SUCCESS); }
     static int poll(void *state, MPI_Status *status) {
         work &w = *static_cast<work *>(state);
-        const call now(w);
+        const call in_call(w);
         ++w.polls;
         if (w.inside) {
             w.inside();

@@ -190,13 +190,13 @@ TEST_F(activations, a_region_is_destroyed_as_soon_as_it_is_idle) {
     for (int round = 0; round < 200; ++round) {
         auto r = std::make_unique<activation>(2);
         std::atomic<int> started{0};
-        const auto enter = [&started](activation &its, std::uint64_t number) {
+        const auto enter = [&started](activation &entered, std::uint64_t number) {
             int index = -1;
-            ASSERT_EQ(its.start("start", number, -1, -1, index), answer::done);
+            ASSERT_EQ(entered.start("start", number, -1, -1, index), answer::done);
             ++started;
-            its.finish("finish");
+            entered.finish("finish");
         };
-        std::thread other([&enter, its = r.get()] { enter(*its, 2); });
+        std::thread other([&enter, entered = r.get()] { enter(*entered, 2); });
         enter(*r, 1);
         EXPECT_TRUE(r->idle());
         r.reset(); // the other thread may not have returned

@@ -135,22 +135,22 @@ TEST_F(agreement, a_multiplex_communicator_that_another_process_cannot_make_is_f
 
 // The other process has made the copy first, and has sent on it.
 TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator) {
-    thence::streams::group there;
-    thence::streams::group here;
-    for (thence::streams::group *each : {&there, &here}) {
+    thence::streams::group other_side;
+    thence::streams::group this_side;
+    for (thence::streams::group *each : {&other_side, &this_side}) {
         each->streams.assign(2, nullptr);
         ASSERT_NE(each->add(0), nullptr);
     }
-    EXPECT_EQ(here.add(0), nullptr) << "another has the context";
-    const std::uint64_t first = there.copy(*there.add(1))->context;
-    thence::messages::endpoint *const at = here.find(first, 1);
+    EXPECT_EQ(this_side.add(0), nullptr) << "another has the context";
+    const std::uint64_t first = other_side.copy(*other_side.add(1))->context;
+    thence::messages::endpoint *const at = this_side.find(first, 1);
     ASSERT_NE(at, nullptr);
-    EXPECT_EQ(here.find(first, 2), nullptr);
+    EXPECT_EQ(this_side.find(first, 2), nullptr);
     thence::messages::operation unused;
     const int sent = 7;
     unused.data = thence::messages::bytes_at(&sent, sizeof sent);
     EXPECT_TRUE(send_local(*at, unused, 0, 0, 3, false));
-    const thence::streams::multiplex *const copy = here.copy(*here.add(1));
+    const thence::streams::multiplex *const copy = this_side.copy(*this_side.add(1));
     ASSERT_NE(copy, nullptr);
     EXPECT_EQ(copy->context, first);
     int got = -1;
@@ -161,9 +161,9 @@ TEST_F(agreement, a_message_may_come_before_the_copy_of_a_multiplex_communicator
     EXPECT_TRUE(received.done);
     EXPECT_EQ(got, sent);
     // What came for a communicator that nobody has does not keep the group.
-    ASSERT_NE(here.find(12345, 0), nullptr);
-    here.mark_all_freed();
-    EXPECT_TRUE(here.try_end());
-    there.mark_all_freed();
-    EXPECT_TRUE(there.try_end());
+    ASSERT_NE(this_side.find(12345, 0), nullptr);
+    this_side.mark_all_freed();
+    EXPECT_TRUE(this_side.try_end());
+    other_side.mark_all_freed();
+    EXPECT_TRUE(other_side.try_end());
 }

@@ -37,18 +37,18 @@ TEST_F(communicators, a_search_does_not_touch_those_of_other_handles) {
     root_state root(1);
     void *const page = mmap(nullptr, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(page, MAP_FAILED);
-    const MPI_Comm its = handle(0x7f0000001000);
-    auto *const comm = new (page) communicator(its, root, 1, false, {0}, {0});
+    const MPI_Comm key = handle(0x7f0000001000);
+    auto *const comm = new (page) communicator(key, root, 1, false, {0}, {0});
     ASSERT_TRUE(enter(*comm));
-    EXPECT_EQ(find(its), comm);
+    EXPECT_EQ(find(key), comm);
     ASSERT_EQ(mprotect(page, 65536, PROT_NONE), 0);
     for (std::uintptr_t other = 0; other < 20'000; ++other) { // the search for some of these passes over its place
         ASSERT_EQ(find(handle(0x7f0000002000 + 64 * other)), nullptr);
     }
-    EXPECT_EQ(find(its), comm);
+    EXPECT_EQ(find(key), comm);
     ASSERT_EQ(mprotect(page, 65536, PROT_READ | PROT_WRITE), 0);
     leave(*comm);
-    EXPECT_EQ(find(its), nullptr);
+    EXPECT_EQ(find(key), nullptr);
     EXPECT_EQ(find(handle(0)), nullptr);
     comm->~communicator();
     munmap(page, 65536);

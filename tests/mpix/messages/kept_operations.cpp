@@ -59,7 +59,7 @@ TEST_F(kept_operations, mpi_frees_one_at_the_end_of_the_last_reduction) {
 TEST_F(kept_operations, the_user_frees_one_that_no_reduction_uses) {
     MPI_Op user = one;
     {
-        const kept_operation its(one);
+        const kept_operation kept(one);
         MPI_Op unused = other;
         EXPECT_FALSE(free_after_use(unused));
         EXPECT_EQ(unused, other);
@@ -71,14 +71,14 @@ TEST_F(kept_operations, the_user_frees_one_that_no_reduction_uses) {
 
 TEST_F(kept_operations, a_use_moves_with_its_reduction) {
     MPI_Op user = one;
-    kept_operation its;
+    kept_operation kept;
     {
         kept_operation call(one);
-        its = std::move(call);
+        kept = std::move(call);
     }
     EXPECT_TRUE(free_after_use(user));
     EXPECT_TRUE(freed.empty());
-    its = kept_operation();
+    kept = kept_operation();
     EXPECT_EQ(freed, std::vector<MPI_Op>{one});
 }
 

@@ -313,8 +313,8 @@ TEST_F(matching, a_cancel_completes_nothing_itself) {
         post(*ops[at_i], in[at_i], {MPI_ANY_SOURCE, 0, i});
     }
     operation blocked; // of another thread
-    std::vector<int> its{-1};
-    post(blocked, its, {MPI_ANY_SOURCE, 0, 3});
+    std::vector<int> blocked_data{-1};
+    post(blocked, blocked_data, {MPI_ANY_SOURCE, 0, 3});
     operation unused;
     for (const int tag : {1, 2, 3}) {
         EXPECT_TRUE(send(unused, {tag}, 0, tag));

@@ -175,10 +175,10 @@ TEST_F(endpoint_stress, rounds_read_what_was_brought_to_them) {
     for (int me = 0; me < count; ++me) {
         threads.emplace_back([&, me] {
             const auto check = [&](int round, int from) {
-                const shared_exchange::contribution &its = all.read(me, from);
-                ASSERT_EQ(its.bytes, static_cast<std::uint64_t>(round));
+                const shared_exchange::contribution &part = all.read(me, from);
+                ASSERT_EQ(part.bytes, static_cast<std::uint64_t>(round));
                 for (int i = 0; i < words; ++i) {
-                    ASSERT_EQ(its.data[static_cast<std::size_t>(i)], word(round, from, i));
+                    ASSERT_EQ(part.data[static_cast<std::size_t>(i)], word(round, from, i));
                 }
             };
             for (int round = 1; round <= rounds; ++round) {

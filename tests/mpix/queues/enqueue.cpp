@@ -200,10 +200,10 @@ TEST_P(enqueued, a_stream_is_not_freed_while_its_queue_has_work) {
     scripted_operation send;
     MPI_Request request = MPI_REQUEST_NULL;
     q.enqueue(send, &request);
-    auto its = std::make_unique<streams::context>();
-    its->queue = q.release();
-    streams::context &context = *its;
-    ASSERT_TRUE(streams::add(its));
+    auto owned = std::make_unique<streams::context>();
+    owned->queue = q.release();
+    streams::context &context = *owned;
+    ASSERT_TRUE(streams::add(owned));
     int code = MPI_SUCCESS;
     EXPECT_EQ(streams::destroy(context, code), streams::freeing::has_work) << "it has not begun";
     q.go();
@@ -219,11 +219,11 @@ TEST_P(enqueued, to_free_a_stream_is_to_wait_for_the_work_of_its_queue) {
     scripted_queue q;
     scripted_operation send;
     q.enqueue(send);
-    auto its = std::make_unique<streams::context>();
-    its->queue = q.release();
+    auto owned = std::make_unique<streams::context>();
+    owned->queue = q.release();
     thence_stream handle = THENCE_STREAM_NULL;
-    streams::context &context = *its;
-    ASSERT_TRUE(streams::add(its));
+    streams::context &context = *owned;
+    ASSERT_TRUE(streams::add(owned));
     handle = context.handle;
     std::atomic<bool> completed{false};
     std::thread works([&] {
@@ -246,10 +246,10 @@ TEST_P(enqueued, a_callback_does_not_free_a_stream_whose_queue_has_work) {
     scripted_queue q;
     scripted_operation send;
     q.enqueue(send);
-    auto its = std::make_unique<streams::context>();
-    its->queue = q.release();
-    streams::context &context = *its;
-    ASSERT_TRUE(streams::add(its));
+    auto owned = std::make_unique<streams::context>();
+    owned->queue = q.release();
+    streams::context &context = *owned;
+    ASSERT_TRUE(streams::add(owned));
     thence_stream handle = context.handle;
     int code = MPI_SUCCESS;
     cr c;

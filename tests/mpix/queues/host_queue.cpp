@@ -73,10 +73,10 @@ TEST_F(host_queue, runs_functions_one_after_the_other_in_order) {
         all[i] = {&next, static_cast<int>(i), -1, &running, 0};
         enqueue(
             [](void *data) {
-                auto &its = *static_cast<counted *>(data);
-                its.others = its.running->fetch_add(1);
-                its.seen = its.next->fetch_add(1);
-                its.running->fetch_sub(1);
+                auto &arguments = *static_cast<counted *>(data);
+                arguments.others = arguments.running->fetch_add(1);
+                arguments.seen = arguments.next->fetch_add(1);
+                arguments.running->fetch_sub(1);
             },
             &all[i]);
     }
@@ -101,9 +101,9 @@ TEST_F(host_queue, takes_calls_of_several_threads_and_of_its_own_functions) {
     enqueue(
         [](void *data) {
             static void (*const again)(void *) = [](void *d) {
-                auto &its = *static_cast<chain *>(d);
-                if (its.left.fetch_sub(1) > 1) {
-                    thence_host_queue_enqueue(its.queue, again, d);
+                auto &arguments = *static_cast<chain *>(d);
+                if (arguments.left.fetch_sub(1) > 1) {
+                    thence_host_queue_enqueue(arguments.queue, again, d);
                 }
             };
             again(data);
@@ -135,10 +135,10 @@ struct saxpy {
     float a;
     std::vector<float> x, y;
     static void run(void *data) {
-        auto &its = *static_cast<saxpy *>(data);
+        auto &arguments = *static_cast<saxpy *>(data);
         for (int i = 0; i < n; ++i) {
             const auto at = static_cast<std::size_t>(i);
-            its.y[at] = its.a * its.x[at] + its.y[at];
+            arguments.y[at] = arguments.a * arguments.x[at] + arguments.y[at];
         }
     }
 };
@@ -258,17 +258,17 @@ TEST_F(host_queue, refuses_wrong_arguments_and_waits_for_itself) {
     struct inside {
         thence_host_queue *queue;
         int synchronized, destroyed;
-    } its{queue, 0, 0};
+    } arguments{queue, 0, 0};
     enqueue(
         [](void *data) {
             auto &i = *static_cast<inside *>(data);
             i.synchronized = thence_host_queue_synchronize(i.queue);
             i.destroyed = thence_host_queue_destroy(&i.queue);
         },
-        &its);
+        &arguments);
     EXPECT_EQ(thence_host_queue_synchronize(queue), MPI_SUCCESS);
-    EXPECT_EQ(its.synchronized, MPI_ERR_PENDING);
-    EXPECT_EQ(its.destroyed, MPI_ERR_PENDING);
+    EXPECT_EQ(arguments.synchronized, MPI_ERR_PENDING);
+    EXPECT_EQ(arguments.destroyed, MPI_ERR_PENDING);
 }
 
 } // namespace
