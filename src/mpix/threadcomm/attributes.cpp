@@ -2,6 +2,7 @@
 #include "mpix/threadcomm/attributes.hpp"
 
 #include "core/mpi/calls.hpp"
+#include "mpix/threadcomm/checks.hpp"
 
 #include <initializer_list>
 
@@ -21,18 +22,13 @@ bool is_predefined(int keyval) noexcept {
     return false;
 }
 
-int outside(const communicator &comm, const char *call) noexcept {
-    return fail(comm.handle, call, MPI_ERR_COMM,
-                "this thread is not between MPIX_Threadcomm_start and MPIX_Threadcomm_finish of the communicator");
-}
-
 // Calls `use` with the communicator that has the attributes of this thread, which is made before if there is none.
-template <class Use> int with_attributes(const communicator &comm, const char *call, Use use) noexcept {
-    member *const me = self(comm);
-    if (me == nullptr) {
-        return outside(comm, call);
+template <class Use> int with_attributes(communicator &comm, const char *call, Use use) noexcept {
+    int code = MPI_SUCCESS;
+    member *const me = check_self(call, comm, code);
+    if (me != nullptr && me->attributes == MPI_COMM_NULL) {
+        code = make_self(comm.handle, me->attributes);
     }
-    const int code = me->attributes == MPI_COMM_NULL ? make_self(comm.handle, me->attributes) : int{MPI_SUCCESS};
     return code == MPI_SUCCESS ? use(me->attributes) : code;
 }
 
@@ -44,12 +40,13 @@ int set_attribute(communicator &comm, int keyval, void *value) noexcept {
 }
 
 int get_attribute(communicator &comm, int keyval, void *value, int *flag) noexcept {
-    member *const me = self(comm);
     if (is_predefined(keyval)) {
         return table.Comm_get_attr(comm.handle, keyval, value, flag);
     }
+    int code = MPI_SUCCESS;
+    const member *const me = check_self("MPI_Comm_get_attr", comm, code);
     if (me == nullptr) {
-        return outside(comm, "MPI_Comm_get_attr");
+        return code;
     }
     if (me->attributes == MPI_COMM_NULL) {
         if (flag == nullptr) {
