@@ -130,7 +130,7 @@ public:
     /** Call it when nothing is outstanding. When it returns, MPI may be finalized. */
     void leave_mpi() const noexcept {
         for (thence::detail::spin_wait wait; in_mpi_.load();) {
-            wait.wait();
+            wait();
         }
     }
 

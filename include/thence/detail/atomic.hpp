@@ -50,21 +50,27 @@ private:
     T value_;
 };
 
-/** The back-off of a loop that waits for another thread: the first calls of wait() execute a pause instruction, later
- *  ones sleep for 20 microseconds. A yield beside a thread that computes would cost a time slice, 3 to 4 ms. */
+/** Says to the processor that this thread spins. */
+inline void spin_pause() noexcept {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/** The back-off of a loop that waits for another thread: the first calls execute a pause instruction, later
+ *  ones sleep for 20 microseconds, since the other may need this processor. A yield beside a thread that computes would
+ *  cost a time slice, 3 to 4 ms. */
 class spin_wait {
 public:
-    void wait() noexcept {
-        if (++count_ > spins) {
+    void operator()() noexcept {
+        if (++count_ < spins) {
+            spin_pause();
+        } else {
             const ::timespec length{0, 20000};
             ::nanosleep(&length, nullptr);
-            return;
         }
-#if defined(__x86_64__) || defined(__i386__)
-        __builtin_ia32_pause();
-#elif defined(__aarch64__)
-        __asm__ __volatile__("yield");
-#endif
     }
 
 private:
@@ -72,19 +78,27 @@ private:
     unsigned count_ = 0;
 };
 
-/** For critical sections of a few instructions, since waiters spin. The last access of unlock() is one store, so the
- *  next owner may destroy the lock. */
+/** A lock of one byte that is rarely contended. Its owners hold it for a few instructions; where one may hold it for
+ *  longer, others use try_lock(). The last access of unlock() is one store, so the next owner may destroy the lock. */
 class spin_lock {
 public:
     void lock() noexcept {
-        spin_wait pause;
-        while (locked_.exchange(true, order::acquire)) {
-            pause.wait();
+        if (locked_.exchange(true, order::acquire)) {
+            wait_for();
         }
     }
+    bool try_lock() noexcept { return !locked_.load(order::relaxed) && try_lock_at_once(); }
+    /** For a lock that is rarely held: it exchanges without a load first. */
+    bool try_lock_at_once() noexcept { return !locked_.exchange(true, order::acquire); }
     void unlock() noexcept { locked_.store(false, order::release); }
 
 private:
+    [[gnu::noinline]] void wait_for() noexcept {
+        spin_wait wait;
+        do {
+            wait();
+        } while (!try_lock());
+    }
     atomic<bool> locked_{false};
 };
 

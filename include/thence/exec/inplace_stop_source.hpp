@@ -99,7 +99,7 @@ private:
         unsigned char found = state_.load();
         while ((found & refuse) == 0) {
             if ((found & held) != 0) {
-                pause.wait();
+                pause();
                 found = state_.load();
             } else if (state_.compare_exchange(found, found | held)) {
                 return found;
@@ -230,7 +230,7 @@ inline void detail::stop_callback_base::remove() noexcept {
         return;
     }
     for (spin_wait pause; !ran_.load();) {
-        pause.wait();
+        pause();
     }
 }
 

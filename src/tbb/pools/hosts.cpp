@@ -107,7 +107,7 @@ void thread_host::wait_for_call(unsigned served) noexcept {
         if (called_.load(std::memory_order_acquire) != served) {
             return;
         }
-        wait.wait();
+        wait();
     }
     asleep_.store(true, std::memory_order_seq_cst);
     called_.wait(served, std::memory_order_seq_cst);

@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The list of tasks of the pools, and the lock of their queues.
+// The list of tasks of the pools.
 #pragma once
 
-#include <thence/detail/atomic.hpp>
 #include <thence/pools/detail/exports.hpp>
 
-#include <atomic>
-
 namespace thence::detail {
-
-// For critical sections of a few instructions. A waiter spins, then sleeps: the holder may wait for this processor.
-class spin_mutex {
-public:
-    void lock() noexcept {
-        for (spin_wait wait; held_.exchange(true, std::memory_order_acquire);) {
-            while (held_.load(std::memory_order_relaxed)) {
-                wait.wait();
-            }
-        }
-    }
-    void unlock() noexcept { held_.store(false, std::memory_order_release); }
-
-private:
-    std::atomic<bool> held_{false};
-};
 
 // First in, first out. Not thread-safe.
 class task_list {

@@ -12,7 +12,7 @@
 namespace thence::detail {
 
 work_queue::~work_queue() {
-    for (spin_wait wait;; wait.wait()) {
+    for (spin_wait wait;; wait()) {
         {
             const std::scoped_lock guard(lock_);
             if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0) {
@@ -72,7 +72,7 @@ void work_queue::end_operation(urgency how) noexcept {
 }
 
 void work_queue::wait_for_poll_end() noexcept {
-    for (spin_wait wait;; wait.wait()) {
+    for (spin_wait wait;; wait()) {
         {
             const std::scoped_lock guard(lock_);
             if (!polling_ || operations() > 0) {

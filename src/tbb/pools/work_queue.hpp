@@ -26,6 +26,8 @@
 
 #include "tbb/pools/task_list.hpp"
 
+#include <thence/detail/atomic.hpp>
+
 #include <atomic>
 
 namespace thence::detail {
@@ -192,7 +194,7 @@ private:
 
     runner_host &host_;
     const bool no_workers_;
-    spin_mutex lock_;
+    spin_lock lock_;
     task_list urgent_;
     task_list waiting_;
     task_list suspending_;

@@ -34,19 +34,6 @@ struct entry {
 };
 static_assert(sizeof(entry) <= sizeof(thence_host_queue_entry) && alignof(entry) <= alignof(thence_host_queue_entry));
 
-class spin_lock {
-public:
-    void lock() noexcept {
-        for (thence::detail::spin_wait wait; flag_.exchange(true, std::memory_order_acquire);) {
-            wait.wait();
-        }
-    }
-    void unlock() noexcept { flag_.store(false, std::memory_order_release); }
-
-private:
-    std::atomic<bool> flag_{false};
-};
-
 bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
     return static_cast<std::int32_t>(std::atomic_ref(*word).load(std::memory_order_seq_cst) - value) >= 0;
 }
@@ -213,7 +200,7 @@ struct thence_host_queue {
         }
     }
 
-    spin_lock mutex; // guards what follows but `users`; held for a few instructions
+    thence::detail::spin_lock mutex; // guards what follows but `users`; held for a few instructions
     entry *first = nullptr;
     entry **end = &first;
     entry *unused = nullptr;
