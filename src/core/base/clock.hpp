@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Coarse monotonic clock: milliseconds, precise to a few of them, no system call.
+// The clocks of the system.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,17 @@
 
 namespace thence::base {
 
+using nanoseconds = std::int64_t;
+
+inline nanoseconds read_clock(clockid_t clock = CLOCK_MONOTONIC) noexcept {
+    timespec time{};
+    clock_gettime(clock, &time);
+    return time.tv_sec * nanoseconds{1'000'000'000} + time.tv_nsec;
+}
+
+// Monotonic, precise to a few milliseconds, no system call.
 inline std::uint32_t coarse_milliseconds() noexcept {
-    timespec t{};
-    clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-    return static_cast<std::uint32_t>(t.tv_sec * 1000 + t.tv_nsec / 1000000);
+    return static_cast<std::uint32_t>(read_clock(CLOCK_MONOTONIC_COARSE) / 1'000'000);
 }
 
 } // namespace thence::base

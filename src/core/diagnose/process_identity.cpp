@@ -4,7 +4,6 @@
 #include "core/mpi/calls.hpp"
 
 #include <cerrno>
-#include <time.h>
 #include <unistd.h>
 
 namespace thence::diagnose {
@@ -15,12 +14,6 @@ namespace {
 identity &stored() noexcept {
     static auto *object = new identity;
     return *object;
-}
-
-std::uint64_t read_clock(clockid_t clock) noexcept {
-    timespec t{};
-    clock_gettime(clock, &t);
-    return static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
 } // namespace
@@ -52,14 +45,6 @@ void print_to_stderr(std::string_view text) noexcept {
         }
         done += n > 0 ? static_cast<std::size_t>(n) : 0;
     }
-}
-
-std::uint64_t now_ns() noexcept {
-    return read_clock(CLOCK_MONOTONIC);
-}
-
-std::uint64_t coarse_now_ns() noexcept {
-    return read_clock(CLOCK_MONOTONIC_COARSE);
 }
 
 } // namespace thence::diagnose

@@ -4,6 +4,8 @@
 // time.
 #pragma once
 
+#include "core/base/clock.hpp"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,8 +27,12 @@ const identity &process_identity() noexcept;
 void print_to_stderr(std::string_view text) noexcept;
 
 // Nanoseconds since boot (CLOCK_MONOTONIC).
-std::uint64_t now_ns() noexcept;
+inline std::uint64_t now_ns() noexcept {
+    return static_cast<std::uint64_t>(base::read_clock());
+}
 // The same clock as of the last tick of the kernel: costs a few loads, lags by a few milliseconds.
-std::uint64_t coarse_now_ns() noexcept;
+inline std::uint64_t coarse_now_ns() noexcept {
+    return static_cast<std::uint64_t>(base::read_clock(CLOCK_MONOTONIC_COARSE));
+}
 
 } // namespace thence::diagnose

@@ -191,11 +191,7 @@ void write_counter(event_writer &out, const std::vector<traced_continuation> &al
 }
 
 std::string wall_clock_offset_us() {
-    timespec t{};
-    clock_gettime(CLOCK_REALTIME, &t);
-    const std::uint64_t wall =
-        static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
-    return microseconds(wall - now_ns());
+    return microseconds(static_cast<std::uint64_t>(base::read_clock(CLOCK_REALTIME)) - now_ns());
 }
 
 void write_all(std::FILE *out) {

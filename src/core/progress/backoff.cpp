@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/progress/backoff.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/base/spin_lock.hpp"
-#include "core/progress/clock.hpp"
 
 #include <algorithm>
 #include <sys/prctl.h>
@@ -11,6 +11,8 @@
 namespace thence::progress {
 
 namespace {
+
+using base::nanoseconds;
 
 constexpr nanoseconds spins_for = 50'000;
 // A poll that finds nothing takes a few microseconds, and a sleep ends a few microseconds late, unless another thread runs.
@@ -27,7 +29,7 @@ constexpr std::uint32_t shared_at_first = 40; // milliseconds
 constexpr std::uint32_t shared_at_most = 320;
 
 nanoseconds now() noexcept {
-    return read_clock(CLOCK_MONOTONIC);
+    return base::read_clock();
 }
 
 // How long to spin before the first sleep.

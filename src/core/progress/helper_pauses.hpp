@@ -2,14 +2,17 @@
 // How long the helper thread pauses after polls that find nothing.
 #pragma once
 
+#include "core/base/clock.hpp"
 #include "core/progress/backoff.hpp"
-#include "core/progress/clock.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <time.h>
 
 namespace thence::progress {
+
+using base::nanoseconds;
+using base::read_clock;
 
 // Adjusts the length of sleeps such that the helper uses a little less than half of a processor. The processor time of
 // one sleep differs between machines by more than a factor of ten, so it is measured.
