@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/grequest/async.hpp"
 
+#include "core/base/pool.hpp"
 #include "core/progress/progress.hpp"
-#include "mpix/grequest/free_list.hpp"
 #include "mpix/grequest/source.hpp"
 
+#include <algorithm>
 #include <mutex>
 
 namespace thence::grequest {
@@ -12,8 +13,10 @@ namespace thence::grequest {
 namespace {
 
 // Guarded by room_lock.
-free_list<thence_async> things;
-long running = 0;
+base::pool<thence_async> things;
+base::thread_cache<thence_async> free_things{}; // of all threads
+long running = 0;                               // and for how many there is room
+long room = 0;
 
 polled_list &list_of(const polled &thing) noexcept {
     return thing.calls_no_mpi ? never_call_mpi : may_call_mpi;
@@ -24,7 +27,14 @@ polled_list &list_of(const polled &thing) noexcept {
 bool start_async(thence_async_poll_function *function, void *state, bool calls_no_mpi) noexcept {
     {
         const std::scoped_lock guard(room_lock);
-        thence_async *const thing = things.take([](std::size_t count) noexcept { return room_for_things(count); });
+        if (running == room) {
+            const long more = std::max(64L, 2 * room);
+            if (!room_for_things(static_cast<std::size_t>(more))) {
+                return false;
+            }
+            room = more;
+        }
+        thence_async *const thing = things.take(free_things);
         if (thing == nullptr) {
             return false;
         }
@@ -46,7 +56,7 @@ bool poll(thence_async &thing) noexcept {
         return false;
     }
     list_of(thing).remove(thing);
-    things.give(thing);
+    things.give(free_things, &thing);
     --running;
     return true;
 }

@@ -10,7 +10,7 @@
 struct thence_async final : thence::grequest::polled {
     thence_async_poll_function *function;
     void *state;
-    thence_async *next_free;
+    thence_async *next; // in the pool
 };
 
 namespace thence::grequest {

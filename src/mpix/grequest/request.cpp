@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpix/grequest/request.hpp"
 
+#include "core/base/pool.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/is_complete.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/progress.hpp"
-#include "mpix/grequest/free_list.hpp"
 #include "mpix/grequest/handle_table.hpp"
 #include "mpix/grequest/source.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -28,7 +29,10 @@ namespace {
 constexpr double wait_seconds = 1e-3; // MPI makes progress between two calls of a wait function
 
 // Guarded by room_lock.
-free_list<generalized> objects;
+base::pool<generalized> objects;
+base::thread_cache<generalized> free_objects{}; // of all threads
+std::size_t used = 0;                           // objects, and how many the tables have room for
+std::size_t room = 0;
 handle_table<generalized> by_handle;
 long with_poll_function = 0; // not complete, or failed, as the next
 long with_wait_function = 0;
@@ -52,6 +56,12 @@ inline void uncount_functions(const generalized &g) noexcept {
     if (g.of_user.wait != nullptr && --with_wait_function == 0) {
         progress::slow_path_reasons.fetch_and(~progress::waited_grequests, std::memory_order_relaxed);
     }
+}
+
+// With the lock.
+inline void give(generalized &g) noexcept {
+    objects.give(free_objects, &g);
+    --used;
 }
 
 // MPI is told of the completion, or knows it: the request is polled no more. With the lock.
@@ -111,7 +121,7 @@ int release(void *object) {
         if (g.claimed) {
             g.released = true;
         } else {
-            objects.give(g);
+            give(g);
         }
     }
     return of_user(state);
@@ -141,7 +151,7 @@ int release(void *object) {
         g.claimed = false;
         if (g.released) {
             g.released = false;
-            objects.give(g);
+            give(g);
             return true;
         }
         if (g.done || unseen) {
@@ -161,12 +171,22 @@ int release(void *object) {
     return true;
 }
 
+[[gnu::noinline]] bool make_room() noexcept {
+    empty = &mpi::empty_status();
+    const std::size_t more = std::max<std::size_t>(64, 2 * room);
+    const bool made = room_for_requests(more) && by_handle.make_room(more);
+    room = made ? more : room;
+    return made;
+}
+
 inline generalized *take() noexcept {
     const std::scoped_lock guard(room_lock);
-    return objects.take([](std::size_t count) noexcept {
-        empty = &mpi::empty_status();
-        return room_for_requests(count) && by_handle.make_room(count);
-    });
+    if (used == room && !make_room()) [[unlikely]] {
+        return nullptr;
+    }
+    generalized *const taken = objects.take(free_objects);
+    used += taken != nullptr ? 1 : 0;
+    return taken;
 }
 
 } // namespace
@@ -189,7 +209,7 @@ int start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *fre
     const int code = table.Grequest_start(&query, &release, &cancel, &g, &g.request);
     if (code != MPI_SUCCESS) {
         const std::scoped_lock guard(room_lock);
-        objects.give(g);
+        give(g);
         return code;
     }
     *request = g.request; // before the first call of the poll function

@@ -39,8 +39,8 @@ struct generalized : polled {
     int error;                           // of a poll or wait function, which ended the request; else MPI_SUCCESS
     bool done;                           // MPI was told, or knows already
     std::atomic<bool> completion_wanted; // somebody has called MPI_Grequest_complete while the request was claimed
-    generalized *next_free;
-    MPI_Status status; // for the poll and wait functions; the query function finds what they set
+    generalized *next;                   // in the pool
+    MPI_Status status;                   // for the poll and wait functions; the query function finds what they set
 };
 
 // How many there are that MPI has not freed.
