@@ -173,9 +173,9 @@ std::string condition_to_run(const group &g) {
                                        : "run when a thread of the program calls MPI or tests a CR";
 }
 
-std::string describe(const group &g, const code_location &where, std::uint64_t now) {
-    std::string text = "  " + number(g.continuations, "continuation") + age(g, now) + ", attached at " + where.text() +
-                       ", registered with CR " + std::to_string(g.cr) + options(g) + "\n";
+std::string describe(const group &g, std::uint64_t now) {
+    std::string text = "  " + number(g.continuations, "continuation") + age(g, now) + ", attached at " +
+                       location_of_call(g.where) + ", registered with CR " + std::to_string(g.cr) + options(g) + "\n";
     if (g.tasks != 0) {
         text += "    blocks " + number(g.tasks, "task") + " of " + g.runtime + "\n";
     }
@@ -207,11 +207,10 @@ std::string describe_running(std::uint64_t now, long &running) {
             return;
         }
         ++running;
-        const auto locations = symbolize(
-            {{log.callback.load(std::memory_order_relaxed), false}, {log.where.load(std::memory_order_relaxed), true}});
         text += "  1 callback running for " + seconds(now > since ? now - since : 0) + " on thread " +
-                std::to_string(log.thread) + " (" + log.name + "): " + locations[0].text() + ", attached at " +
-                locations[1].text() + "\n";
+                std::to_string(log.thread) + " (" + log.name +
+                "): " + location_of_function(log.callback.load(std::memory_order_relaxed)) + ", attached at " +
+                location_of_call(log.where.load(std::memory_order_relaxed)) + "\n";
     });
     return text;
 }
@@ -241,17 +240,11 @@ std::string describe_outstanding() {
     }
     const std::size_t groups_left_out = groups.size() - std::min(groups.size(), max_groups_shown);
     groups.resize(std::min(groups.size(), max_groups_shown));
-    std::vector<code_address> addresses;
-    addresses.reserve(groups.size());
-    for (const group &g : groups) {
-        addresses.push_back({g.where, true});
-    }
-    const std::vector<code_location> locations = symbolize(addresses);
 
     std::string text = "  pid " + std::to_string(process_identity().pid) + " on " + process_identity().host +
                        ", engine " + engine::current->name() + ", hook " + progress::hook_name() + "\n";
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        text += describe(groups[i], locations[i], now);
+    for (const group &g : groups) {
+        text += describe(g, now);
     }
     if (continuations_left_out != 0) {
         text += "  and " + number(continuations_left_out, "continuation") + " in " +

@@ -37,12 +37,11 @@ bool report_due(const attached_callback &which, std::uint64_t duration) {
 }
 
 void report(const attached_callback &which, std::uint64_t duration) {
-    const std::vector<code_location> locations = symbolize({{which.first, false}, {which.second, true}});
     const thread_log &log = this_thread_log();
     char time[32];
     std::snprintf(time, sizeof time, "%.1f ms", static_cast<double>(duration) * 1e-6);
-    print_to_stderr("slow continuation: " + locations[0].text() + " ran for " + time + " on thread " +
-                    std::to_string(log.thread) + " (" + log.name + "), attached at " + locations[1].text() +
+    print_to_stderr("slow continuation: " + location_of_function(which.first) + " ran for " + time + " on thread " +
+                    std::to_string(log.thread) + " (" + log.name + "), attached at " + location_of_call(which.second) +
                     "\n  Meanwhile this thread ran no other continuation and made no progress. Run long work in a task "
                     "of your runtime, or on a pool (thence/pools.hpp, a mode without inline-completion).\n");
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/diagnose/symbolize.hpp"
 
-#include "core/diagnose/addr2line.hpp"
+#ifdef THENCE_HAS_BACKTRACE
+#include <backtrace.h>
+#endif
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cxxabi.h>
@@ -12,32 +15,19 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace thence::diagnose {
 
 namespace {
 
-struct by_code {
-    bool operator()(const code_address &a, const code_address &b) const noexcept {
-        return a.code != b.code ? std::less<>()(a.code, b.code) : a.is_return < b.is_return;
-    }
-};
-
-// All results so far. Never destroyed: a thread may report while the process exits.
-struct symbol_cache {
-    std::mutex mutex;
-    std::map<code_address, code_location, by_code> locations;
-};
-symbol_cache &global_cache() {
-    static auto *cache = new symbol_cache;
-    return *cache;
-}
-
-struct object_offset {
-    std::string object; // the ELF file; empty if unknown
-    std::uintptr_t offset = 0;
+struct source_frame {
+    std::string function;
+    std::string file;
+    int line;
 };
 
 std::string hex(std::uintptr_t value) {
@@ -47,20 +37,12 @@ std::string hex(std::uintptr_t value) {
 }
 
 std::string demangled(const char *name) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+    if (name == nullptr || !std::string_view(name).starts_with("_Z")) {
+        return name == nullptr ? "" : name;
+    }
+    const std::unique_ptr<char, void (*)(void *)> text(abi::__cxa_demangle(name, nullptr, nullptr, nullptr),
                                                        &std::free);
-    return status == 0 && text != nullptr ? text.get() : name;
-}
-
-std::string base_name(const std::string &path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
-std::string own_program() {
-    char path[4096];
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    return length > 0 ? std::string(path, static_cast<std::size_t>(length)) : std::string();
+    return text != nullptr ? text.get() : name;
 }
 
 // Relative to the working directory if the file is below it, else unchanged.
@@ -75,109 +57,123 @@ std::string short_path(const std::string &file) {
     return file;
 }
 
-// The instruction to look up. A call ends just before its return address; the return address itself may belong to the
-// next source line.
-std::uintptr_t code_of(const code_address &which) noexcept {
-    return reinterpret_cast<std::uintptr_t>(which.code) - (which.is_return ? 1 : 0);
-}
-
-// Asks the dynamic linker for the object file, and for the symbol if it is exported.
-object_offset look_up(const code_address &which, code_location &found) {
-    object_offset where;
-    Dl_info info{};
-    link_map *map = nullptr;
-    const std::uintptr_t code = code_of(which);
-    if (dladdr1(reinterpret_cast<void *>(code), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) == 0 ||
-        map == nullptr) {
-        found.module = hex(code);
-        return where;
-    }
-    where.object = map->l_name != nullptr && *map->l_name != '\0' ? map->l_name : own_program();
-    where.offset = code - map->l_addr;
-    found.module = base_name(where.object) + "+" + hex(where.offset);
-    if (info.dli_sname != nullptr) {
-        const std::uintptr_t distance =
-            reinterpret_cast<std::uintptr_t>(which.code) - reinterpret_cast<std::uintptr_t>(info.dli_saddr);
-        found.function = demangled(info.dli_sname);
-        if (distance != 0) {
-            found.function.append("+").append(hex(distance));
-        }
-    }
-    return where;
-}
-
 // True if the user wrote the frame: its file is neither a header of this library (an inlined adapter) nor one of the
 // C++ standard library.
 bool is_user_code(const source_frame &frame) noexcept {
-    return !frame.file.empty() && frame.file.find("include/thence/") == std::string::npos &&
+    return frame.file.find("include/thence/") == std::string::npos &&
            frame.file.find("/include/c++/") == std::string::npos;
 }
 
-// Selects the frame to show from those at one address (innermost first). For a call: the innermost frame of user code.
-// For a function: the outermost frame, since its first instruction may belong to an inlined function.
-const source_frame *frame_to_show(const std::vector<source_frame> &frames, bool is_return) noexcept {
-    if (frames.empty()) {
-        return nullptr;
+struct symbol {
+    std::string name; // empty if unknown
+    std::uintptr_t begin = 0;
+};
+
+#ifdef THENCE_HAS_BACKTRACE
+void ignore(void *, const char *, int) {}
+
+// Its memory cannot be freed, so a new one is made only if objects were loaded since the last was.
+backtrace_state *state() noexcept {
+    static backtrace_state *made = nullptr;
+    static unsigned long long loads_before = 0;
+    unsigned long long loads = 0;
+    dl_iterate_phdr(
+        [](dl_phdr_info *info, std::size_t, void *data) {
+            *static_cast<unsigned long long *>(data) = info->dlpi_adds;
+            return 1;
+        },
+        &loads);
+    if (std::exchange(loads_before, loads) != loads) {
+        made = backtrace_create_state(nullptr, 0, &ignore, nullptr);
     }
-    const auto found = std::find_if(frames.begin(), frames.end(), is_user_code);
-    return !is_return ? &frames.back() : found != frames.end() ? &*found : &frames.front();
+    return made;
 }
 
-void add_source(code_location &found, const std::vector<source_frame> &frames, bool is_return) {
-    const source_frame *frame = frame_to_show(frames, is_return);
-    if (frame == nullptr) {
-        return;
+// The frames that contain the instruction, the innermost inlined function first, and the symbol.
+std::vector<source_frame> find_frames(std::uintptr_t code, symbol &found) {
+    std::vector<source_frame> frames;
+    if (backtrace_state *const from = state(); from != nullptr) {
+        backtrace_pcinfo(
+            from, code,
+            [](void *data, std::uintptr_t, const char *file, int line, const char *function) {
+                if (file != nullptr) {
+                    static_cast<std::vector<source_frame> *>(data)->push_back({demangled(function), file, line});
+                }
+                return 0;
+            },
+            &ignore, &frames);
+        backtrace_syminfo(
+            from, code,
+            [](void *data, std::uintptr_t, const char *name, std::uintptr_t begin, std::uintptr_t) {
+                if (name != nullptr) {
+                    *static_cast<symbol *>(data) = {demangled(name), begin};
+                }
+            },
+            &ignore, &found);
     }
-    if (!frame->function.empty() && (found.function.empty() || !frame->file.empty())) {
-        found.function = frame->function;
+    return frames;
+}
+#else
+std::vector<source_frame> find_frames(std::uintptr_t, symbol &) {
+    return {};
+}
+#endif
+
+// For a call: the innermost frame of user code. For a function: the outermost one, since its first instruction may
+// belong to an inlined function.
+const source_frame &frame_to_show(const std::vector<source_frame> &frames, bool is_return) noexcept {
+    const auto found = std::find_if(frames.begin(), frames.end(), is_user_code);
+    return !is_return ? frames.back() : found != frames.end() ? *found : frames.front();
+}
+
+std::string look_up(const void *address, bool is_return) {
+    const std::uintptr_t code = reinterpret_cast<std::uintptr_t>(address) - (is_return ? 1 : 0);
+    Dl_info info{};
+    link_map *map = nullptr;
+    std::string module = hex(code);
+    symbol function;
+    if (dladdr1(reinterpret_cast<void *>(code), &info, reinterpret_cast<void **>(&map), RTLD_DL_LINKMAP) != 0 &&
+        map != nullptr) {
+        const std::string file(info.dli_fname);
+        module = file.substr(file.rfind('/') + 1) + "+" + hex(code - map->l_addr);
+        function = {demangled(info.dli_sname), reinterpret_cast<std::uintptr_t>(info.dli_saddr)};
     }
-    if (!frame->file.empty()) {
-        found.line = short_path(frame->file) + ":" + frame->line;
+    const std::vector<source_frame> frames = find_frames(code, function);
+    const source_frame *const shown = frames.empty() ? nullptr : &frame_to_show(frames, is_return);
+    std::string name = shown != nullptr && !shown->function.empty() ? shown->function : function.name;
+    constexpr std::size_t longest = 160;
+    if (shown == nullptr && !name.empty() && code + (is_return ? 1 : 0) != function.begin) {
+        name += "+" + hex(code + (is_return ? 1 : 0) - function.begin);
     }
+    if (name.size() > longest) {
+        name = name.substr(0, longest) + "...";
+    }
+    if (shown == nullptr) {
+        return name.empty() ? module : name + " in " + module;
+    }
+    const std::string line = short_path(shown->file) + ":" + std::to_string(shown->line);
+    return name.empty() ? line : name + " (" + line + ")";
+}
+
+const std::string &location(const void *address, bool is_return) {
+    static std::mutex mutex;
+    // Never destroyed: a thread may report while the process exits.
+    static auto &locations = *new std::map<std::pair<const void *, bool>, std::string>;
+    const std::scoped_lock guard(mutex);
+    std::string &found = locations[{address, is_return}];
+    if (found.empty()) {
+        found = look_up(address, is_return);
+    }
+    return found;
 }
 
 } // namespace
 
-std::string code_location::text() const {
-    constexpr std::size_t longest = 160;
-    std::string result = function.size() > longest ? function.substr(0, longest) + "..." : function;
-    if (!line.empty()) {
-        return result.empty() ? line : result + " (" + line + ")";
-    }
-    return result.empty() ? module : result + " in " + module;
+const std::string &location_of_call(const void *return_address) {
+    return location(return_address, true);
 }
-
-std::vector<code_location> symbolize(const std::vector<code_address> &addresses) {
-    symbol_cache &cache = global_cache();
-    std::scoped_lock guard(cache.mutex);
-    struct batch { // the new addresses of one object file
-        std::vector<std::uintptr_t> offsets;
-        std::vector<std::pair<const code_address, code_location> *> entries;
-    };
-    std::map<std::string, batch> batches;
-    for (const code_address &which : addresses) {
-        auto [entry, is_new] = cache.locations.try_emplace(which);
-        if (is_new) {
-            const object_offset where = look_up(which, entry->second);
-            if (!where.object.empty()) {
-                batches[where.object].offsets.push_back(where.offset);
-                batches[where.object].entries.push_back(&*entry);
-            }
-        }
-    }
-    for (auto &[object, pending] : batches) {
-        const auto frames = addr2line(object, pending.offsets);
-        for (std::size_t i = 0; i < frames.size(); ++i) {
-            auto &[which, found] = *pending.entries[i];
-            add_source(found, frames[i], which.is_return);
-        }
-    }
-    std::vector<code_location> result;
-    result.reserve(addresses.size());
-    for (const code_address &which : addresses) {
-        result.push_back(cache.locations.at(which));
-    }
-    return result;
+const std::string &location_of_function(const void *function) {
+    return location(function, false);
 }
 
 } // namespace thence::diagnose

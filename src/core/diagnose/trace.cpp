@@ -13,10 +13,8 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <new>
-#include <time.h>
 #include <utility>
 #include <vector>
 
@@ -96,40 +94,13 @@ std::vector<traced_continuation> collect_records(std::uint64_t &dropped) {
     return all;
 }
 
-// The source locations of all attaching calls and callbacks. All of them are translated in one call.
-class location_names {
-public:
-    explicit location_names(const std::vector<traced_continuation> &all) {
-        for (const traced_continuation &t : all) {
-            texts_.try_emplace({t.r->where, true});
-            texts_.try_emplace({callback(*t.r), false});
-        }
-        std::vector<code_address> addresses;
-        addresses.reserve(texts_.size());
-        for (const auto &entry : texts_) {
-            addresses.push_back({entry.first.first, entry.first.second});
-        }
-        const std::vector<code_location> found = symbolize(addresses);
-        std::size_t i = 0;
-        for (auto &entry : texts_) {
-            entry.second = found[i++].text();
-        }
-    }
-    const std::string &where(const record &r) const { return texts_.at({r.where, true}); }
-    const std::string &called(const record &r) const { return texts_.at({callback(r), false}); }
-
-private:
-    static const void *callback(const record &r) noexcept { return reinterpret_cast<const void *>(r.callback); }
-    std::map<std::pair<const void *, bool>, std::string> texts_;
-};
-
 std::string member(const char *name, const std::string &value) {
     return std::string(",\"") + name + "\":" + value;
 }
 
-void write_continuation(event_writer &out, const traced_continuation &t, std::uint64_t number,
-                        const location_names &locations, std::uint64_t now) {
+void write_continuation(event_writer &out, const traced_continuation &t, std::uint64_t number, std::uint64_t now) {
     const record &r = *t.r;
+    const std::string &where = location_of_call(r.where);
     const std::uint64_t end = r.end.load(std::memory_order_acquire);
     const std::uint64_t begin = end != 0 ? r.begin.load(std::memory_order_relaxed) : 0;
     const std::uint64_t ready = r.ready.load(std::memory_order_relaxed);
@@ -144,19 +115,18 @@ void write_continuation(event_writer &out, const traced_continuation &t, std::ui
     const std::string queued = std::string(",\"cat\":\"ready\",\"id\":") + id;
     const char *state = ready == 0 ? "incomplete" : end == 0 ? "not run" : "kept as failed";
 
-    out.event("b", locations.where(r), t.thread, r.attached,
+    out.event("b", where, t.thread, r.attached,
               span + ",\"args\":{\"CR\":" + std::to_string(r.cr) + member("operations", std::to_string(r.operations)) +
                   (begin != 0 ? "" : member("state", quoted(state))) + "}");
-    out.event("e", locations.where(r), t.thread, ready != 0 ? ready : now, span);
+    out.event("e", where, t.thread, ready != 0 ? ready : now, span);
     if (ready != 0 && started > ready) {
-        out.event("b", "ready: " + locations.where(r), run_by, ready, queued);
-        out.event("e", "ready: " + locations.where(r), run_by, started, queued);
+        out.event("b", "ready: " + where, run_by, ready, queued);
+        out.event("e", "ready: " + where, run_by, started, queued);
     }
     if (begin != 0) {
-        out.event("X", locations.called(r), run_by, begin,
+        out.event("X", location_of_function(reinterpret_cast<const void *>(r.callback)), run_by, begin,
                   ",\"cat\":\"callback\"" + member("dur", microseconds(end - begin)) + ",\"args\":{\"id\":" + id +
-                      member("attached", quoted(locations.where(r))) +
-                      member("waited_us", microseconds(ready - r.attached)) +
+                      member("attached", quoted(where)) + member("waited_us", microseconds(ready - r.attached)) +
                       member("ready_us", microseconds(started - ready)) +
                       member("result", std::to_string(r.result.load(std::memory_order_relaxed))) + "}");
     }
@@ -197,7 +167,6 @@ std::string wall_clock_offset_us() {
 void write_all(std::FILE *out) {
     std::uint64_t dropped = 0;
     const std::vector<traced_continuation> all = collect_records(dropped);
-    const location_names locations(all);
     const std::uint64_t now = now_ns();
 
     std::fputs("{\"displayTimeUnit\":\"ns\",\n\"traceEvents\":[", out);
@@ -208,7 +177,7 @@ void write_all(std::FILE *out) {
     for_each_thread_log([&](const thread_log &log) { events.name("thread_name", log.thread, log.name); });
     std::uint64_t number = 0;
     for (const traced_continuation &t : all) {
-        write_continuation(events, t, ++number, locations, now);
+        write_continuation(events, t, ++number, now);
     }
     write_counter(events, all, process_identity().pid);
     std::fprintf(out,

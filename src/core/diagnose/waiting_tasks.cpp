@@ -43,12 +43,12 @@ std::vector<call_site> find_call_sites() {
     return sites;
 }
 
-std::string describe(const call_site &site, const code_location &where) {
+std::string describe(const call_site &site) {
     char time[32];
     std::snprintf(time, sizeof time, "%.1f s", site.oldest * 1e-3);
     return "  " + std::to_string(site.calls) + (site.calls == 1 ? " task of " : " tasks of ") + site.runtime + " in " +
            (site.name != nullptr ? site.name : "a call that waits for a request") + " for " + time + ", called at " +
-           where.text() + "\n";
+           location_of_call(site.where) + "\n";
 }
 
 struct visit {
@@ -102,14 +102,8 @@ polling_tasks describe_polling_tasks() {
         left_out += sites[i].calls;
     }
     sites.resize(std::min(sites.size(), most_shown));
-    std::vector<code_address> addresses;
-    addresses.reserve(sites.size());
     for (const call_site &each : sites) {
-        addresses.push_back({each.where, true});
-    }
-    const std::vector<code_location> locations = symbolize(addresses);
-    for (std::size_t i = 0; i < sites.size(); ++i) {
-        all.text += describe(sites[i], locations[i]);
+        all.text += describe(each);
     }
     if (left_out != 0) {
         all.text += "  and " + std::to_string(left_out) + " other tasks in MPI calls\n";
@@ -119,17 +113,11 @@ polling_tasks describe_polling_tasks() {
 
 std::string describe(const waiting_tasks &waiting) {
     const std::size_t shown = std::min(waiting.lines.size(), most_shown);
-    std::vector<code_address> addresses;
-    addresses.reserve(shown);
-    for (std::size_t i = 0; i < shown; ++i) {
-        addresses.push_back({waiting.lines[i].submitted_at, true});
-    }
-    const std::vector<code_location> locations = symbolize(addresses);
     std::string text;
     for (std::size_t i = 0; i < shown; ++i) {
         text += "  " + waiting.lines[i].text;
         if (waiting.lines[i].submitted_at != nullptr) {
-            text += ", submitted at " + locations[i].text();
+            text += ", submitted at " + location_of_call(waiting.lines[i].submitted_at);
         }
         text += "\n";
     }
