@@ -20,7 +20,7 @@
 
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 
 namespace {
 
@@ -94,10 +94,10 @@ int thence_extension_query(int index, thence_extension_info *info, size_t size) 
 int thence_gpu_query_support(int gpu_type, int *is_supported) {
     constexpr const char *call = "thence_gpu_query_support";
     if (gpu_type < 0 || gpu_type >= mpi::gpu_kinds) {
-        return fail(call, reason::unknown_gpu_type);
+        return fail(call, {MPI_ERR_ARG, "gpu_type is no kind of device memory"});
     }
     if (is_supported == nullptr) {
-        return fail(call, reason::null_is_supported);
+        return fail(call, {MPI_ERR_ARG, "is_supported is null"});
     }
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;

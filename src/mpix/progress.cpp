@@ -13,7 +13,7 @@
 
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 using continuation::continuation_request;
 
 static_assert(THENCE_STREAM_NULL == mpi::stream_null);
@@ -41,7 +41,7 @@ __attribute__((noinline)) int is_complete_otherwise(MPI_Request request) noexcep
 int start_async(const api::public_call &call, thence_async_poll_function *poll_fn, void *extra_state,
                 thence_stream stream) noexcept {
     if (poll_fn == nullptr) {
-        return fail(call, reason::null_poll_fn);
+        return fail(call, {MPI_ERR_ARG, "poll_fn is null"});
     }
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
@@ -83,7 +83,8 @@ int thence_start_progress_thread(thence_stream stream) {
     case progress::thread_start::done:
         return MPI_SUCCESS;
     case progress::thread_start::not_possible:
-        return api::fail_with_detail(call, reason::no_progress_thread, progress::helper_state());
+        return api::fail_with_detail(call, {MPI_ERR_UNSUPPORTED_OPERATION, "the thread that makes progress cannot run"},
+                                     progress::helper_state());
     default:
         return fail(call, reason::no_memory);
     }
@@ -109,7 +110,7 @@ int thence_async_spawn(thence_async_thing async_thing, thence_async_poll_functio
                        thence_stream stream) {
     constexpr const char *call = "thence_async_spawn";
     return async_thing != nullptr ? start_async(call, poll_fn, extra_state, stream)
-                                  : fail(call, reason::null_async_thing);
+                                  : fail(call, {MPI_ERR_ARG, "async_thing is null"});
 }
 
 int thence_request_is_complete(MPI_Request request) {

@@ -18,10 +18,23 @@
 
 #include <optional>
 
+namespace thence::api::reason {
+
+constexpr failure null_events{MPI_ERR_ARG, "events is null"};
+constexpr failure null_completed{MPI_ERR_ARG, "the function to call at completion is null"};
+constexpr failure null_runtime{MPI_ERR_ARG, "runtime is null"};
+constexpr failure runtime_not_added{MPI_ERR_ARG, "the task runtime is not added"};
+constexpr failure null_task{MPI_ERR_ARG, "task is null, or has no runtime or handle"};
+constexpr failure cr_not_run{
+    MPI_ERR_ARG,
+    "the continuation request is poll-only or needs a start, so a blocked task would wait for a test or start of it"};
+
+} // namespace thence::api::reason
+
 using namespace thence;
 using api::fail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 
 namespace {
 
@@ -30,7 +43,7 @@ namespace {
                                          MPI_Status *statuses, continuation::user_callback callback, MPI_Request cr,
                                          const void *where, int &complete) noexcept {
     if ((flags & ~static_cast<unsigned>(THENCE_PERSISTENT)) != 0) {
-        return fail(call, reason::only_persistent);
+        return fail(call, {MPI_ERR_ARG, "flags has bits other than THENCE_PERSISTENT"});
     }
     const continuation::attach_options how{flags | THENCE_INVOKE_FAILED, continuation::signature::own, where};
     if (count == 1 && flags == 0 && continuation::can_attach_single(requests, callback, cr, &complete)) [[likely]] {
@@ -59,9 +72,10 @@ int raise(thence_events &events, uint64_t n, const public_call &call) noexcept {
     case task::raising::done:
         return MPI_SUCCESS;
     case task::raising::overflow:
-        return fail(call, reason::too_many_events);
+        return fail(call, {MPI_ERR_ARG, "more than 2^64 - 1 events would be outstanding"});
     default:
-        return fail(call, reason::no_events);
+        return fail(call, {MPI_ERR_ARG, "no event is outstanding: the owner's function has been called already, or the "
+                                        "counter was never initialized"});
     }
 }
 
@@ -70,7 +84,7 @@ int lower_counter(int error, MPI_Status *, void *events) noexcept {
     return MPI_SUCCESS;
 }
 
-std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
+std::optional<api::failure> wrong(const thence_task_runtime *runtime) noexcept {
     if (runtime == nullptr) {
         return reason::null_runtime;
     }
@@ -78,11 +92,13 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
         return reason::size_too_small;
     }
     if (runtime->name == nullptr || runtime->current == nullptr) {
-        return reason::runtime_without_current;
+        return api::failure{MPI_ERR_ARG, "the table has no name, or no function current"};
     }
     if ((runtime->block == nullptr) != (runtime->unblock == nullptr) ||
         (runtime->raise_events == nullptr) != (runtime->lower_events == nullptr)) {
-        return reason::runtime_with_half;
+        return api::failure{
+            MPI_ERR_ARG,
+            "the table has one of block and unblock, or one of raise_events and lower_events, without the other"};
     }
     return std::nullopt;
 }
@@ -97,10 +113,11 @@ std::optional<reason> wrong(const thence_task_runtime *runtime) noexcept {
     }
     const thence_task owner = *task; // an error handler may call thence_task_with_events(), which overwrites its result
     if (owner.runtime->raise_events == nullptr) {
-        return fail(call, owner.runtime->name, reason::runtime_without_events);
+        return fail(call, owner.runtime->name, {MPI_ERR_UNSUPPORTED_OPERATION, "this task runtime has no events"});
     }
     if (owner.runtime->raise_events(owner.handle, 1) != 0) {
-        return fail(call, owner.runtime->name, reason::events_refused);
+        return fail(call, owner.runtime->name,
+                    {MPI_ERR_OTHER, "the task runtime did not raise the events of the task"});
     }
     int complete = 0;
     const int code = attach(call, count, requests, flags, statuses,
@@ -154,7 +171,9 @@ int thence_events_lower(thence_events *events, uint64_t n, int error) {
     if (events == nullptr) {
         return fail("thence_events_lower", reason::null_events);
     }
-    return task::lower(*events, n, error) ? MPI_SUCCESS : fail("thence_events_lower", reason::too_few_events);
+    return task::lower(*events, n, error)
+               ? MPI_SUCCESS
+               : fail("thence_events_lower", {MPI_ERR_ARG, "fewer events are outstanding than are to be lowered"});
 }
 
 int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses, thence_events *events,
@@ -178,7 +197,7 @@ int thence_attach_event(int count, MPI_Request requests[], unsigned flags, MPI_S
 
 int thence_task_runtime_add(const thence_task_runtime *runtime) {
     static constexpr public_call call{"thence_task_runtime_add"};
-    if (const std::optional<reason> why = wrong(runtime)) {
+    if (const std::optional<api::failure> why = wrong(runtime)) {
         return fail(call, *why);
     }
     switch (task::add(*runtime)) {
@@ -188,9 +207,9 @@ int thence_task_runtime_add(const thence_task_runtime *runtime) {
         }
         return MPI_SUCCESS;
     case task::add_result::full:
-        return fail(call, reason::too_many_runtimes);
+        return fail(call, {MPI_ERR_NO_MEM, "8 task runtimes are added already"});
     default:
-        return fail(call, reason::runtime_added_already);
+        return fail(call, {MPI_ERR_ARG, "the task runtime is added already"});
     }
 }
 
@@ -228,19 +247,25 @@ int thence_detached_begin(void (*complete)(void *event), void *event) {
 }
 
 int thence_detached_end(void) {
-    return task::detached_end() ? MPI_SUCCESS : fail("thence_detached_end", reason::no_body);
+    return task::detached_end()
+               ? MPI_SUCCESS
+               : fail("thence_detached_end", {MPI_ERR_ARG, "no body of a detached task has begun on this thread"});
 }
 
 int thence_detached_pause(void **paused) {
     if (paused == nullptr) {
-        return fail("thence_detached_pause", reason::null_paused);
+        return fail("thence_detached_pause", {MPI_ERR_ARG, "paused is null"});
     }
     *paused = task::detached_pause();
     return MPI_SUCCESS;
 }
 
 int thence_detached_resume(void *paused) {
-    return task::detached_resume(paused) ? MPI_SUCCESS : fail("thence_detached_resume", reason::body_not_ended);
+    return task::detached_resume(paused)
+               ? MPI_SUCCESS
+               : fail("thence_detached_resume",
+                      {MPI_ERR_ARG,
+                       "the body of a detached task that has begun on this thread since the pause has not ended"});
 }
 
 int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {
@@ -284,13 +309,15 @@ int thence_task_wait(int count, MPI_Request requests[], unsigned flags, MPI_Stat
     const thence_task self = task::current();
     const thence_task_runtime *runtime = self.runtime;
     if (runtime == nullptr) {
-        return fail(call, reason::no_task);
+        return fail(call,
+                    {MPI_ERR_UNSUPPORTED_OPERATION, "called outside of the tasks of every runtime that is added"});
     }
     if (runtime->block == nullptr) {
-        return fail(call, runtime->name, reason::runtime_without_blocking);
+        return fail(call, runtime->name, {MPI_ERR_UNSUPPORTED_OPERATION, "this task runtime cannot block a task"});
     }
     if (continuation::this_thread.in_callback()) {
-        return fail(call, reason::blocks_in_callback);
+        return fail(call,
+                    {MPI_ERR_PENDING, "called inside a callback, where no other continuation can run on this thread"});
     }
     if (const continuation::continuation_request *object = continuation::continuation_request::from(cr);
         object != nullptr && object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_errors.py ROOT
 
-Every text that the sources can give to a user is in docs/guide/errors.md: the reasons of src/core/api/errors.cpp, what the
+Every text that the sources can give to a user is in docs/guide/errors.md: the failures of the C API in src/, what the
 libraries and headers throw or print, and what the command prints when it fails.
 
 In include/ and src/ each string of three words or more counts, but for those of OTHER, and but for static_assert, whose text
@@ -71,8 +71,8 @@ def texts_of(code, is_program):
 
 
 def reasons_of(code):
-    """The texts of the rows {reason::name, class, "text"}."""
-    rows = re.findall(rf"\{{reason::\w+,\s*\w+,\s*((?:{LITERAL}\s*)+)\}}", without_comments(code))
+    """The texts of {class, "text"}."""
+    rows = re.findall(rf"\{{\s*MPI_\w+,\s*((?:{LITERAL}\s*)+)\}}", without_comments(code))
     return ["".join(literal[1:-1] for literal in re.findall(LITERAL, row)) for row in rows]
 
 
@@ -94,7 +94,7 @@ def sources(root, folders):
 
 def check(root):
     page = searchable((root / "docs/guide/errors.md").read_text())
-    expected = [("src/core/api/errors.cpp", text) for text in reasons_of((root / "src/core/api/errors.cpp").read_text())]
+    expected = [(name, text) for name, code in sources(root, ("src",)) for text in reasons_of(code)]
     count = len(expected)
     for folders, is_program in ((LIBRARIES, False), (PROGRAMS, True)):
         expected += [(name, text) for name, code in sources(root, folders) if name not in OTHER

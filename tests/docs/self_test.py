@@ -139,7 +139,7 @@ class Picture(unittest.TestCase):
 
 class Errors(unittest.TestCase):
     SOURCES = {
-        "src/core/api/errors.cpp": 'rows = {{ {reason::null, MPI_ERR_ARG, "null"}, {reason::both, MPI_ERR_ARG,\n"one " "text"}, }};',
+        "src/core/api/errors.hpp": 'failure null{MPI_ERR_ARG, "null"}; failure both{MPI_ERR_ARG,\n"one " "text"};',
         "include/thence/a.hpp": 'static_assert(good<T>(), "text of three words"); // "no text of code"\n',
         "tools/thence/a.cpp": 'help("this is no error"); throw error("cannot read file " + name);',
         "docs/guide/errors.md": "# Errors\n\n> `one\n> text`\n\nnull, cannot read file NAME\n",
@@ -158,7 +158,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(self.faults({}), [])
 
     def test_a_reason_without_a_cure(self):
-        self.assertIn("cure for: short", self.added("src/core/api/errors.cpp", '{reason::a, MPI_ERR_ARG, "short"}'))
+        self.assertIn("cure for: short", self.added("src/core/api/a.cpp", 'return fail(call, {MPI_ERR_ARG, "short"});'))
 
     def test_an_exception_of_a_header_without_a_cure(self):
         self.assertIn("for: all is lost", self.added("include/thence/a.hpp", 'throw error("all is " "lost");'))

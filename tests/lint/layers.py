@@ -14,12 +14,14 @@ DOORS = [
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
-# Separate libraries. They may include their own files and public headers, but no other room, and none includes them.
+# Separate libraries. They may include their own files, public headers and what SRC_ONLY names, but no other room, and none
+# includes them.
 SRC_OVER_PUBLIC_HEADERS = {"tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "dataflow/alpi"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
     "dataflow": {"core/base"},
+    "tasks/tampi": {"core/api"}, # how errors are reported
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
     # thread communicator one of `threadcomm`, and `streams` knows what holds for the communicator of a stream.
     "interpose/calls": {"interpose/requests", "interpose/waiting", "core/api", "mpix/threadcomm", "mpix/streams"},

@@ -8,7 +8,7 @@
 using namespace thence;
 using api::fail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 using continuation::signature;
 
 extern "C" int thence_attach_copy(int count, MPI_Request requests[], thence_callback *callback, const void *data,

@@ -8,7 +8,7 @@
 using namespace thence;
 using api::fail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 using continuation::continuation_request;
 
 extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each_callback *callback, void *data,
@@ -19,11 +19,15 @@ extern "C" int thence_attach_each(int count, MPI_Request requests[], thence_each
         return fail(call, api::why_not_live(cr));
     }
     const continuation::user_callback each{reinterpret_cast<continuation::any_function>(callback), data};
-    if (const std::optional<reason> why = api::wrong(count, requests, each, flags, *object)) {
+    if (const std::optional<api::failure> why = api::wrong(count, requests, each, flags, *object)) {
         return fail(call, *why);
     }
     if ((outcount == nullptr || (indices == nullptr && count > 0)) && !api::never_at_once(flags, *object)) {
-        return fail(call, outcount == nullptr ? reason::null_outcount : reason::null_indices);
+        return fail(
+            call,
+            outcount == nullptr
+                ? api::failure{MPI_ERR_ARG, "outcount is null without THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN"}
+                : api::failure{MPI_ERR_ARG, "indices is null without THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN"});
     }
     const int code = continuation::attach_each(count, requests, each, flags, __builtin_return_address(0), statuses,
                                                *object, outcount, indices);

@@ -29,16 +29,19 @@ inline int set_up(const public_call &call) noexcept {
 int create(const public_call &call, unsigned flags, int max_poll, MPI_Info info, MPI_Request *cr, unsigned fixed = 0);
 
 // What is wrong with the arguments that all attaching calls have.
-std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
-                            unsigned flags, const continuation::continuation_request &cr) noexcept;
+std::optional<failure> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
+                             unsigned flags, const continuation::continuation_request &cr) noexcept;
 // True if an attaching call never reports that operations were complete at once.
 inline bool never_at_once(unsigned flags, const continuation::continuation_request &cr) noexcept {
     return (flags & THENCE_MAY_RUN) != 0 || cr.has(THENCE_CR_ENQUEUE_COMPLETE);
 }
 
 // What is wrong with a CR that is not live.
-inline reason why_not_live(MPI_Request cr) noexcept {
-    return continuation::is_cr_handle(cr) ? reason::freed_cr : reason::no_cr;
+inline failure why_not_live(MPI_Request cr) noexcept {
+    return continuation::is_cr_handle(cr)
+               ? reason::freed_cr
+               : failure{MPI_ERR_REQUEST,
+                         "{cr} is no continuation request, but MPI_REQUEST_NULL or a request of MPI's own"};
 }
 
 // Checks the arguments of thence_attach(), then attaches. `call`: for errors.

@@ -12,6 +12,12 @@
 
 #include <thence/thence.h>
 
+namespace thence::api::reason {
+
+constexpr failure started_already{MPI_ERR_REQUEST, "{cr} is a continuation request that is started already"};
+
+} // namespace thence::api::reason
+
 namespace thence::api {
 
 using continuation::continuation_request;
@@ -32,7 +38,10 @@ continuation_request *checked(const public_call &call, const MPI_Request *cr, in
 
 int finish_test(const public_call &call, const continuation::test_result &result, MPI_Status *status) noexcept {
     if (!result.complete && result.error == MPI_ERR_PENDING) [[unlikely]] {
-        return fail(call, reason::waits_for_itself);
+        return fail(
+            call,
+            {MPI_ERR_PENDING,
+             "called inside a callback, and only the return of that callback lets the remaining continuations run"});
     }
     if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
         *status = mpi::empty_status();
@@ -74,7 +83,7 @@ int test(const public_call &call, MPI_Request *cr, int *flag, MPI_Status *status
     return finish_test(call, result, status);
 }
 
-std::optional<reason> wrong_to_start(MPI_Request cr) noexcept {
+std::optional<failure> wrong_to_start(MPI_Request cr) noexcept {
     const continuation_request *object = continuation_request::from(cr);
     if (object == nullptr) {
         return why_not_live(cr);
@@ -123,8 +132,9 @@ int get_failed(const public_call &call, MPI_Request cr, int *count, void **data)
     }
     if (count == nullptr || *count < 0 || (data == nullptr && *count > 0)) {
         return fail(call, count == nullptr ? reason::null_count
-                          : *count < 0     ? reason::negative_capacity
-                                           : reason::null_data);
+                          : *count < 0
+                              ? failure{MPI_ERR_ARG, "the capacity in count is negative"}
+                              : failure{MPI_ERR_ARG, "{data} is null although the capacity in count is not 0"});
     }
     *count = object->take_failed(*count, data);
     return MPI_SUCCESS;

@@ -22,6 +22,6 @@ int get_failed(const public_call &call, MPI_Request cr, int *count, void **data)
 THENCE_INTERNAL int mpi_wait(MPI_Request *request, MPI_Status *status) noexcept;
 
 // What is wrong with the CR as an argument of start().
-THENCE_INTERNAL std::optional<reason> wrong_to_start(MPI_Request cr) noexcept;
+THENCE_INTERNAL std::optional<failure> wrong_to_start(MPI_Request cr) noexcept;
 
 } // namespace thence::api

@@ -48,7 +48,7 @@ int MPIX_Continue_init(int flags, int max_poll, MPI_Info info, MPI_Request *cont
         return api::fail(init_call, api::reason::unknown_cr_flags);
     }
     if (max_poll < 0 && max_poll != MPI_UNDEFINED) {
-        return api::fail(init_call, api::reason::forum_max_poll_negative);
+        return api::fail(init_call, {MPI_ERR_ARG, "max_poll is negative and not MPI_UNDEFINED"});
     }
     // This API has no flag argument that reports completion at once. So DEFER_COMPLETE always holds: ENQUEUE_COMPLETE.
     constexpr unsigned fixed = THENCE_CR_NEEDS_START | THENCE_CR_REPORT_FAILED | THENCE_CR_ENQUEUE_COMPLETE;

@@ -17,7 +17,7 @@
 using namespace thence;
 using api::copy_sized;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 using continuation::continuation_request;
 
 namespace {

@@ -9,7 +9,7 @@
 
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 
 namespace {
 

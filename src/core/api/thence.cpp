@@ -19,7 +19,7 @@
 
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 using continuation::continuation_request;
 
 namespace thence::api {
@@ -35,43 +35,46 @@ int create(const public_call &call, unsigned flags, int max_poll, MPI_Info info,
         return fail(call, reason::unknown_cr_flags);
     }
     if (max_poll < -1) {
-        return fail(call, reason::max_poll_too_small);
+        return fail(call, {MPI_ERR_ARG, "max_poll is below -1"});
     }
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
     continuation::cr_options options{flags, max_poll};
     if (const char *key = continuation::read_info(info, options)) {
-        return fail_with_detail(call, reason::bad_info, key);
+        return fail_with_detail(call, {MPI_ERR_INFO_VALUE, "info has a value that this key does not take"}, key);
     }
     if ((options.flags & THENCE_CR_POLL_ONLY) != 0 && options.max_poll == 0) {
-        return fail(call, reason::nothing_runs);
+        return fail(call,
+                    {MPI_ERR_INFO_VALUE, "max_poll is 0 together with poll-only: no continuation could ever run"});
     }
     options.flags |= fixed;
     if ((options.flags & THENCE_CR_ANY_THREAD) != 0 && !progress::require_helper()) {
         // A program that requests the helper may make no MPI call while it waits. Without it, it would wait for ever.
         if ((flags & THENCE_CR_ANY_THREAD) != 0) {
-            return fail_with_detail(call, reason::no_helper, progress::helper_state());
+            return fail_with_detail(
+                call, {MPI_ERR_UNSUPPORTED_OPERATION, "THENCE_CR_ANY_THREAD needs the helper thread, which cannot run"},
+                progress::helper_state());
         }
         // The info key and THENCE_PROGRESS are only hints. Application threads run the callbacks then.
         options.flags &= ~THENCE_CR_ANY_THREAD;
     }
     continuation_request *created = continuation_request::create(options);
     if (created == nullptr) {
-        return fail(call, reason::too_many_crs);
+        return fail(call, {MPI_ERR_NO_MEM, "65536 continuation requests exist"});
     }
     *cr = created->handle();
     return MPI_SUCCESS;
 }
 
-std::optional<reason> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
-                            unsigned flags, const continuation_request &cr) noexcept {
+std::optional<failure> wrong(int count, const MPI_Request requests[], continuation::user_callback callback,
+                             unsigned flags, const continuation_request &cr) noexcept {
     constexpr unsigned known = THENCE_PERSISTENT | THENCE_INVOKE_FAILED | THENCE_MAY_RUN;
     if (count < 0) {
         return reason::negative_count;
     }
     if (callback.function == nullptr) {
-        return reason::null_callback;
+        return failure{MPI_ERR_ARG, "{callback} is null"};
     }
     if (requests == nullptr && count > 0) {
         return reason::null_requests;
@@ -83,10 +86,12 @@ std::optional<reason> wrong(int count, const MPI_Request requests[], continuatio
         if (continuation::is_cr_handle(requests[i])) [[unlikely]] {
             const continuation_request *operation = continuation_request::from(requests[i]);
             if (operation == nullptr || operation == &cr) {
-                return operation == nullptr ? reason::freed_cr_among_requests : reason::cr_among_requests;
+                return operation == nullptr
+                           ? failure{MPI_ERR_REQUEST, "{requests} has a continuation request that was freed"}
+                           : failure{MPI_ERR_REQUEST, "{cr} is in {requests}, and would wait for itself"};
             }
         } else if (engine::is_pushed(requests[i])) [[unlikely]] {
-            return reason::attached_already;
+            return failure{MPI_ERR_REQUEST, "{requests} has a copy of a request that is attached already"};
         }
     }
     return std::nullopt;
@@ -98,11 +103,11 @@ int attach(const public_call &call, int count, MPI_Request requests[], continuat
     if (object == nullptr) [[unlikely]] {
         return fail(call, why_not_live(cr));
     }
-    if (const std::optional<reason> why = wrong(count, requests, callback, how.flags, *object)) [[unlikely]] {
+    if (const std::optional<failure> why = wrong(count, requests, callback, how.flags, *object)) [[unlikely]] {
         return fail(call, *why);
     }
     if (flag == nullptr && !never_at_once(how.flags, *object)) [[unlikely]] {
-        return fail(call, reason::null_flag_of_attach);
+        return fail(call, {MPI_ERR_ARG, "flag is null without {THENCE_CR_ENQUEUE_COMPLETE or THENCE_MAY_RUN}"});
     }
     int unwanted = 0;
     const int code =

@@ -9,6 +9,13 @@
 
 namespace thence::mpi {
 
+// What is wrong with a call. Converts to true if anything is.
+struct failure {
+    int error_class = MPI_SUCCESS;
+    const char *text = nullptr;
+    explicit operator bool() const noexcept { return text != nullptr; }
+};
+
 // Reports an error of this class with this text through the error handler of MPI_COMM_WORLD. Returns its code. The code
 // is the class itself if MPI is not active, or if MPI cannot give the code a text.
 int report(int error_class, const std::string &text) noexcept;

@@ -59,7 +59,9 @@ int check_crs(int count, const MPI_Request requests[]) {
     std::sort(crs.begin(), crs.end(), in_order);
     const auto twice =
         std::adjacent_find(crs.begin(), crs.end(), [](const auto &a, const auto &b) { return a.first == b.first; });
-    return twice == crs.end() ? int{MPI_SUCCESS} : api::fail(startall_of(twice[1].second), api::reason::cr_twice);
+    return twice == crs.end() ? int{MPI_SUCCESS}
+                              : api::fail(startall_of(twice[1].second),
+                                          {MPI_ERR_REQUEST, "{cr} is a continuation request that is there twice"});
 }
 
 // All are checked before any is started: continuation requests here, the others by MPI in one call.

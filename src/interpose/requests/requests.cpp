@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/requests/requests.hpp"
 
+#include "core/api/errors.hpp"
 #include "core/continuation/request.hpp"
 #include "core/continuation/run.hpp"
 #include "core/continuation/thread_state.hpp"
@@ -8,7 +9,6 @@
 #include "core/engine/engine.hpp"
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/error_code.hpp"
 #include "core/mpi/persistent.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
@@ -16,8 +16,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <cstdio>
 #include <cstring>
-#include <exception>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -291,22 +291,15 @@ void set_empty(MPI_Status *status) noexcept {
 }
 
 int refuse(const char *call, int error_class, const char *why) noexcept {
-    try {
-        return mpi::report(error_class, std::string(call).append(": ").append(why));
-    } catch (const std::exception &) { // no memory
-        return mpi::report(error_class);
-    }
+    return api::fail(call, {error_class, why});
 }
 
 int refuse_null(const char *call, std::initializer_list<pointer_argument> arguments) noexcept {
     const auto *wrong = std::find_if(arguments.begin(), arguments.end(), [](const auto &each) { return each.refused; });
-    try {
-        std::string text(call);
-        text.append(": ").append(wrong != arguments.end() ? wrong->name : "a pointer");
-        return mpi::report(MPI_ERR_ARG, text.append(" is null, and the requests have a continuation request"));
-    } catch (const std::exception &) { // no memory
-        return mpi::report(MPI_ERR_ARG);
-    }
+    char text[128];
+    std::snprintf(text, sizeof text, "%s is null, and the requests have a continuation request",
+                  wrong != arguments.end() ? wrong->name : "a pointer");
+    return api::fail(call, {MPI_ERR_ARG, text});
 }
 
 void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {

@@ -11,9 +11,16 @@
 #include <sys/uio.h>
 #include <utility>
 
+namespace thence::api::reason {
+
+constexpr failure null_iov_result{MPI_ERR_ARG, "a pointer to a result is null"};
+constexpr failure null_layout{MPI_ERR_ARG, "layout is null"};
+
+} // namespace thence::api::reason
+
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 using datatype::sequence;
 
 static_assert(sizeof(thence_iov) == sizeof(iovec) && offsetof(thence_iov, iov_base) == offsetof(iovec, iov_base) &&
@@ -28,13 +35,14 @@ int fail_lookup(const char *call, const char *argument, const datatype::lookup &
     case datatype::found::mpi_inactive:
         return fail(call, reason::mpi_inactive);
     case datatype::found::null_datatype:
-        return fail(call, argument, reason::null_datatype);
+        return fail(call, argument, {MPI_ERR_TYPE, "it is MPI_DATATYPE_NULL"});
     case datatype::found::unknown_combiner:
-        return fail(call, argument, reason::unknown_combiner);
+        return fail(call, argument,
+                    {MPI_ERR_UNSUPPORTED_OPERATION, "it was made by a constructor that is in no MPI up to 5.0"});
     case datatype::found::too_large:
-        return fail(call, argument, reason::type_too_large);
+        return fail(call, argument, {MPI_ERR_TYPE, "one element has 2^63 bytes or more"});
     case datatype::found::too_deep:
-        return fail(call, argument, reason::type_too_deep);
+        return fail(call, argument, {MPI_ERR_TYPE, "it is nested more than 1000 levels deep"});
     case datatype::found::no_memory:
         return fail(call, reason::no_memory);
     case datatype::found::mpi_error:
@@ -43,31 +51,33 @@ int fail_lookup(const char *call, const char *argument, const datatype::lookup &
     return failed.code; // MPI has reported it
 }
 
-std::optional<reason> wrong_count(MPI_Count count, const sequence &elements) noexcept {
+std::optional<api::failure> wrong_count(MPI_Count count, const sequence &elements) noexcept {
     if (count < 0) {
-        return reason::negative_element_count;
+        return api::failure{MPI_ERR_COUNT, "the number of elements is negative"};
     }
-    return datatype::countable(elements) ? std::nullopt : std::optional(reason::too_many_bytes);
+    return datatype::countable(elements)
+               ? std::nullopt
+               : std::optional(api::failure{MPI_ERR_COUNT, "so many elements have 2^63 bytes or more"});
 }
 
-std::optional<reason> wrong_length_query(MPI_Count max_bytes, const MPI_Count *length,
-                                         const MPI_Count *bytes) noexcept {
+std::optional<api::failure> wrong_length_query(MPI_Count max_bytes, const MPI_Count *length,
+                                               const MPI_Count *bytes) noexcept {
     if (max_bytes < -1) {
-        return reason::max_iov_bytes_too_small;
+        return api::failure{MPI_ERR_ARG, "max_iov_bytes is below -1"};
     }
     return length == nullptr || bytes == nullptr ? std::optional(reason::null_iov_result) : std::nullopt;
 }
 
-std::optional<reason> wrong_request(MPI_Count offset, const thence_iov *iov, MPI_Count max,
-                                    const MPI_Count *got) noexcept {
+std::optional<api::failure> wrong_request(MPI_Count offset, const thence_iov *iov, MPI_Count max,
+                                          const MPI_Count *got) noexcept {
     if (offset < 0) {
-        return reason::negative_iov_offset;
+        return api::failure{MPI_ERR_ARG, "iov_offset is negative"};
     }
     if (max < 0) {
-        return reason::negative_max_iov_len;
+        return api::failure{MPI_ERR_ARG, "max_iov_len is negative"};
     }
     if (iov == nullptr && max > 0) {
-        return reason::null_iov;
+        return api::failure{MPI_ERR_ARG, "iov is null although max_iov_len is not 0"};
     }
     return got == nullptr ? std::optional(reason::null_iov_result) : std::nullopt;
 }
@@ -178,7 +188,10 @@ int thence_type_copy(const void *sendbuf, MPI_Count sendcount, MPI_Datatype send
     if (bytes != nullptr) {
         *bytes = done.bytes;
     }
-    return done.truncated ? fail("thence_type_copy", reason::copy_truncated) : MPI_SUCCESS;
+    return done.truncated
+               ? fail("thence_type_copy",
+                      {MPI_ERR_TRUNCATE, "the source has more bytes than fit; those that fit have been copied"})
+               : MPI_SUCCESS;
 }
 
 int thence_layout_create(MPI_Datatype datatype, thence_layout **layout) {

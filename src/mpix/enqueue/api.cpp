@@ -7,10 +7,16 @@
 
 #include <algorithm>
 
+namespace thence::api::reason {
+
+constexpr failure null_start{MPI_ERR_ARG, "start is null"};
+
+} // namespace thence::api::reason
+
 using namespace thence;
 using api::fail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 using enqueue::buffer_use;
 
 namespace {
@@ -46,11 +52,12 @@ int wait(const public_call &call, int count, MPI_Request requests[], MPI_Status 
         }
         const queues::item *operation = queues::item_of(requests[i]);
         if (operation == nullptr) {
-            return fail(call, reason::no_enqueued_request);
+            return fail(
+                call, {MPI_ERR_REQUEST, "the request is not that of an enqueued operation, or was waited for already"});
         }
         if ((queue != nullptr && operation->owner != queue) ||
             std::find(requests, requests + i, requests[i]) != requests + i) {
-            return fail(call, reason::mixed_requests);
+            return fail(call, {MPI_ERR_REQUEST, "the requests are not all of one queue, or one is there twice"});
         }
         queue = operation->owner;
     }
@@ -71,10 +78,10 @@ int thence_stream_get_error(thence_stream stream, int *error) {
     static constexpr public_call call{"thence_stream_get_error"};
     const streams::context *found = streams::find(stream);
     if (found == nullptr || error == nullptr) {
-        return fail(call, found == nullptr ? reason::no_stream : reason::null_error);
+        return fail(call, found == nullptr ? reason::no_stream : api::failure{MPI_ERR_ARG, "error is null"});
     }
     if (found->queue == nullptr) {
-        return fail(call, reason::stream_without_queue);
+        return fail(call, {MPI_ERR_OTHER, "stream has no queue"});
     }
     *error = found->queue->take_error();
     return MPI_SUCCESS;

@@ -14,7 +14,7 @@
 using namespace thence;
 using api::fail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 using enqueue::buffer_use;
 
 namespace {
@@ -116,7 +116,7 @@ template <class T> bool fits([[maybe_unused]] T value) noexcept {
 template <shape form, auto nonblocking, class... Arguments>
 int large_collective(const public_call &call, const void *call_site, MPI_Comm comm, Arguments... each) noexcept {
     if constexpr ((is_count_array<Arguments> || ...)) {
-        return fail(call, reason::no_large_counts);
+        return fail(call, {MPI_ERR_UNSUPPORTED_OPERATION, "this MPI has no large counts"});
     } else {
         if (!(fits(each) && ...)) {
             return fail(call, reason::count_too_large);

@@ -96,7 +96,8 @@ queues::queue *queue_of(const api::public_call &call, queues::operation &what, i
     const bool set_up = continuation::is_set_up.load(std::memory_order_acquire);
     streams::attachment *const attached = set_up ? streams::attachment_of(what.comm) : nullptr;
     if (attached == nullptr || attached->stream->queue == nullptr) {
-        code = api::fail(call, mpi::usable() ? api::reason::no_queue : api::reason::mpi_inactive);
+        code = api::fail(call, mpi::usable() ? api::failure{MPI_ERR_OTHER, "comm has no stream with a queue"}
+                                             : api::reason::mpi_inactive);
         return nullptr;
     }
     what.not_begun = attached->not_begun;
@@ -111,7 +112,9 @@ int result_of(const api::public_call &call, queues::enqueuing how) noexcept {
     case enqueuing::no_memory:
         return api::fail(call, api::reason::no_memory);
     case enqueuing::not_copyable:
-        return api::fail(call, api::reason::no_copy_of_such);
+        return api::fail(call,
+                         {MPI_ERR_UNSUPPORTED_OPERATION,
+                          "MPI does not take buffers in device memory, and those of this operation are not copied"});
     default:
         return api::fail(call, api::reason::queue_refused);
     }

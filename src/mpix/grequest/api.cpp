@@ -9,20 +9,27 @@
 
 #include <optional>
 
+namespace thence::api::reason {
+
+constexpr failure null_greq_class{MPI_ERR_ARG, "greq_class is null"};
+constexpr failure no_greq_class{MPI_ERR_ARG, "greq_class is no class of generalized requests, or was freed"};
+
+} // namespace thence::api::reason
+
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 
 namespace {
 
-inline std::optional<reason> wrong(const grequest::functions &of_user) noexcept {
+inline std::optional<api::failure> wrong(const grequest::functions &of_user) noexcept {
     if (of_user.query == nullptr) {
-        return reason::null_query_fn;
+        return api::failure{MPI_ERR_ARG, "query_fn is null"};
     }
     if (of_user.free == nullptr) {
-        return reason::null_free_fn;
+        return api::failure{MPI_ERR_ARG, "free_fn is null"};
     }
-    return of_user.cancel == nullptr ? std::optional(reason::null_cancel_fn) : std::nullopt;
+    return of_user.cancel == nullptr ? std::optional(api::failure{MPI_ERR_ARG, "cancel_fn is null"}) : std::nullopt;
 }
 
 int set_up_room(const api::public_call &call) noexcept {
@@ -75,7 +82,7 @@ int thence_grequest_start_x(MPI_Grequest_query_function *query_fn, MPI_Grequest_
         return fail(call, *why);
     }
     if ((flags & ~THENCE_POLL_CALLS_NO_MPI) != 0) {
-        return fail(call, reason::unknown_poll_flags);
+        return fail(call, {MPI_ERR_ARG, "flags has bits other than THENCE_POLL_CALLS_NO_MPI"});
     }
     return start(call, of_user, extra_state, request, (flags & THENCE_POLL_CALLS_NO_MPI) != 0);
 }

@@ -3,6 +3,7 @@
 // (ranks, indices, tags) and says where a message goes, or where it is received; the calls here do the rest.
 #pragma once
 
+#include "core/mpi/error_code.hpp"
 #include "mpix/messages/endpoint.hpp"
 
 #include <mpi.h>
@@ -22,12 +23,7 @@ struct message_arguments {
     int tag;
 };
 
-// What is wrong with a call. Converts to true if anything is.
-struct failure {
-    int error_class = MPI_SUCCESS;
-    const char *text = nullptr;
-    explicit operator bool() const noexcept { return text != nullptr; }
-};
+using mpi::failure;
 // Of an operation that has ended with this class of error.
 failure failure_with(int error_class) noexcept;
 inline failure failure_of(int error_class) noexcept {

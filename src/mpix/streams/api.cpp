@@ -20,11 +20,19 @@
 #include <memory>
 #include <new>
 
+namespace thence::api::reason {
+
+constexpr failure null_stream{MPI_ERR_ARG, "stream is null"};
+constexpr failure bad_hex{MPI_ERR_INFO_VALUE, "value is not the hexadecimal text of a handle of this type"};
+constexpr failure unusable_queue{MPI_ERR_UNSUPPORTED_OPERATION, "the process cannot use such a queue"};
+
+} // namespace thence::api::reason
+
 using namespace thence;
 using api::fail;
 using api::fail_with_detail;
 using api::public_call;
-using api::reason;
+namespace reason = api::reason;
 
 namespace {
 
@@ -59,13 +67,17 @@ int read_queue(const public_call &call, MPI_Info info, thence_queue &queue, bool
     if (!value || !streams::from_hex(*value, &queue, sizeof queue)) {
         return fail(call, reason::bad_hex);
     }
-    return is_complete_table(queue) ? MPI_SUCCESS : fail(call, reason::bad_queue_table);
+    return is_complete_table(queue)
+               ? MPI_SUCCESS
+               : fail(call,
+                      {MPI_ERR_ARG,
+                       "the table of the queue is null, too small, or lacks launch, wait or what needs_copy needs"});
 }
 
 int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     const std::optional<std::string> native = mpi::value_of(info, "native");
     if (native && *native != "true" && *native != "false") {
-        return fail(call, reason::bad_native);
+        return fail(call, {MPI_ERR_INFO_VALUE, "native is neither true nor false"});
     }
     thence_queue queue{};
     bool has_queue = false;
@@ -87,7 +99,7 @@ int create(const public_call &call, MPI_Info info, thence_stream *stream) {
     }
     const streams::context &added = *made;
     if (!streams::add(made)) {
-        return fail(call, reason::too_many_streams);
+        return fail(call, {MPI_ERR_NO_MEM, "16777216 streams exist, or memory is exhausted"});
     }
     *stream = added.handle;
     return MPI_SUCCESS;
@@ -141,11 +153,11 @@ int thence_stream_free(thence_stream *stream) {
         *stream = THENCE_STREAM_NULL;
         return MPI_SUCCESS;
     case streams::freeing::has_communicators:
-        return fail(call, reason::stream_has_communicators);
+        return fail(call, {MPI_ERR_OTHER, "communicators of the stream exist"});
     case streams::freeing::has_work:
-        return fail(call, reason::stream_has_work);
+        return fail(call, {MPI_ERR_PENDING, "enqueued operations of the stream are outstanding"});
     default:
-        return fail(call, reason::stream_refused_by_mpi);
+        return fail(call, {MPI_ERR_OTHER, "MPI does not free its own stream"});
     }
 }
 
@@ -188,18 +200,20 @@ int thence_comm_get_stream(MPI_Comm comm, int idx, thence_stream *stream) {
 int thence_info_set_hex(MPI_Info info, const char *key, const void *value, int value_size) {
     static constexpr public_call call{"thence_info_set_hex"};
     if (info == MPI_INFO_NULL) {
-        return fail(call, reason::null_mpi_info);
+        return fail(call, {MPI_ERR_INFO, "info is MPI_INFO_NULL"});
     }
     if (key == nullptr || value == nullptr || value_size < 0) {
-        return fail(call, key == nullptr ? reason::null_key : reason::null_value);
+        return fail(call, key == nullptr ? api::failure{MPI_ERR_ARG, "key is null"}
+                                         : api::failure{MPI_ERR_ARG, "value is null, or value_size is negative"});
     }
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
     try {
         const std::string text = streams::to_hex(value, static_cast<std::size_t>(value_size));
-        return text.size() <= MPI_MAX_INFO_VAL - 1 ? mpi::table.Info_set(info, key, text.c_str())
-                                                   : fail(call, reason::hex_too_long);
+        return text.size() <= MPI_MAX_INFO_VAL - 1
+                   ? mpi::table.Info_set(info, key, text.c_str())
+                   : fail(call, {MPI_ERR_INFO_VALUE, "the text is longer than MPI_MAX_INFO_VAL"});
     } catch (const std::bad_alloc &) {
         return fail(call, reason::no_memory);
     }

@@ -9,6 +9,7 @@
 // differs from that of MPIX_STREAM_NULL (0x3c, "invalid kind, stream") in a bit that means nothing for an invalid kind.
 #pragma once
 
+#include "core/api/errors.hpp"
 #include "core/base/visibility.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/extension.hpp"
@@ -16,6 +17,15 @@
 
 #include <atomic>
 #include <memory>
+
+namespace thence::api::reason {
+
+inline constexpr failure no_stream{MPI_ERR_ARG, "stream is no stream of this library"};
+inline constexpr failure null_comm{MPI_ERR_COMM, "comm is MPI_COMM_NULL"};
+inline constexpr failure null_newcomm{MPI_ERR_ARG, "newcomm is null"};
+inline constexpr failure queue_refused{MPI_ERR_OTHER, "the queue refused to take the operation"};
+
+} // namespace thence::api::reason
 
 namespace thence::queues {
 class queue;

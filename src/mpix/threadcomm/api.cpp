@@ -8,7 +8,7 @@
 
 using namespace thence;
 using api::fail;
-using api::reason;
+namespace reason = api::reason;
 
 extern "C" {
 

@@ -18,6 +18,10 @@ constinit std::atomic<bool> left_a_request{false};
 
 namespace {
 
+constexpr api::failure null_pointer{MPI_ERR_ARG, "the pointer to the result is null"};
+constexpr api::failure no_property{MPI_ERR_ARG, "there is no such property"};
+constexpr api::failure auto_init{MPI_ERR_OTHER, "TAMPI_PROPERTY_AUTO_INIT is 1, so MPI_Init and MPI_Finalize do it"};
+
 constinit std::atomic<bool> starts_with_mpi{true}; // TAMPI_PROPERTY_AUTO_INIT
 // Between TAMPI_Init and TAMPI_Finalize, also where the thread level allows no mode.
 constinit std::atomic<bool> started_by_hand{false};
@@ -153,16 +157,16 @@ THENCE_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *pr
 int TAMPI_Init(int required, int *provided) {
     constexpr const char *call = "TAMPI_Init";
     if (provided == nullptr) {
-        return fail(call, reason::null_pointer);
+        return fail(call, null_pointer);
     }
     if (starts_with_mpi) {
-        return fail(call, reason::auto_init);
+        return fail(call, auto_init);
     }
     if (!mpi_was_initialized() || mpi_was_finalized()) {
-        return fail(call, reason::mpi_inactive);
+        return fail(call, {MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"});
     }
     if (started_by_hand) {
-        return fail(call, reason::started_already);
+        return fail(call, {MPI_ERR_OTHER, "TAMPI_Init was called already"});
     }
     int level = MPI_THREAD_SINGLE;
     MPI_Query_thread(&level);
@@ -174,15 +178,15 @@ int TAMPI_Init(int required, int *provided) {
 int TAMPI_Finalize(void) {
     constexpr const char *call = "TAMPI_Finalize";
     if (starts_with_mpi) {
-        return fail(call, reason::auto_init);
+        return fail(call, auto_init);
     }
     if (!started_by_hand) {
-        return fail(call, reason::not_started);
+        return fail(call, {MPI_ERR_OTHER, "TAMPI_Init was not called"});
     }
     // All tasks may be complete while a callback that has lowered an event has not yet returned: that is no error.
     int idle = 1;
     if (nonblocking && thence_task_wait_callbacks(requests_of_tasks, &idle) == MPI_SUCCESS && idle == 0) {
-        return fail(call, reason::outstanding);
+        return fail(call, {MPI_ERR_PENDING, "operations of tasks are outstanding, and the tasks would never end"});
     }
     stop();
     started_by_hand = false;
@@ -192,7 +196,7 @@ int TAMPI_Finalize(void) {
 int TAMPI_Property_get(int property, int *value) {
     constexpr const char *call = "TAMPI_Property_get";
     if (value == nullptr) {
-        return fail(call, reason::null_pointer);
+        return fail(call, null_pointer);
     }
     switch (property) {
     case TAMPI_PROPERTY_BLOCKING_MODE:
@@ -207,38 +211,38 @@ int TAMPI_Property_get(int property, int *value) {
     case TAMPI_PROPERTY_THREAD_TASKAWARE:
         return thence_task_thread_aware(-1, value);
     default:
-        return fail(call, reason::no_property);
+        return fail(call, no_property);
     }
 }
 
 int TAMPI_Property_set(int property, int value) {
     constexpr const char *call = "TAMPI_Property_set";
     if (property == TAMPI_PROPERTY_BLOCKING_MODE || property == TAMPI_PROPERTY_NONBLOCKING_MODE) {
-        return fail(call, reason::read_only);
+        return fail(call, {MPI_ERR_ARG, "this property is read only"});
     }
     if (property != TAMPI_PROPERTY_AUTO_INIT && property != TAMPI_PROPERTY_THREAD_TASKAWARE) {
-        return fail(call, reason::no_property);
+        return fail(call, no_property);
     }
     if (value != 0 && value != 1) {
-        return fail(call, reason::no_flag);
+        return fail(call, {MPI_ERR_ARG, "the value is neither 0 nor 1"});
     }
     if (property == TAMPI_PROPERTY_THREAD_TASKAWARE) {
         return thence_task_thread_aware(value, nullptr);
     }
     if (mpi_was_initialized()) {
-        return fail(call, reason::auto_init_too_late);
+        return fail(call, {MPI_ERR_OTHER, "TAMPI_PROPERTY_AUTO_INIT can be set only before MPI_Init"});
     }
     starts_with_mpi = value == 1;
     return MPI_SUCCESS;
 }
 
 int TAMPI_Blocking_enabled(int *flag) {
-    return flag == nullptr ? fail("TAMPI_Blocking_enabled", reason::null_pointer)
+    return flag == nullptr ? fail("TAMPI_Blocking_enabled", null_pointer)
                            : TAMPI_Property_get(TAMPI_PROPERTY_BLOCKING_MODE, flag);
 }
 
 int TAMPI_Nonblocking_enabled(int *flag) {
-    return flag == nullptr ? fail("TAMPI_Nonblocking_enabled", reason::null_pointer)
+    return flag == nullptr ? fail("TAMPI_Nonblocking_enabled", null_pointer)
                            : TAMPI_Property_get(TAMPI_PROPERTY_NONBLOCKING_MODE, flag);
 }
 

@@ -12,6 +12,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -139,7 +140,7 @@ extern "C" {
 
 int TAMPI_Iwait(MPI_Request *request, MPI_Status *status) {
     if (request == nullptr) {
-        return fail("TAMPI_Iwait", reason::null_request);
+        return fail("TAMPI_Iwait", {MPI_ERR_ARG, "request is null"});
     }
     if (*request == MPI_REQUEST_NULL) {
         return MPI_SUCCESS;
@@ -153,17 +154,20 @@ int TAMPI_Iwait(MPI_Request *request, MPI_Status *status) {
 
 int TAMPI_Iwaitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (count < 0) {
-        return fail("TAMPI_Iwaitall", reason::negative_count);
+        return fail("TAMPI_Iwaitall", {MPI_ERR_ARG, "count is negative"});
     }
     if (requests == nullptr && count != 0) {
-        return fail("TAMPI_Iwaitall", reason::null_requests);
+        return fail("TAMPI_Iwaitall", {MPI_ERR_ARG, "requests is null and count is not 0"});
     }
     const thence_task *self = task_with_events();
     if (self == nullptr) {
         return wait_for_all(count, requests, statuses);
     }
     if (const std::optional<copies> same = find_copies(count, requests)) {
-        return fail_with_copies("TAMPI_Iwaitall", same->first, same->second);
+        std::array<char, 80> text{};
+        std::snprintf(text.data(), text.size(), "requests[%d] and requests[%d] are the same request", same->first,
+                      same->second);
+        return fail("TAMPI_Iwaitall", {MPI_ERR_REQUEST, text.data()});
     }
     if (is_one_run(count, requests, statuses)) {
         return thence_task_attach(count, requests, 0, statuses, self, requests_of_tasks);

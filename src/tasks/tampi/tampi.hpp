@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of libthence-tampi share: starting and stopping it, its errors. It stands on the public headers alone.
+// What the files of libthence-tampi share: starting and stopping it. It stands on the public headers, and reports errors as the
+// calls of thence.h do.
 #pragma once
+
+#include "core/api/errors.hpp"
 
 #include <mpi.h>
 
 #include <atomic>
 
 namespace thence::tampi {
+
+using api::fail;
 
 // The continuation request of all operations that are bound to tasks. It is set before `nonblocking`.
 extern MPI_Request requests_of_tasks;
@@ -22,26 +27,5 @@ extern std::atomic<bool> left_a_request;
 // `level`.
 int start(int required, int level) noexcept;
 void stop() noexcept;
-
-enum class reason {
-    null_pointer,
-    null_request,
-    null_requests,
-    negative_count,
-    no_property,
-    read_only,
-    no_flag,
-    auto_init_too_late,
-    mpi_inactive,
-    auto_init,
-    started_already,
-    not_started,
-    outstanding,
-    count_, // how many there are
-};
-// Reports the error through the error handler of MPI_COMM_WORLD and returns its code. `call`: the public function.
-int fail(const char *call, reason why) noexcept;
-// The same for a pending request that stands twice in an array, at `first` and at `second`.
-int fail_with_copies(const char *call, int first, int second) noexcept;
 
 } // namespace thence::tampi
