@@ -152,8 +152,7 @@ public:
             libthence_tasks::destroy_flow(state_);
         }
     }
-    flow(const flow &) = delete;
-    flow &operator=(const flow &) = delete;
+    flow &operator=(flow &&) = delete;
 
     /** @brief The flow of the process, with default options, made at the first call; never destroyed. The C names use
      *         it outside of tasks. */

@@ -208,8 +208,7 @@ public:
         stop_.store(true);
         fiber_.join();
     }
-    progress_fiber(const progress_fiber &) = delete;
-    progress_fiber &operator=(const progress_fiber &) = delete;
+    progress_fiber &operator=(progress_fiber &&) = delete;
 
 private:
     void poll() {

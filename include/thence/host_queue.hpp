@@ -77,8 +77,7 @@ public:
     /** @throws thence::error without memory. */
     host_queue() { check(thence_host_queue_create(&queue_), "thence_host_queue_create"); }
     ~host_queue() { thence_host_queue_destroy(&queue_); }
-    host_queue(const host_queue &) = delete;
-    host_queue &operator=(const host_queue &) = delete;
+    host_queue &operator=(host_queue &&) = delete;
 
     /** @brief Enqueues a call of `function()`, which must not throw.
      *  @throws std::bad_alloc; thence::error without memory. */

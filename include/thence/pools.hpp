@@ -85,8 +85,7 @@ public:
     explicit pools(const pools_options &options = {})
         : threads_(allow(options.workers + 1)),
           state_(libthence_pools::make(options.workers, options.priority, options.mode)) {}
-    pools(const pools &) = delete;
-    pools &operator=(const pools &) = delete;
+    pools &operator=(pools &&) = delete;
     ~pools() { libthence_pools::destroy(state_); }
 
     /** @return the mode of operations for which transform_mpi() is given none. */

@@ -110,8 +110,7 @@ public:
         arena_ = std::make_unique<::tbb::task_arena>(::tbb::task_arena::attach{});
     }
     ~poller() { own_group_.wait(); }
-    poller(const poller &) = delete;
-    poller &operator=(const poller &) = delete;
+    poller &operator=(poller &&) = delete;
 
     void begin() {
         if (outstanding_.fetch_add(1) == 0) {
@@ -220,8 +219,7 @@ class outstanding {
 public:
     explicit outstanding(poller &counts) : counts_(counts) { counts_.begin(); }
     ~outstanding() { counts_.end(); }
-    outstanding(const outstanding &) = delete;
-    outstanding &operator=(const outstanding &) = delete;
+    outstanding &operator=(outstanding &&) = delete;
 
 private:
     poller &counts_;
@@ -316,8 +314,7 @@ public:
         } catch (...) {
         }
     }
-    task_group(const task_group &) = delete;
-    task_group &operator=(const task_group &) = delete;
+    task_group &operator=(task_group &&) = delete;
 
     /** @brief Run `f()` as a task, as `tbb::task_group::run`. */
     template <class F> void run(F &&f) { group_.run(std::forward<F>(f)); }

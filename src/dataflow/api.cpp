@@ -70,8 +70,7 @@ public:
         }
         all_ = {to, count};
     }
-    converted(const converted &) = delete;
-    converted &operator=(const converted &) = delete;
+    converted &operator=(converted &&) = delete;
     std::span<const thence::access> all() const { return all_; }
 
 private:

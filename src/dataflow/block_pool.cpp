@@ -165,8 +165,7 @@ void empty(thread_cache &mine, int size_class, unsigned count) noexcept {
 
 struct own_cache : thread_cache {
     constexpr own_cache() : thread_cache{} {}
-    own_cache(const own_cache &) = delete;
-    own_cache &operator=(const own_cache &) = delete;
+    own_cache &operator=(own_cache &&) = delete;
     ~own_cache() {
         for (int i = 0; i < block_pool::sizes; ++i) {
             empty(*this, i, ~0U);

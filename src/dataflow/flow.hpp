@@ -18,8 +18,7 @@ namespace thence::detail {
 class flow_state {
 public:
     flow_state(int workers, std::uint32_t most_open);
-    flow_state(const flow_state &) = delete;
-    flow_state &operator=(const flow_state &) = delete;
+    flow_state &operator=(flow_state &&) = delete;
     // Waits until all tasks are complete.
     ~flow_state();
 

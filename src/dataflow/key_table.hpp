@@ -16,9 +16,7 @@ namespace thence::dataflow {
 
 class key_table {
 public:
-    key_table() = default;
-    key_table(const key_table &) = delete;
-    key_table &operator=(const key_table &) = delete;
+    key_table &operator=(key_table &&) = delete;
     ~key_table() {
         for (std::size_t i = 0; i < capacity_; ++i) {
             free(slots_[i]);

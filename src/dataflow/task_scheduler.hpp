@@ -52,8 +52,7 @@ public:
     // scheduler becomes idle while idle_waiters() is not zero.
     task_scheduler(int workers, task *(*run)(task &) noexcept, void (*on_idle)(void *data) noexcept, void *data)
         : workers_(workers), run_(run), on_idle_(on_idle), on_idle_data_(data), arena_(workers) {}
-    task_scheduler(const task_scheduler &) = delete;
-    task_scheduler &operator=(const task_scheduler &) = delete;
+    task_scheduler &operator=(task_scheduler &&) = delete;
     // No task may be left. Waits until all threads have left the scheduler.
     ~task_scheduler();
 
@@ -64,8 +63,7 @@ public:
             kept.calling_.fetch_add(1, std::memory_order_relaxed);
         }
         ~keep_alive() { kept_.calling_.fetch_sub(1, std::memory_order_release); }
-        keep_alive(const keep_alive &) = delete;
-        keep_alive &operator=(const keep_alive &) = delete;
+        keep_alive &operator=(keep_alive &&) = delete;
 
     private:
         task_scheduler &kept_;

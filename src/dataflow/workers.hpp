@@ -32,8 +32,7 @@ class arena {
 public:
     explicit arena(int workers);
     ~arena();
-    arena(const arena &) = delete;
-    arena &operator=(const arena &) = delete;
+    arena &operator=(arena &&) = delete;
 
     // Has a worker call `work(data)`. @return false if there is no memory.
     bool call(void (*work)(void *) noexcept, void *data) noexcept;

@@ -19,8 +19,7 @@ namespace thence::task {
 class blocked_task {
 public:
     explicit blocked_task(const thence_task &blocked) noexcept : task_(blocked) {}
-    blocked_task(const blocked_task &) = delete;
-    blocked_task &operator=(const blocked_task &) = delete;
+    blocked_task &operator=(blocked_task &&) = delete;
 
     // The callback that lets the task go on, for attach(). Attach it with THENCE_INVOKE_FAILED.
     continuation::user_callback callback() noexcept {

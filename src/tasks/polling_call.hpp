@@ -24,8 +24,7 @@ struct polling_call {
             unlist();
         }
     }
-    polling_call(const polling_call &) = delete;
-    polling_call &operator=(const polling_call &) = delete;
+    polling_call &operator=(polling_call &&) = delete;
 
     bool is_listed() const noexcept { return task.runtime != nullptr; }
 

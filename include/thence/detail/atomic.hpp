@@ -24,8 +24,7 @@ enum class order : int {
 template <class T> class atomic {
 public:
     constexpr atomic(T value = T()) noexcept : value_(value) {} // NOLINT(google-explicit-constructor)
-    atomic(const atomic &) = delete;
-    atomic &operator=(const atomic &) = delete;
+    atomic &operator=(atomic &&) = delete;
 
     T load(order o = order::acquire) const noexcept { return __atomic_load_n(&value_, static_cast<int>(o)); }
     void store(T value, order o = order::release) noexcept { __atomic_store_n(&value_, value, static_cast<int>(o)); }
@@ -106,8 +105,7 @@ private:
 template <class Lock> class [[nodiscard]] locked {
 public:
     explicit locked(Lock &lock) noexcept : lock_(lock) { lock_.lock(); }
-    locked(const locked &) = delete;
-    locked &operator=(const locked &) = delete;
+    locked &operator=(locked &&) = delete;
     ~locked() { lock_.unlock(); }
 
 private:

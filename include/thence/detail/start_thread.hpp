@@ -36,8 +36,7 @@ class signals_blocked {
 public:
     signals_blocked() noexcept : before_(block_signals()) {}
     ~signals_blocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    signals_blocked(const signals_blocked &) = delete;
-    signals_blocked &operator=(const signals_blocked &) = delete;
+    signals_blocked &operator=(signals_blocked &&) = delete;
 
 private:
     sigset_t before_;
@@ -55,8 +54,7 @@ template <class Observer> class workers_without_signals : public Observer {
 public:
     template <class Arena> explicit workers_without_signals(Arena &arena) : Observer(arena) { this->observe(true); }
     ~workers_without_signals() override { this->observe(false); }
-    workers_without_signals(const workers_without_signals &) = delete;
-    workers_without_signals &operator=(const workers_without_signals &) = delete;
+    workers_without_signals &operator=(workers_without_signals &&) = delete;
 
     void on_scheduler_entry(bool is_worker) override {
         if (is_worker) {

@@ -57,8 +57,7 @@ public:
         this_thread.busy -= thread_state::running_mark + 1;
         callback_count->fetch_sub(progress::callback_runs, std::memory_order_relaxed);
     }
-    running_scope(const running_scope &) = delete;
-    running_scope &operator=(const running_scope &) = delete;
+    running_scope &operator=(running_scope &&) = delete;
 };
 
 // Steps of running one continuation that attaching and completing need, too.

@@ -71,8 +71,7 @@ class busy_scope {
 public:
     busy_scope() noexcept { ++this_thread.busy; }
     ~busy_scope() { --this_thread.busy; }
-    busy_scope(const busy_scope &) = delete;
-    busy_scope &operator=(const busy_scope &) = delete;
+    busy_scope &operator=(busy_scope &&) = delete;
 };
 
 // The same for a scope in which this thread lets MPI make progress.
@@ -80,8 +79,7 @@ class progress_scope {
 public:
     progress_scope() noexcept { this_thread.busy += thread_state::progress_mark + 1; }
     ~progress_scope() { this_thread.busy -= thread_state::progress_mark + 1; }
-    progress_scope(const progress_scope &) = delete;
-    progress_scope &operator=(const progress_scope &) = delete;
+    progress_scope &operator=(progress_scope &&) = delete;
 };
 
 // Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then. False if memory is

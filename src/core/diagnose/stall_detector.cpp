@@ -84,8 +84,7 @@ public:
         wake_.notify_one();
         thread_.join();
     }
-    detector(const detector &) = delete;
-    detector &operator=(const detector &) = delete;
+    detector &operator=(detector &&) = delete;
 
 private:
     void run() {

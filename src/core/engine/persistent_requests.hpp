@@ -69,8 +69,7 @@ public:
 
     persistent_requests() = default;
     ~persistent_requests();
-    persistent_requests(const persistent_requests &) = delete;
-    persistent_requests &operator=(const persistent_requests &) = delete;
+    persistent_requests &operator=(persistent_requests &&) = delete;
 
     // Returns null if there is no entry.
     entry *find(MPI_Request request) noexcept {

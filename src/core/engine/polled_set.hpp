@@ -84,9 +84,7 @@ private:
         operation **ops = nullptr;
         int count = 0;
         int capacity = 0;
-        list() = default;
-        list(const list &) = delete;
-        list &operator=(const list &) = delete;
+        list &operator=(list &&) = delete;
         ~list();
         void push(operation &op) {
             if (count == capacity) [[unlikely]] {

@@ -11,8 +11,7 @@ class quietly {
 public:
     quietly() noexcept;
     ~quietly();
-    quietly(const quietly &) = delete;
-    quietly &operator=(const quietly &) = delete;
+    quietly &operator=(quietly &&) = delete;
 
 private:
     MPI_Errhandler of_world_ = MPI_ERRHANDLER_NULL;

@@ -42,8 +42,7 @@ public:
             interpose::catch_up();
         }
     }
-    turn(const turn &) = delete;
-    turn &operator=(const turn &) = delete;
+    turn &operator=(turn &&) = delete;
     void operator()() { how_.pause(call_); }
     // The same, and if the call still waits for nothing but generalized requests with one wait function, it calls that
     // first. `done`: entries that are complete although they are not null; may be null.

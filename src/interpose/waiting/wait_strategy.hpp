@@ -67,8 +67,7 @@ class THENCE_INTERNAL progress_beside {
 public:
     explicit progress_beside(const char *call) noexcept;
     ~progress_beside();
-    progress_beside(const progress_beside &) = delete;
-    progress_beside &operator=(const progress_beside &) = delete;
+    progress_beside &operator=(progress_beside &&) = delete;
 
 private:
     struct helper;

@@ -28,8 +28,7 @@ public:
     // `before`: looks up a datatype that was read before. Returns false if it was not.
     explicit type_reader(bool (*before)(MPI_Datatype, read_result &)) : before_(before) {}
     ~type_reader();
-    type_reader(const type_reader &) = delete;
-    type_reader &operator=(const type_reader &) = delete;
+    type_reader &operator=(type_reader &&) = delete;
 
     // Throws mpi_failure, unknown_combiner, too_large, too_deep, and std::bad_alloc.
     read_result read(MPI_Datatype type);

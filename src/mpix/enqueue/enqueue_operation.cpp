@@ -43,8 +43,7 @@ public:
             queue_.release(const_cast<void *>(each.from));
         }
     }
-    copies(const copies &) = delete;
-    copies &operator=(const copies &) = delete;
+    copies &operator=(copies &&) = delete;
 
     // Replaces the buffer by a copy if it has to be.
     enqueuing replace(const buffer_use &buffer) {

@@ -34,8 +34,7 @@ class endpoint {
 public:
     endpoint() = default;
     ~endpoint();
-    endpoint(const endpoint &) = delete;
-    endpoint &operator=(const endpoint &) = delete;
+    endpoint &operator=(endpoint &&) = delete;
 
     // Any thread. A full queue is emptied by the pusher.
     void push(const envelope &message) noexcept;

@@ -11,9 +11,7 @@ namespace thence::messages {
 
 class scheduled {
 public:
-    scheduled() = default;
-    scheduled(const scheduled &) = delete;
-    scheduled &operator=(const scheduled &) = delete;
+    scheduled &operator=(scheduled &&) = delete;
 
     // Takes all steps that are possible. True: it has ended.
     virtual bool advance() noexcept = 0;

@@ -34,8 +34,7 @@ public:
     transport(MPI_Comm comm, router route, void *data) noexcept;
     // Collective: waits until all processes are here, then cancels the receives for headers.
     ~transport();
-    transport(const transport &) = delete;
-    transport &operator=(const transport &) = delete;
+    transport &operator=(transport &&) = delete;
 
     // Posts the receives for headers. Returns an error class.
     int begin() noexcept;

@@ -98,8 +98,7 @@ public:
     // Returns null if memory is exhausted or the queue refuses.
     static queue *create(const thence_queue &which) noexcept;
     ~queue();
-    queue(const queue &) = delete;
-    queue &operator=(const queue &) = delete;
+    queue &operator=(queue &&) = delete;
 
     const thence_queue &handle() const noexcept { return handle_; }
     bool is_idle() const noexcept { return outstanding_.load() == 0; }

@@ -56,8 +56,7 @@ public:
 
     group() = default;
     ~group() { between.reset(); } // it finds the states until it has ended
-    group(const group &) = delete;
-    group &operator=(const group &) = delete;
+    group &operator=(group &&) = delete;
 
     int size() const noexcept { return static_cast<int>(counts.size()); }
 

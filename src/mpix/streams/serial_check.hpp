@@ -60,8 +60,7 @@ public:
             leave();
         }
     }
-    serial_call(const serial_call &) = delete;
-    serial_call &operator=(const serial_call &) = delete;
+    serial_call &operator=(serial_call &&) = delete;
 
 private:
     static constexpr int most = 8;

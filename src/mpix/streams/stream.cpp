@@ -42,8 +42,7 @@ struct served {
             stream->serving.fetch_sub(1);
         }
     }
-    served(const served &) = delete;
-    served &operator=(const served &) = delete;
+    served &operator=(served &&) = delete;
     context *stream;
 };
 

@@ -25,8 +25,7 @@ public:
     enum class answer { done, too_many, index_out_of_range, index_twice };
 
     explicit activation(int threads); // may throw std::bad_alloc
-    activation(const activation &) = delete;
-    activation &operator=(const activation &) = delete;
+    activation &operator=(activation &&) = delete;
 
     int threads() const noexcept { return threads_; }
     // False between the first arrival at a start and the end of the finish. If true, no thread is inside start() or

@@ -18,8 +18,7 @@ public:
 
     collective_operation(member &me, kind how) : me_(me), tag_(begin_operation(me)), how_(how) {}
     ~collective_operation() { finish(); }
-    collective_operation(const collective_operation &) = delete;
-    collective_operation &operator=(const collective_operation &) = delete;
+    collective_operation &operator=(collective_operation &&) = delete;
 
     int rank() const noexcept { return me_.rank; }
     int size() const noexcept { return me_.comm->size(); }

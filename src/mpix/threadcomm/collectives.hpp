@@ -87,8 +87,7 @@ public:
     collective_call(const char *call_name, communicator &on, MPI_Request *to_start) noexcept
         : name(call_name), comm(on), request(to_start) {}
     THENCE_INTERNAL ~collective_call();
-    collective_call(const collective_call &) = delete;
-    collective_call &operator=(const collective_call &) = delete;
+    collective_call &operator=(collective_call &&) = delete;
 
     bool is_blocking() const noexcept { return request == nullptr; }
     bool lacks_memory() const noexcept { return no_memory_; }

@@ -73,8 +73,7 @@ public:
     communicator(MPI_Comm handle, root_state &root, std::uint64_t context, bool is_root, std::vector<int> processes,
                  const std::vector<int> &threads);
     ~communicator();
-    communicator(const communicator &) = delete;
-    communicator &operator=(const communicator &) = delete;
+    communicator &operator=(communicator &&) = delete;
 
     int size() const noexcept { return static_cast<int>(process_of.size()); }
 

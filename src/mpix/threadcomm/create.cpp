@@ -126,9 +126,7 @@ struct unfinished_root {
     MPI_Comm handle = MPI_COMM_NULL;
     bool entered = false;
 
-    unfinished_root() = default;
-    unfinished_root(const unfinished_root &) = delete;
-    unfinished_root &operator=(const unfinished_root &) = delete;
+    unfinished_root &operator=(unfinished_root &&) = delete;
     // Collective.
     ~unfinished_root() {
         if (root != nullptr) {

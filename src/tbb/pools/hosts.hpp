@@ -21,9 +21,7 @@ namespace thence::detail {
 // Makes progress for a pool. Owns the poll-only continuation request of the pool's operations with the method mpix.
 class pool_poller {
 public:
-    pool_poller() = default;
-    pool_poller(const pool_poller &) = delete;
-    pool_poller &operator=(const pool_poller &) = delete;
+    pool_poller &operator=(pool_poller &&) = delete;
     ~pool_poller();
     void create() { check(thence_cr_create(THENCE_CR_POLL_ONLY, -1, MPI_INFO_NULL, &cr_), "create the pools"); }
     MPI_Request cr() const noexcept { return cr_; }

@@ -57,8 +57,7 @@ private:
 class watchdog {
 public:
     watchdog(work_queue &first, work_queue &second) : first_(first), second_(second) {}
-    watchdog(const watchdog &) = delete;
-    watchdog &operator=(const watchdog &) = delete;
+    watchdog &operator=(watchdog &&) = delete;
     ~watchdog();
     // Starts the thread. The queues must be ready for use.
     void start();

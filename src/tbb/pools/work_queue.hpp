@@ -35,9 +35,7 @@ namespace thence::detail {
 // What the queue needs of the pool that owns the threads.
 class runner_host {
 public:
-    runner_host() = default;
-    runner_host(const runner_host &) = delete;
-    runner_host &operator=(const runner_host &) = delete;
+    runner_host &operator=(runner_host &&) = delete;
     virtual ~runner_host() = default;
     // Sends a thread that calls run_as_worker(). @return false if there is none. Must not call the queue.
     virtual bool call() = 0;
@@ -63,8 +61,7 @@ public:
 
     // `no_workers`: the host has no threads to send, so only waiting threads run tasks.
     explicit work_queue(runner_host &host, bool no_workers = false) noexcept : host_(host), no_workers_(no_workers) {}
-    work_queue(const work_queue &) = delete;
-    work_queue &operator=(const work_queue &) = delete;
+    work_queue &operator=(work_queue &&) = delete;
     // Nothing may be left to do. Waits until all runners have left.
     ~work_queue();
 

@@ -16,9 +16,7 @@ namespace thence::exec::detail {
 
 class mutex {
 public:
-    mutex() = default;
-    mutex(const mutex &) = delete;
-    mutex &operator=(const mutex &) = delete;
+    mutex &operator=(mutex &&) = delete;
     ~mutex() { ::pthread_mutex_destroy(&native_); }
 
     void lock() noexcept { ::pthread_mutex_lock(&native_); }
@@ -31,9 +29,7 @@ private:
 
 class condition {
 public:
-    condition() = default;
-    condition(const condition &) = delete;
-    condition &operator=(const condition &) = delete;
+    condition &operator=(condition &&) = delete;
     ~condition() { ::pthread_cond_destroy(&native_); }
 
     /** The caller holds `m`. It may wake up without a notification. */

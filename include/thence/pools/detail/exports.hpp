@@ -41,8 +41,7 @@ struct pools_state {
     thence::completion_mode mode;       // the default mode of operations
     timer_time slow_limit = 0;          // see slow_task.hpp
     ::tbb::task_arena *arena = nullptr; // the arena of the workers
-    pools_state(const pools_state &) = delete;
-    pools_state &operator=(const pools_state &) = delete;
+    pools_state &operator=(pools_state &&) = delete;
 
 protected:
     explicit pools_state(const thence::completion_mode &usual) : mode(usual) {}

@@ -44,8 +44,7 @@ inline MPI_Request shared_request_in_completion() noexcept {
 struct completing_scope {
     completing_scope() noexcept { ++completing; }
     ~completing_scope() { --completing; }
-    completing_scope(const completing_scope &) = delete;
-    completing_scope &operator=(const completing_scope &) = delete;
+    completing_scope &operator=(completing_scope &&) = delete;
 };
 
 } // namespace thence::detail
