@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef TAMPI_H
-#define TAMPI_H
+#pragma once
 
 /** @file TAMPI.h
  *  @brief The interface of TAMPI (Task-Aware MPI) on any MPI and any task runtime. C and C++; library libthence-tampi.
@@ -263,5 +262,4 @@ TAMPI_WRAPPERS_(TAMPI_WRAPPER_)
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_ADAPTER_HPP
-#define THENCE_ADAPTER_HPP
-#if __cplusplus < 202002L
-#error "thence/adapter.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file adapter.hpp
  *  @brief What every C++ adapter needs: the exception `thence::error`, an owner of a continuation request, and
@@ -167,6 +163,3 @@ template <class Condition> void progress_until(Condition &&condition) {
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

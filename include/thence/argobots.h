@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_ARGOBOTS_H
-#define THENCE_ARGOBOTS_H
+#pragma once
 
 /** @file argobots.h
  *  @brief Argobots: a user-level thread (ULT) is a task that MPI operations block; its execution stream runs other ULTs
@@ -152,5 +151,4 @@ static inline const thence_task_runtime *thence_argobots_task_runtime(void) {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_BACKOFF_H
-#define THENCE_BACKOFF_H
+#pragma once
 
 /** @file backoff.h
  *  @brief How long a thread that polls pauses after a poll that found nothing: for loops of your own. C11 and C++.
@@ -81,5 +80,4 @@ THENCE_EXPORT void thence_backoff_found(thence_backoff *backoff);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

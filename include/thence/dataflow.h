@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_DATAFLOW_H
-#define THENCE_DATAFLOW_H
+#pragma once
 
 /** @file dataflow.h
  *  @brief The tasks of `thence/dataflow.hpp` in C: tasks with data dependences on oneTBB. Link `thence::tasks`.
@@ -144,6 +143,4 @@ THENCE_FLOW_EXPORT int thence_flow_report(void (*tell)(const thence_flow_waiting
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

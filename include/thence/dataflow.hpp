@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DATAFLOW_HPP
-#define THENCE_DATAFLOW_HPP
-#if __cplusplus < 202002L
-#error "thence/dataflow.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file dataflow.hpp
  *  @brief Tasks with data dependences on oneTBB: a task says what it reads and writes, and runs after the tasks that it
@@ -329,6 +325,3 @@ inline std::vector<waiting_task> waiting_tasks() {
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_ENQUEUE_H
-#define THENCE_ENQUEUE_H
+#pragma once
 
 /** @file enqueue.h
  *  @brief MPI operations that begin and end in the order of a queue: of a CUDA stream, a host queue, or any other.
@@ -195,5 +194,3 @@ THENCE_EXPORT int thence_waitall_enqueue(int count, MPI_Request array_of_request
 #endif
 
 #include <thence/enqueue_collectives.h>
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_ENQUEUE_COLLECTIVES_H
-#define THENCE_ENQUEUE_COLLECTIVES_H
+#pragma once
 
 /** @file enqueue_collectives.h
  *  @brief Collective operations in the order of a queue. `enqueue.h`, which includes this header, says how they behave.
@@ -177,5 +176,4 @@ THENCE_EXPORT int thence_reduce_scatter_enqueue_c(const void *sendbuf, void *rec
 
 #ifdef __cplusplus
 }
-#endif
 #endif

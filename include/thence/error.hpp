@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_ERROR_HPP
-#define THENCE_ERROR_HPP
-#if __cplusplus < 202002L
-#error "thence/error.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file error.hpp
  *  @brief The exceptions of Thence: an MPI error, and a call while MPI is not active. */
@@ -143,6 +139,3 @@ inline int first_error(int reported, std::span<const MPI_Status> statuses) noexc
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

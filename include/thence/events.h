@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_EVENTS_H
-#define THENCE_EVENTS_H
+#pragma once
 
 /** @file events.h
  *  @brief A counter of outstanding events with an owner, and MPI operations that lower it. C11 and C++.
@@ -87,5 +86,4 @@ THENCE_EXPORT int thence_attach_event(int count, MPI_Request requests[], unsigne
 
 #ifdef __cplusplus
 }
-#endif
 #endif

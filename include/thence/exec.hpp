@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_HPP
-#define THENCE_EXEC_HPP
-#if __cplusplus < 202002L
-#error "thence/exec.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec.hpp
  *  @brief Senders after C++26's std::execution for C++20 compilers: all of thence/exec/. Programs that should also run
@@ -45,6 +41,3 @@
 #include <thence/exec/when_all.hpp>
 #include <thence/exec/with_awaitable_senders.hpp>
 #include <thence/exec/write_env.hpp>
-
-#endif // C++20
-#endif

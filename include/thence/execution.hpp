@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXECUTION_HPP
-#define THENCE_EXECUTION_HPP
-#if __cplusplus < 202002L
-#error "thence/execution.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
+
+#include <thence/detail/cxx20.hpp>
 
 /** @file execution.hpp
  *  @brief `thence::ex`: the implementation of senders that the program uses.
@@ -78,7 +76,4 @@ namespace thence {
 namespace ex = exec;
 } // namespace thence
 
-#endif
-
-#endif // C++20
 #endif

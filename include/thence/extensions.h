@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_EXTENSIONS_H
-#define THENCE_EXTENSIONS_H
+#pragma once
 
 /** @file extensions.h
  *  @brief Which of MPICH's extensions the process has and from whom, and whether MPI takes buffers in device memory.
@@ -55,5 +54,4 @@ THENCE_EXPORT int thence_query_hip_support(void);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_FIBER_HPP
-#define THENCE_FIBER_HPP
-#if __cplusplus < 202002L
-#error "thence/fiber.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file fiber.hpp
  *  @brief Boost.Fiber: block a fiber until MPI operations are complete; its thread runs other fibers. C++20.
@@ -237,6 +233,3 @@ private:
 };
 
 } // namespace thence::fibers
-
-#endif // C++20
-#endif

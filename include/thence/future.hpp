@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_FUTURE_HPP
-#define THENCE_FUTURE_HPP
-#if __cplusplus < 202002L
-#error "thence/future.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file future.hpp
  *  @brief MPI operations as `std::future`: the statuses are its value, a failure is its exception. C++20.
@@ -107,6 +103,3 @@ template <class Value> Value get(std::future<Value> &future) {
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

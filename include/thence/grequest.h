@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_GREQUEST_H
-#define THENCE_GREQUEST_H
+#pragma once
 
 /** @file grequest.h
  *  @brief Generalized requests that MPI polls: work outside of MPI that completes in MPI's own calls.
@@ -123,5 +122,4 @@ THENCE_EXPORT int thence_grequest_complete(MPI_Request request);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_HOST_QUEUE_H
-#define THENCE_HOST_QUEUE_H
+#pragma once
 
 /** @file host_queue.h
  *  @brief Host queues: functions and MPI operations that run one after the other on threads of oneTBB.
@@ -88,5 +87,4 @@ THENCE_QUEUES_EXPORT thence_queue thence_host_queue_handle(thence_host_queue *qu
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_HOST_QUEUE_HPP
-#define THENCE_HOST_QUEUE_HPP
-#if __cplusplus < 202002L
-#error "thence/host_queue.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file host_queue.hpp
  *  @brief Host queues (`host_queue.h`) for C++: an owner, functions with state, and a scheduler of senders.
@@ -121,6 +117,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_HPP
-#define THENCE_MPI_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi.hpp
  *  @brief MPI as senders and coroutines over C++ types: `co_await comm.recv(values, 0)`.
@@ -368,6 +364,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_MPIX_H
-#define THENCE_MPIX_H
+#pragma once
 
 /** @file mpix.h
  *  @brief MPICH's extensions under MPICH's names, on any stock MPI.
@@ -143,5 +142,3 @@
 #define MPIX_Threadcomm_finish thence_threadcomm_finish
 #define MPIX_Threadcomm_free thence_threadcomm_free
 #define MPIX_Comm_test_threadcomm thence_comm_test_threadcomm
-
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_MPIX_GREQUEST_H
-#define THENCE_MPIX_GREQUEST_H
+#pragma once
 
 /** @file mpix_grequest.h
  *  @brief Generalized requests whose wait function has either form that is in use. Include thence/mpix.h, which gives
@@ -82,7 +81,5 @@ thence_mpix_grequest_class_create(MPI_Grequest_query_function *query_fn, MPI_Gre
                           request)
 #define thence_mpix_grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, wait_fn, greq_class)                  \
     thence_grequest_class_create(query_fn, free_fn, cancel_fn, poll_fn, THENCE_MPIX_WAIT_FUNCTION(wait_fn), greq_class)
-
-#endif
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_OMP_H
-#define THENCE_OMP_H
+#pragma once
 
 /** @file omp.h
  *  @brief OpenMP: a detached task completes when its MPI operations do. C11 and C++, GCC 11 and Clang 12 or later.
@@ -267,5 +266,4 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_HPP
-#define THENCE_POOLS_HPP
-#if __cplusplus < 202002L
-#error "thence/pools.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file pools.hpp
  *  @brief Pools of oneTBB for senders over MPI: workers run the work that follows an operation, and a thread polls.
@@ -174,6 +170,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_PROGRESS_H
-#define THENCE_PROGRESS_H
+#pragma once
 
 /** @file progress.h
  *  @brief Explicit progress: progress threads, functions of the program that progress calls, a look at a request.
@@ -97,5 +96,4 @@ THENCE_EXPORT int thence_request_is_complete(MPI_Request request);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_PTHREAD_H
-#define THENCE_PTHREAD_H
+#pragma once
 
 /** @file pthread.h
  *  @brief POSIX threads, for C: put the calling thread to sleep until MPI operations are complete, and let the callback
@@ -79,5 +78,4 @@ static inline int thence_pthread_block(int count, MPI_Request requests[], MPI_St
 
 #ifdef __cplusplus
 }
-#endif
 #endif

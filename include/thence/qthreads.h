@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_QTHREADS_H
-#define THENCE_QTHREADS_H
+#pragma once
 
 /** @file qthreads.h
  *  @brief Qthreads: a qthread is a task that MPI operations block; its worker runs other qthreads meanwhile. C11 and
@@ -206,5 +205,4 @@ static inline const thence_task_runtime *thence_qthreads_task_runtime(void) {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_STREAM_H
-#define THENCE_STREAM_H
+#pragma once
 
 /** @file stream.h
  *  @brief Streams: serial contexts of a process, and communicators for them.
@@ -198,5 +197,4 @@ THENCE_EXPORT int thence_info_set_hex(MPI_Info info, const char *key, const void
 
 #ifdef __cplusplus
 }
-#endif
 #endif

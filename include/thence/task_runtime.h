@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_TASK_RUNTIME_H
-#define THENCE_TASK_RUNTIME_H
+#pragma once
 
 /** @file task_runtime.h
  *  @brief The table of what a task runtime can do, and what Thence does with it: an MPI call in a task blocks the task,
@@ -195,5 +194,4 @@ THENCE_EXPORT int thence_task_thread_aware(int aware, int *before);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_TASK_TABLE_H
-#define THENCE_TASK_TABLE_H
+#pragma once
 
 /** @file task_table.h
  *  @brief The table that a task runtime fills for task_runtime.h. C11 and C++. It needs no MPI, so that a runtime that
@@ -69,5 +68,4 @@ typedef struct thence_task_runtime {
 
 #ifdef __cplusplus
 }
-#endif
 #endif

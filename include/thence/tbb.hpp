@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_TBB_HPP
-#define THENCE_TBB_HPP
-#if __cplusplus < 202002L
-#error "thence/tbb.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file tbb.hpp
  *  @brief oneTBB: suspend a task until MPI operations are complete, and a task group that counts them. C++20.
@@ -370,6 +366,3 @@ private:
 };
 
 } // namespace thence::onetbb
-
-#endif // C++20
-#endif

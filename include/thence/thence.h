@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_THENCE_H
-#define THENCE_THENCE_H
+#pragma once
 
 /** @file thence.h
  *  @brief Continuations on the requests of any stock MPI: the whole C API.
@@ -374,5 +373,4 @@ THENCE_EXPORT int thence_is_cr(MPI_Request request);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_THREADCOMM_H
-#define THENCE_THREADCOMM_H
+#pragma once
 
 /** @file threadcomm.h
  *  @brief Thread communicators: communicators whose ranks are threads.
@@ -73,6 +72,4 @@ THENCE_EXPORT int thence_comm_test_threadcomm(MPI_Comm comm, int *flag);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

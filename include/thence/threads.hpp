@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_THREADS_HPP
-#define THENCE_THREADS_HPP
-#if __cplusplus < 202002L
-#error "thence/threads.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file threads.hpp
  *  @brief Threads of the C++ standard library or POSIX: put the calling thread to sleep until MPI operations are
@@ -168,6 +164,3 @@ inline std::vector<MPI_Status> wait(std::span<MPI_Request> requests, MPI_Request
 }
 
 } // namespace thence::threads
-
-#endif // C++20
-#endif

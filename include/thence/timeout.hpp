@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_TIMEOUT_HPP
-#define THENCE_TIMEOUT_HPP
-#if __cplusplus < 202002L
-#error "thence/timeout.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file timeout.hpp
  *  @brief A sender with a deadline: `co_await (comm.recv(reply, 0) | thence::timeout(100ms))`.
@@ -296,6 +292,3 @@ struct timeout_t {
 inline constexpr timeout_t timeout{};
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_TIMERS_HPP
-#define THENCE_TIMERS_HPP
-#if __cplusplus < 202002L
-#error "thence/timers.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file timers.hpp
  *  @brief thence::run_timers(), which runs the timers of thence::timeout().
@@ -25,6 +21,3 @@ inline bool run_timers() noexcept {
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_TRANSFORM_MPI_HPP
-#define THENCE_TRANSFORM_MPI_HPP
-#if __cplusplus < 202002L
-#error "thence/transform_mpi.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file transform_mpi.hpp
  *  @brief Every nonblocking MPI operation as a sender: `just(buf, n, MPI_DOUBLE, to, tag, comm) |
@@ -370,6 +366,3 @@ template <detail::mpi_option... Given> auto start_mpi(MPI_Request &request, Give
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

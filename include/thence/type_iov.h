@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_TYPE_IOV_H
-#define THENCE_TYPE_IOV_H
+#pragma once
 
 /** @file type_iov.h
  *  @brief The segments of a datatype: where the bytes lie that it describes, with random access.
@@ -124,5 +123,4 @@ THENCE_EXPORT int thence_layout_iov(const thence_layout *layout, const void *buf
 
 #ifdef __cplusplus
 }
-#endif
 #endif

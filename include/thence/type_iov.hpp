@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_TYPE_IOV_HPP
-#define THENCE_TYPE_IOV_HPP
-#if __cplusplus < 202002L
-#error "thence/type_iov.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file type_iov.hpp
  *  @brief thence::type_segments: the segments of a datatype as a C++ range with random access. */
@@ -157,6 +153,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

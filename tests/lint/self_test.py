@@ -222,12 +222,13 @@ class Headers(unittest.TestCase):
         self.assertTrue(self.faults("struct s { int a; };\n"))
 
     def test_a_cpp_header_that_does_not_ask_for_cpp20_first_is_caught(self):
-        asks = '#pragma once\n#if __cplusplus < 202002L\n#error "x.hpp needs C++20: compile with -std=c++20"\n#else\n'
-        self.assertEqual(self.faults(asks + "concept = 1;\n#endif\n", "x.hpp", "c++17"), [])
+        error = f'#error "{check_headers.NEEDS_CPP20}"\n'
+        asks = f'#pragma once\n#if __cplusplus < 202002L\n{error}#include <none>\n#endif\n'
+        self.assertEqual(self.faults(asks + "concept = 1;\n", "x.hpp", "c++17"), [])
         self.assertTrue(self.faults("int a;\n", "x.hpp", "c++17"))
         self.assertTrue(self.faults("concept = 1;\n", "x.hpp", "c++17"))
-        self.assertTrue(self.faults(asks.replace("x.hpp", "y.hpp") + "#endif\n", "x.hpp", "c++17"))
-        self.assertTrue(self.faults(asks + "#endif\nconcept = 1;\n", "x.hpp", "c++17"))
+        self.assertTrue(self.faults("concept = 1;\n" + asks, "x.hpp", "c++17"))
+        self.assertTrue(self.faults(asks.replace("#include <none>\n", "") + "concept = 1;\n", "x.hpp", "c++17"))
 
     def test_a_warning_is_caught(self):
         self.assertTrue(self.faults("#pragma once\nstatic inline int f(int a, int b) { return a; }\n"))

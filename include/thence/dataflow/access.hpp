@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DATAFLOW_ACCESS_HPP
-#define THENCE_DATAFLOW_ACCESS_HPP
-#if __cplusplus < 202002L
-#error "thence/dataflow/access.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file dataflow/access.hpp
  *  @brief Accesses of tasks, and the one rule that says which of them conflict. `thence/dataflow.hpp` includes it. */
 
 // Everything else asks the functions in `detail`, so a rule for regions has to change this file, and the table that
 // finds the earlier accesses (src/dataflow/key_table.hpp).
+
+#include <thence/detail/cxx20.hpp>
 
 namespace thence {
 
@@ -78,6 +76,3 @@ constexpr access_kind both(access_kind one, access_kind other) noexcept {
 
 } // namespace detail
 } // namespace thence
-
-#endif // C++20
-#endif

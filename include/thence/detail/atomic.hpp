@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DETAIL_ATOMIC_HPP
-#define THENCE_DETAIL_ATOMIC_HPP
-#if __cplusplus < 202002L
-#error "thence/detail/atomic.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // An atomic word and a spin lock, made of the compilers' builtins. With GCC 12, <atomic> takes longer to compile than
 // all of thence/exec.
+
+#include <thence/detail/cxx20.hpp>
 
 #include <time.h>
 
@@ -113,6 +111,3 @@ private:
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

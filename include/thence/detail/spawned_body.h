@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-#ifndef THENCE_DETAIL_SPAWNED_BODY_H
-#define THENCE_DETAIL_SPAWNED_BODY_H
+#pragma once
 
 /* What `spawn` of a task table gives to a runtime whose tasks have one function and one argument. */
 
@@ -34,5 +33,3 @@ static inline void thence_spawned_body_run_(void *data) {
     if (self.completed != NULL)
         self.completed(self.completed_argument);
 }
-
-#endif

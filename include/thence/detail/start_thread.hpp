@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DETAIL_START_THREAD_HPP
-#define THENCE_DETAIL_START_THREAD_HPP
-#if __cplusplus < 202002L
-#error "thence/detail/start_thread.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The one place that starts threads of the library.
 //
 // A signal for the process is delivered on any thread that does not block it. A program that blocks one in its own threads,
 // to take it with `sigwait` or `signalfd` in one of them, would lose it to ours. So our threads block all signals but those that
 // a fault of the thread itself raises: a handler that prints where a callback crashed still runs.
+
+#include <thence/detail/cxx20.hpp>
 
 #include <csignal>
 #include <initializer_list>
@@ -64,6 +62,3 @@ public:
 };
 
 } // namespace thence::detail
-
-#endif
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_ANY_SENDER_HPP
-#define THENCE_EXEC_ANY_SENDER_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/any_sender.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/any_sender.hpp
  *  @brief A type-erased sender: `any_sender<set_value_t(int), set_stopped_t()>` holds a sender of any type that
@@ -234,6 +230,3 @@ private:
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_AS_AWAITABLE_HPP
-#define THENCE_EXEC_AS_AWAITABLE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/as_awaitable.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/as_awaitable.hpp
  *  @brief The awaitable of `co_await sender`. The operation is in the frame of the coroutine; nothing is allocated.
@@ -174,6 +170,3 @@ struct as_awaitable_t {
 inline constexpr as_awaitable_t as_awaitable{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_AWAITABLE_HPP
-#define THENCE_EXEC_AWAITABLE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/awaitable.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/awaitable.hpp
  *  @brief The types that a coroutine can `co_await`, and the type of the result. Every such type is a sender too.
@@ -11,6 +7,8 @@
  *  Completion signatures of such a sender: see exec/connect_awaitable.hpp.
  *
  *  Source: C++26 [exec.awaitable]. */
+
+#include <thence/detail/cxx20.hpp>
 
 #include <coroutine>
 
@@ -61,6 +59,3 @@ template <class Env> struct env_promise {
 };
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

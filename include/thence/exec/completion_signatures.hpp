@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_COMPLETION_SIGNATURES_HPP
-#define THENCE_EXEC_COMPLETION_SIGNATURES_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/completion_signatures.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/completion_signatures.hpp
  *  @brief The ways in which a sender may complete, as a type: `completion_signatures<set_value_t(int),
@@ -108,6 +104,3 @@ template <class R, class Tag, class... As> void deliver(R &&receiver, std::tuple
 } // namespace detail
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_CONNECT_HPP
-#define THENCE_EXEC_CONNECT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/connect.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/connect.hpp
  *  @brief connect(): makes an operation state of a sender and a receiver, which start() starts.
@@ -76,6 +72,3 @@ template <class Env> struct archetype_for<Env> { using type = receiver_archetype
 } // namespace detail
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

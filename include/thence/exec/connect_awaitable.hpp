@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_CONNECT_AWAITABLE_HPP
-#define THENCE_EXEC_CONNECT_AWAITABLE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/connect_awaitable.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/connect_awaitable.hpp
  *  @brief The operation state of an awaitable: a coroutine that awaits it and completes the receiver with the result.
@@ -104,6 +100,3 @@ template <class A, class R> auto connect_awaitable(A &&awaitable, R &&receiver) 
 }
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_CONTINUES_ON_HPP
-#define THENCE_EXEC_CONTINUES_ON_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/continues_on.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/continues_on.hpp
  *  @brief Completes on a scheduler: it stores the completion of a sender, of any kind, and sends it on the scheduler.
@@ -133,6 +129,3 @@ struct continues_on_t {
 inline constexpr continues_on_t continues_on{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_COUNTING_SCOPE_HPP
-#define THENCE_EXEC_COUNTING_SCOPE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/counting_scope.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/counting_scope.hpp
  *  @brief Scopes that count the operations in them. The sender `join()` completes when there are none.
@@ -240,6 +236,3 @@ private:
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_ENV_HPP
-#define THENCE_EXEC_ENV_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/env.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/env.hpp
  *  @brief Environments: objects that answer queries, `environment.query(query)`.
@@ -112,6 +108,3 @@ template <class T> using forwarded_env_of_t = decltype(forward_env(std::declval<
 } // namespace detail
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_INLINE_SCHEDULER_HPP
-#define THENCE_EXEC_INLINE_SCHEDULER_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/inline_scheduler.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/inline_scheduler.hpp
  *  @brief The scheduler whose schedule() completes at once, on the thread that starts it.
@@ -46,6 +42,3 @@ public:
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

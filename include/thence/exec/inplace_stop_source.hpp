@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_INPLACE_STOP_SOURCE_HPP
-#define THENCE_EXEC_INPLACE_STOP_SOURCE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/inplace_stop_source.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/inplace_stop_source.hpp
  *  @brief A stop source that allocates nothing, with its token and callback. They are linked by their addresses.
@@ -235,6 +231,3 @@ inline void detail::stop_callback_base::remove() noexcept {
 }
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

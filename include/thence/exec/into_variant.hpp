@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_INTO_VARIANT_HPP
-#define THENCE_EXEC_INTO_VARIANT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/into_variant.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/into_variant.hpp
  *  @brief Turns several set_value_t signatures into one, whose value is a std::variant of tuples.
@@ -90,6 +86,3 @@ struct into_variant_t : sender_adaptor_closure<into_variant_t> {
 inline constexpr into_variant_t into_variant{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

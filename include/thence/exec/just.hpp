@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_JUST_HPP
-#define THENCE_EXEC_JUST_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/just.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/just.hpp
  *  @brief Senders that complete at once: with values or an error that they hold, or as stopped.
@@ -80,6 +76,3 @@ inline constexpr just_error_t just_error{};
 inline constexpr just_stopped_t just_stopped{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_LET_HPP
-#define THENCE_EXEC_LET_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/let.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/let.hpp
  *  @brief `let_value`, `let_error`, `let_stopped`: a function of the values or of the error, or for stopped, returns a
@@ -217,6 +213,3 @@ inline constexpr let_error_t let_error{};
 inline constexpr let_stopped_t let_stopped{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

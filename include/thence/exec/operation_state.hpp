@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_OPERATION_STATE_HPP
-#define THENCE_EXEC_OPERATION_STATE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/operation_state.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/operation_state.hpp
  *  @brief Operation states: objects that hold an operation. They must not be moved, and must exist until it completes.
@@ -42,6 +38,3 @@ concept operation_state = requires {
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_QUERIES_HPP
-#define THENCE_EXEC_QUERIES_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/queries.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/queries.hpp
  *  @brief The queries of environments that algorithms use. Each is a function object. Adaptors forward all of them.
@@ -59,6 +55,3 @@ template <class Tag> struct get_completion_scheduler_t : detail::required_query<
 template <class Tag> inline constexpr get_completion_scheduler_t<Tag> get_completion_scheduler{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

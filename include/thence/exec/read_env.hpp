@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_READ_ENV_HPP
-#define THENCE_EXEC_READ_ENV_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/read_env.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/read_env.hpp
  *  @brief A sender of the answer of the receiver's environment to a query: `read_env(get_stop_token)`.
@@ -70,6 +66,3 @@ struct read_env_t {
 inline constexpr read_env_t read_env{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_RECEIVERS_HPP
-#define THENCE_EXEC_RECEIVERS_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/receivers.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/receivers.hpp
  *  @brief Receivers: callbacks with three channels. An operation calls exactly one of `set_value`, `set_error` and
@@ -109,6 +105,3 @@ template <class R, class Completions>
 concept receiver_of = receiver<R> && detail::accepts_all<std::remove_cvref_t<R>, Completions>;
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

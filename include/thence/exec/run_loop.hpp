@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_RUN_LOOP_HPP
-#define THENCE_EXEC_RUN_LOOP_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/run_loop.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/run_loop.hpp
  *  @brief A queue of operations, which threads in run() complete in order until finish() was called and it is empty.
@@ -146,6 +142,3 @@ inline run_loop::scheduler_type run_loop::get_scheduler() noexcept {
 }
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SCHEDULERS_HPP
-#define THENCE_EXEC_SCHEDULERS_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/schedulers.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/schedulers.hpp
  *  @brief Schedulers: handles of execution resources, such as a thread pool. The sender `schedule(scheduler)` completes
@@ -46,6 +42,3 @@ concept scheduler = requires {
 template <class Scheduler> using schedule_result_t = decltype(schedule(std::declval<Scheduler>()));
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SCOPE_HPP
-#define THENCE_EXEC_SCOPE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/scope.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/scope.hpp
  *  @brief Tokens of async scopes, and associations, which tokens give. A scope is not joined before every association
@@ -154,6 +150,3 @@ struct associate_t {
 inline constexpr associate_t associate{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SENDER_ADAPTOR_CLOSURE_HPP
-#define THENCE_EXEC_SENDER_ADAPTOR_CLOSURE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/sender_adaptor_closure.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/sender_adaptor_closure.hpp
  *  @brief `sender | closure`. A closure is an adaptor with all its arguments except the sender. `closure | closure` is
@@ -67,6 +63,3 @@ template <detail::closure First, detail::closure Second> constexpr auto operator
 }
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

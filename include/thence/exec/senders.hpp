@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SENDERS_HPP
-#define THENCE_EXEC_SENDERS_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/senders.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/senders.hpp
  *  @brief Senders: descriptions of work that, connected to a receiver, become operations.
@@ -134,6 +130,3 @@ template <class S, class Env = env<>>
 inline constexpr bool sends_stopped = detail::has_stopped<completion_signatures_of_t<S, Env>>;
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SPAWN_HPP
-#define THENCE_EXEC_SPAWN_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/spawn.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/spawn.hpp
  *  @brief Starts a sender in a scope. The scope's join() waits for it.
@@ -84,6 +80,3 @@ struct spawn_t {
 inline constexpr spawn_t spawn{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

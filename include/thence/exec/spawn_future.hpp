@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SPAWN_FUTURE_HPP
-#define THENCE_EXEC_SPAWN_FUTURE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/spawn_future.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/spawn_future.hpp
  *  @brief Starts a sender in a scope at once, and returns a sender of its result, the future. To destroy the future
@@ -206,6 +202,3 @@ struct spawn_future_t {
 inline constexpr spawn_future_t spawn_future{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

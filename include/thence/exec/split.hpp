@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SPLIT_HPP
-#define THENCE_EXEC_SPLIT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/split.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/split.hpp
  *  @brief A sender that can be copied: the copies of `split(sender)` start the sender once, when the first copy is
@@ -194,6 +190,3 @@ struct split_t : sender_adaptor_closure<split_t> {
 inline constexpr split_t split{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

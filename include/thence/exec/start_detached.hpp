@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_START_DETACHED_HPP
-#define THENCE_EXEC_START_DETACHED_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/start_detached.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/start_detached.hpp
  *  @brief Starts a sender for which no code waits. Prefer spawn() in a counting_scope, which can be joined: see
@@ -58,6 +54,3 @@ struct start_detached_t {
 inline constexpr start_detached_t start_detached{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_STARTS_ON_HPP
-#define THENCE_EXEC_STARTS_ON_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/starts_on.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/starts_on.hpp
  *  @brief Starts a sender on a scheduler. That scheduler is get_scheduler in the environment of the sender.
@@ -38,6 +34,3 @@ struct starts_on_t {
 inline constexpr starts_on_t starts_on{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

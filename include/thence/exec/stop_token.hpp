@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_STOP_TOKEN_HPP
-#define THENCE_EXEC_STOP_TOKEN_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/stop_token.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/stop_token.hpp
  *  @brief The concept of stop tokens, and never_stop_token.
@@ -50,6 +46,3 @@ public:
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_STOP_WHEN_HPP
-#define THENCE_EXEC_STOP_WHEN_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/stop_when.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/stop_when.hpp
  *  @brief `stop_when(sender, token)`: stop requests of the token and of the receiver both reach the sender.
@@ -126,6 +122,3 @@ struct stop_when_t {
 inline constexpr stop_when_t stop_when{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_SYNC_WAIT_HPP
-#define THENCE_EXEC_SYNC_WAIT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/sync_wait.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/sync_wait.hpp
  *  @brief Starts a sender and blocks the calling thread until it completes.
@@ -100,6 +96,3 @@ struct sync_wait_t {
 inline constexpr sync_wait_t sync_wait{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_TASK_HPP
-#define THENCE_EXEC_TASK_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/task.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/task.hpp
  *  @brief A coroutine that is a sender and can await senders: `task<T> f() { T x = co_await sender; co_return x; }`.
@@ -263,6 +259,3 @@ template <class T> task<T> detail::task_promise<T>::get_return_object() noexcept
 }
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_THEN_HPP
-#define THENCE_EXEC_THEN_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/then.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/then.hpp
  *  @brief `then`, `upon_error`, `upon_stopped`: calls a function with the values or the error, or for stopped, and
@@ -122,6 +118,3 @@ inline constexpr upon_error_t upon_error{};
 inline constexpr upon_stopped_t upon_stopped{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

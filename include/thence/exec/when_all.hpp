@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_WHEN_ALL_HPP
-#define THENCE_EXEC_WHEN_ALL_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/when_all.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/when_all.hpp
  *  @brief Starts several senders and completes when all have completed, with all their values, in the order of the
@@ -240,6 +236,3 @@ struct when_all_t {
 inline constexpr when_all_t when_all{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_WITH_AWAITABLE_SENDERS_HPP
-#define THENCE_EXEC_WITH_AWAITABLE_SENDERS_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/with_awaitable_senders.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/with_awaitable_senders.hpp
  *  @brief A base class of the promise of your own coroutine type. Its coroutines can `co_await` senders. If a sender is
@@ -47,6 +43,3 @@ private:
 };
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

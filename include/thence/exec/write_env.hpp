@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_WRITE_ENV_HPP
-#define THENCE_EXEC_WRITE_ENV_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/write_env.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file exec/write_env.hpp
  *  @brief `write_env(sender, environment)`: the sender's queries are answered by this environment, for instance
@@ -80,6 +76,3 @@ struct unstoppable_t : sender_adaptor_closure<unstoppable_t> {
 inline constexpr unstoppable_t unstoppable{};
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_BUFFER_HPP
-#define THENCE_MPI_BUFFER_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/buffer.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/buffer.hpp
  *  @brief The buffers of the operations in thence/mpi.hpp. These can be sent and received:
@@ -184,6 +180,3 @@ template <class B> auto layout_of(B &buffer) noexcept {
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

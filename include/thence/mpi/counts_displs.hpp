@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_COUNTS_DISPLS_HPP
-#define THENCE_MPI_COUNTS_DISPLS_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/counts_displs.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/counts_displs.hpp
  *  @brief The counts and displacements of collective operations whose blocks differ in size. */
+
+#include <thence/detail/cxx20.hpp>
 
 #include <climits>
 #include <initializer_list>
@@ -56,6 +54,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

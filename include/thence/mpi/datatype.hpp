@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_DATATYPE_HPP
-#define THENCE_MPI_DATATYPE_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/datatype.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/datatype.hpp
  *  @brief The MPI datatype of a C++ type, and the MPI operation of a function object.
  *
  *  This header includes neither <complex> nor <functional>, which take longer to compile than all other headers of
  *  thence/mpi. It recognizes std::complex by its template, and function objects by the operators that they call. */
+
+#include <thence/detail/cxx20.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -169,6 +167,3 @@ template <class Op> MPI_Op operator_of(const Op &op) noexcept {
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

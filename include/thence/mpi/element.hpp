@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_ELEMENT_HPP
-#define THENCE_MPI_ELEMENT_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/element.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/element.hpp
  *  @brief The types of elements of messages: those whose values mean the same on another process.
@@ -129,6 +125,3 @@ template <class T> consteval bool sendable() {
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

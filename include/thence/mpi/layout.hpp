@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_LAYOUT_HPP
-#define THENCE_MPI_LAYOUT_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/layout.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/layout.hpp
  *  @brief The layout of the elements of a buffer in memory, and the MPI datatype of that layout.
@@ -200,6 +196,3 @@ private:
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_MESSAGE_STATUS_HPP
-#define THENCE_MPI_MESSAGE_STATUS_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/message_status.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/message_status.hpp
  *  @brief The status of a receive: source, tag, and size of the message. */
@@ -48,6 +44,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_ON_BUFFERS_HPP
-#define THENCE_MPI_ON_BUFFERS_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/on_buffers.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/on_buffers.hpp
  *  @brief The senders of operations on one or two buffers. An rvalue that owns its elements is moved into the sender
@@ -149,6 +145,3 @@ auto exchange_varying(S &&in, R &&out, varying_blocks p, Call call) {
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_MPI_REDUCTION_HPP
-#define THENCE_MPI_REDUCTION_HPP
-#if __cplusplus < 202002L
-#error "thence/mpi/reduction.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file mpi/reduction.hpp
  *  @brief The senders of reductions. MPI's operations do not take datatypes of strided elements. So strided elements
@@ -149,6 +145,3 @@ auto reduction(S &&in, R &&out, Call call, bool receives = true, bool reads = fa
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

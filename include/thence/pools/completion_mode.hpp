@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_COMPLETION_MODE_HPP
-#define THENCE_POOLS_COMPLETION_MODE_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/completion_mode.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file pools/completion_mode.hpp
  *  @brief How `thence::pools` handle an operation: a method, which says how its completion is found, and flags, which
@@ -43,6 +39,7 @@
 #include <string>
 #include <string_view>
 
+#include <thence/detail/cxx20.hpp>
 #include <thence/thence.h>
 
 namespace thence {
@@ -153,6 +150,3 @@ inline completion_mode default_completion_mode() {
 }
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_SCHEDULER_HPP
-#define THENCE_POOLS_SCHEDULER_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/scheduler.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file pools/scheduler.hpp
  *  @brief The schedulers of `thence::pools`: small values that name the pools, a queue, and which end of it. The pools
@@ -94,6 +90,3 @@ private:
 };
 
 } // namespace thence
-
-#endif // C++20
-#endif

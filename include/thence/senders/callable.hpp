@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_CALLABLE_HPP
-#define THENCE_SENDERS_CALLABLE_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/callable.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file senders/callable.hpp
  *  @brief The callable of transform_mpi(). Its parameters are the values of the predecessor, and last the requests that
@@ -11,6 +7,8 @@
  *
  *  It returns an MPI error code, or nothing. It gets the values as lvalues, which exist until the operation is
  *  complete. */
+
+#include <thence/detail/cxx20.hpp>
 
 #include <array>
 #include <cstddef>
@@ -109,6 +107,3 @@ template <class F, class... Vs> struct callable_for {
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_ERROR_HPP
-#define THENCE_SENDERS_ERROR_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/error.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file senders/error.hpp
  *  @brief The errors of senders over MPI, which complete with them as a `std::exception_ptr`: an error that MPI has
@@ -80,6 +76,3 @@ inline std::exception_ptr make_partly_stopped(std::span<const MPI_Status> status
 } // namespace detail
 
 } // namespace thence
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_SYNC_WAIT_HPP
-#define THENCE_SENDERS_SYNC_WAIT_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/sync_wait.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 /** @file senders/sync_wait.hpp
  *  @brief `thence::sync_wait(sender)`: as `thence::ex::sync_wait`, but the waiting thread makes MPI progress and runs
@@ -308,6 +304,3 @@ struct sync_wait_t {
 inline constexpr sync_wait_t sync_wait{};
 
 } // namespace thence
-
-#endif // C++20
-#endif

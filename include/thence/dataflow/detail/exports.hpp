@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_DATAFLOW_DETAIL_EXPORTS_HPP
-#define THENCE_DATAFLOW_DETAIL_EXPORTS_HPP
-#if __cplusplus < 202002L
-#error "thence/dataflow/detail/exports.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // What libthence-tasks holds: the graph of tasks and the threads that run them. The namespace has the library's name,
 // so that a linker which misses a symbol names what to link. No header defines a function in it.
@@ -106,6 +102,3 @@ std::size_t memory_held() noexcept;
 
 } // namespace thence::libthence_tasks
 #pragma GCC visibility pop
-
-#endif // C++20
-#endif

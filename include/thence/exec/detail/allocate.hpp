@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_ALLOCATE_HPP
-#define THENCE_EXEC_DETAIL_ALLOCATE_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/allocate.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Objects on the heap, allocated with the allocator of an environment if it has one. Without <memory>.
 
@@ -65,6 +61,3 @@ template <class T, class Allocator> void deallocate(const Allocator &allocator, 
 }
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
-#define THENCE_EXEC_DETAIL_AS_EXCEPTION_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/as_exception.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The error of a sender as an exception, for sync_wait and co_await. A std::exception_ptr is the exception; any other
 // error is thrown as it is. thence/exec/error_code.hpp adds std::error_code, whose header takes long to compile.
@@ -41,6 +37,3 @@ template <class E> std::exception_ptr as_exception(E &&error) noexcept {
 } // namespace detail
 
 } // namespace thence::exec
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_ATOMIC_HPP
-#define THENCE_EXEC_DETAIL_ATOMIC_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/atomic.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The atomic words and locks of thence/detail, under the names that thence::exec uses.
 
@@ -18,6 +14,3 @@ using thence::detail::spin_lock;
 using thence::detail::spin_wait;
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

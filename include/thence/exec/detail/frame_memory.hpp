@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_FRAME_MEMORY_HPP
-#define THENCE_EXEC_DETAIL_FRAME_MEMORY_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/frame_memory.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Memory of coroutine frames. Each thread keeps some freed blocks, in one list for each size. So a coroutine that is
 // created again and again allocates once.
@@ -13,6 +9,8 @@
 //  - A thread whose state is `closed` allocates and frees directly. So do sizes without a list.
 //  - A list ends with open_end or closed_end, which are never written. If that is the first entry, the list is empty.
 // With AddressSanitizer there are no lists, so it detects the use of a destroyed frame.
+
+#include <thence/detail/cxx20.hpp>
 
 #include <array>
 #include <cstddef>
@@ -119,6 +117,3 @@ struct kept_frame {
 };
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_KEPT_OUTCOME_HPP
-#define THENCE_EXEC_DETAIL_KEPT_OUTCOME_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/kept_outcome.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The stored completion of a sender. It is delivered later: on another scheduler (continues_on), to several receivers
 // (split), or when the future is started (spawn_future). If storing it throws, that exception is the outcome.
@@ -38,6 +34,3 @@ template <class Tag, class Outcome, class... As> void keep(Outcome &outcome, As 
 }
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_META_HPP
-#define THENCE_EXEC_DETAIL_META_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/meta.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Lists of types, and the concepts that all senders share. Only invoke() has code at run time.
+
+#include <thence/detail/cxx20.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -87,6 +85,3 @@ constexpr decltype(auto) invoke(F &&f, As &&...as) noexcept(std::is_nothrow_invo
 }
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_MUTEX_HPP
-#define THENCE_EXEC_DETAIL_MUTEX_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/mutex.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // A mutex and a condition variable over those of POSIX: <mutex> and <condition_variable> take longer to compile than
 // all of thence/exec.
@@ -42,6 +38,3 @@ private:
 };
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_STOP_CALLBACK_SLOT_HPP
-#define THENCE_EXEC_DETAIL_STOP_CALLBACK_SLOT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/stop_callback_slot.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Storage for the stop callback of an operation between start and completion, and the conversion of any stop token to
 // an inplace_stop_token. Both are empty for a token of which stop is never requested.
@@ -64,6 +60,3 @@ public:
 };
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_EXEC_DETAIL_VARIANT_HPP
-#define THENCE_EXEC_DETAIL_VARIANT_HPP
-#if __cplusplus < 202002L
-#error "thence/exec/detail/variant.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Storage for one object of several types, or none: results before they are delivered, and operation states of which
 // one follows the other. Unlike std::variant it can be empty, and constructs immovable objects in place.
@@ -69,6 +65,3 @@ private:
 };
 
 } // namespace thence::exec::detail
-
-#endif // C++20
-#endif

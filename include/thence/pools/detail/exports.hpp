@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_EXPORTS_HPP
-#define THENCE_POOLS_DETAIL_EXPORTS_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/detail/exports.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The functions of libthence-pools, which has the threads and queues of pools and the watchdog. Their namespace has the
 // name of the library: if the linker does not find a symbol, its message says what to link. No header defines a
@@ -109,6 +105,3 @@ void work_until(detail::pools_state &pools, void *condition, bool (*holds)(void 
 
 } // namespace thence::libthence_pools
 #pragma GCC visibility pop
-
-#endif // C++20
-#endif

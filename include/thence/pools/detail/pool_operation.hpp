@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_POOL_OPERATION_HPP
-#define THENCE_POOLS_DETAIL_POOL_OPERATION_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/detail/pool_operation.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // One operation of transform_mpi that pools handle. The mode decides which of these steps are tasks:
 //
@@ -238,6 +234,3 @@ private:
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

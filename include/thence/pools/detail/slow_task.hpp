@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_SLOW_TASK_HPP
-#define THENCE_POOLS_DETAIL_SLOW_TASK_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/detail/slow_task.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Reports tasks that keep a polling thread of the pools for longer than THENCE_SLOW_CONTINUATION, as the library
 // reports callbacks: once for each type of task, and again when a task of that type takes twice as long.
@@ -91,6 +87,3 @@ template <class What, class Go> void run_timed(timer_time limit, Go &&go) noexce
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

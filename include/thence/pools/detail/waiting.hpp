@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_POOLS_DETAIL_WAITING_HPP
-#define THENCE_POOLS_DETAIL_WAITING_HPP
-#if __cplusplus < 202002L
-#error "thence/pools/detail/waiting.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // sync_wait of pools. The thread that waits runs tasks of the pools meanwhile. The store to `done` is the last access
 // of another thread to the state of the wait.
@@ -78,6 +74,3 @@ template <class S> auto pools_sync_wait(pools_state &pools, S &&s) {
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

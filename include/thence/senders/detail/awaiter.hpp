@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_AWAITER_HPP
-#define THENCE_SENDERS_DETAIL_AWAITER_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/awaiter.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The awaiter of `co_await (just(values...) | transform_mpi(f))` in a task of thence::exec. It is the operation itself,
 // without a receiver: the continuation of MPI's request resumes the coroutine. Values and callable stay in the sender,
@@ -12,6 +8,8 @@
 // Invariant: the coroutine is resumed exactly once. If the operation completes inside begin(), await_suspend() does not
 // suspend it. If it completes in a continuation, that resumes it. Meanwhile await_suspend() may still run on another
 // thread, so it accesses nothing of the frame after begin().
+
+#include <thence/detail/cxx20.hpp>
 
 #include <coroutine>
 #include <exception>
@@ -116,7 +114,4 @@ private:
 
 } // namespace thence::detail
 
-#endif
-
-#endif // C++20
 #endif

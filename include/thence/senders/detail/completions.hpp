@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
-#define THENCE_SENDERS_DETAIL_COMPLETIONS_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/completions.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The completion signatures of senders over MPI, computed from those of the predecessor. It uses only what every
 // implementation of senders has.
@@ -104,6 +100,3 @@ template <class R> void complete_scheduled(R &receiver) noexcept {
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

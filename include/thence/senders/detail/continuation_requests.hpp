@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
-#define THENCE_SENDERS_DETAIL_CONTINUATION_REQUESTS_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/continuation_requests.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The continuation requests with which operations of senders are registered. All operations that cannot be stopped
 // share one. Each operation that can be stopped has one of its own, which it takes from a list and gives back. Only the
@@ -48,6 +44,3 @@ struct completing_scope {
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_DELIVERY_HPP
-#define THENCE_SENDERS_DETAIL_DELIVERY_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/delivery.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // A delivery decides on which thread an operation of transform_mpi is started, and on which its receiver is completed.
 // The sender keeps a delivery as a value. Each operation has a `per_operation` of it, which calls `begin_here()`, and
@@ -36,6 +32,3 @@ template <bool InCompletion> struct inline_delivery {
 using default_delivery = inline_delivery<false>;
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_EXPORTS_HPP
-#define THENCE_SENDERS_DETAIL_EXPORTS_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/exports.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The functions and the state of libthence-senders. A process has this state once, also if several shared objects that
 // hide their symbols use senders. The namespace has the name of the library: if the linker does not find a symbol, its
@@ -64,6 +60,3 @@ bool run_timers() noexcept;
 
 } // namespace thence::libthence_senders
 #pragma GCC visibility pop
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_OPERATION_HPP
-#define THENCE_SENDERS_DETAIL_OPERATION_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/operation.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // One MPI operation, or a group of them, from its start to its completion: the user's function makes requests, a
 // continuation is attached to them, and the callback completes the operation. Nothing is allocated. This file does not
@@ -435,6 +431,3 @@ private:
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

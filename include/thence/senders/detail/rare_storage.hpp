@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_RARE_STORAGE_HPP
-#define THENCE_SENDERS_DETAIL_RARE_STORAGE_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/rare_storage.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // Storage for an object that is rarely needed.
+
+#include <thence/detail/cxx20.hpp>
 
 #include <new>
 
@@ -37,6 +35,3 @@ private:
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_STATUSES_HPP
-#define THENCE_SENDERS_DETAIL_STATUSES_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/statuses.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // The statuses of an operation of N requests, if they are needed, and which of the requests were cancelled.
 
@@ -39,6 +35,3 @@ template <std::size_t N> struct status_store<N, false> {
 };
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif

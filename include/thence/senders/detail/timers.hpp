@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef THENCE_SENDERS_DETAIL_TIMERS_HPP
-#define THENCE_SENDERS_DETAIL_TIMERS_HPP
-#if __cplusplus < 202002L
-#error "thence/senders/detail/timers.hpp needs C++20: compile with -std=c++20"
-#else
+#pragma once
 
 // A timer of thence::timeout(). The heap of all timers of the process is in libthence-senders.
 
@@ -45,6 +41,3 @@ inline timer_time now() noexcept {
 }
 
 } // namespace thence::detail
-
-#endif // C++20
-#endif
