@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `thence info`: what the library runs on here, and why. It asks the library as any program can, with thence_query.
-#include "json.hpp"
 #include "subcommands.hpp"
 #include "task_runtimes.hpp"
 
 #include <iomanip>
 #include <iostream>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
 #include <thence/extensions.h>
@@ -96,59 +96,54 @@ facts gather(int asked) {
     return all;
 }
 
+// Null for a null pointer.
+nlohmann::ordered_json text_or_null(const char *text) {
+    return text != nullptr ? nlohmann::ordered_json(text) : nlohmann::ordered_json();
+}
+
 void print_json(const facts &all) {
-    json_writer json(std::cout);
-    json.open();
-    json.member("version", all.library.version);
-    json.open("mpi");
-    json.member("library", all.library.mpi);
-    json.member("library_version_string", all.mpi_version);
-    json.member("standard", all.mpi_standard);
-    json.member("thread_level", name_of(all.library.thread_level));
-    json.member("thread_level_asked", all.level_asked);
-    json.close();
-    json.member("engine", all.library.engine);
-    json.member("engine_why", all.library.engine_why);
-    json.member("hook", all.library.hook);
-    json.member("helper", all.library.helper);
-    json.member("abi", all.library.abi);
-    json.member("interposed", all.library.interposed != 0);
-    json.member("any_thread", all.library.any_thread != 0);
-    json.member("in_completion", all.library.in_completion != 0);
-    json.member("detects_persistent", all.library.detects_persistent != 0);
-    json.open("task_runtimes");
+    using object = nlohmann::ordered_json;
+    object runtimes = object::object();
     for (const task_runtime_facts &each : known_task_runtimes()) {
-        json.member(each.name, each.can);
+        runtimes[each.name] = each.can;
     }
-    json.close();
-    json.open("extensions");
+    object extensions = object::object();
     for (const thence_extension_info &each : all.extensions) {
-        json.open(each.name);
-        json.member("state", each.state);
-        json.member("why", each.why);
-        json.close();
+        extensions[each.name] = {{"state", text_or_null(each.state)}, {"why", text_or_null(each.why)}};
     }
-    json.close();
-    json.open("settings");
-    for (const thence_setting_info &each : all_settings()) {
-        if (each.values != nullptr) {
-            json.open(each.name);
-            json.member("value", each.in_force);
-            json.member("from", each.text != nullptr ? "environment" : "default");
-            json.member("text", each.text);
-            json.member("complaint", each.complaint);
-            json.close();
-        }
-    }
-    json.close();
-    json.open("unknown_settings");
+    object settings = object::object();
+    object unknown = object::object();
     for (const thence_setting_info &each : all_settings()) {
         if (each.values == nullptr) {
-            json.member(each.name, each.complaint);
+            unknown[each.name] = text_or_null(each.complaint);
+            continue;
         }
+        settings[each.name] = {{"value", text_or_null(each.in_force)},
+                               {"from", each.text != nullptr ? "environment" : "default"},
+                               {"text", text_or_null(each.text)},
+                               {"complaint", text_or_null(each.complaint)}};
     }
-    json.close();
-    json.close();
+    const object json{{"version", all.library.version},
+                      {"mpi",
+                       {{"library", all.library.mpi},
+                        {"library_version_string", all.mpi_version},
+                        {"standard", all.mpi_standard},
+                        {"thread_level", name_of(all.library.thread_level)},
+                        {"thread_level_asked", all.level_asked}}},
+                      {"engine", text_or_null(all.library.engine)},
+                      {"engine_why", text_or_null(all.library.engine_why)},
+                      {"hook", text_or_null(all.library.hook)},
+                      {"helper", text_or_null(all.library.helper)},
+                      {"abi", text_or_null(all.library.abi)},
+                      {"interposed", all.library.interposed != 0},
+                      {"any_thread", all.library.any_thread != 0},
+                      {"in_completion", all.library.in_completion != 0},
+                      {"detects_persistent", all.library.detects_persistent != 0},
+                      {"task_runtimes", runtimes},
+                      {"extensions", extensions},
+                      {"settings", settings},
+                      {"unknown_settings", unknown}};
+    std::cout << json.dump(2, ' ', false, object::error_handler_t::replace) << '\n';
 }
 
 void print_row(const std::string &name, const std::string &value) {

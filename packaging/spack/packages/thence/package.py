@@ -40,7 +40,7 @@ class Thence(CMakePackage):
     depends_on("intel-tbb@2021.6:", when="+tbb")
     depends_on("boost@1.71:+fiber+context", when="+fiber")
     depends_on("cli11", type="build", when="+tools")
-    depends_on("nlohmann-json@3.10:", type="build", when="+bench")
+    depends_on("nlohmann-json@3.10:", type="build", when="+tools")
     depends_on("valgrind", type="run", when="+bench")
     depends_on("openblas", when="+bench+tbb+openmp")  # benchmark cholesky
     depends_on("googletest", type=("build", "test"), when="+tests")
