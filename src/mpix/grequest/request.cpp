@@ -216,7 +216,7 @@ int start(MPI_Grequest_query_function *query_fn, MPI_Grequest_free_function *fre
     {
         const std::scoped_lock guard(room_lock);
         alive.fetch_add(1, std::memory_order_relaxed);
-        by_handle.insert(g.request, &g);
+        by_handle.insert(g);
         if (poll_fn != nullptr) {
             list_of(g).add(g);
             if (++with_poll_function == 1) {

@@ -32,7 +32,7 @@ struct functions {
 struct generalized : polled {
     generalized() noexcept { kind = polled_kind::generalized_request; }
 
-    std::uint32_t slot; // in the table of handles
+    generalized *next_of_hash; // in the table of handles
     functions of_user;
     void *state;
     MPI_Request request;
