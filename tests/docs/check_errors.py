@@ -23,7 +23,7 @@ ERROR_STATEMENT = re.compile(r"\b(?:throw|fail|std::cerr|fprintf\(stderr)\b[^;]*
 LIBRARIES = ("include", "src")
 PROGRAMS = ("tools/thence", "bench/command", "bench/measure")
 OTHER = {
-    "src/core/base/settings_table.cpp": "the table of settings: settings.md has it",
+    "src/core/base/settings.hpp": "the table of settings: settings.md has it",
     "src/core/diagnose/report.cpp": "the lines of the stall report: diagnose.md explains them",
     "src/core/diagnose/waiting_tasks.cpp": "as those of report.cpp",
     "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",

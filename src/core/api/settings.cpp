@@ -44,7 +44,7 @@ extern "C" int thence_setting_query(int index, thence_setting_info *info, size_t
         facts.in_force = state.in_force.c_str();
         facts.complaint = or_null(state.complaint);
         // Whether the named engine works is known once one was selected.
-        if (row.which == base::setting::engine && !all.engine.empty() && engine::current != nullptr &&
+        if (i == static_cast<std::size_t>(base::setting::engine) && !all.engine.empty() && engine::current != nullptr &&
             all.engine != engine::current->name()) {
             facts.in_force = engine::current->name();
             facts.complaint = engine::current->why();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/base/settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <forward_list>
@@ -60,28 +61,17 @@ milliseconds read_duration(settings &all, setting which, int shortest_ms, const 
     return result;
 }
 
-void read_progress(settings &all) {
-    read(all, setting::progress, [&](setting_state &state) {
-        all.helper_wanted = state.text == "thread";
-        state.in_force = all.helper_wanted ? "thread" : "off";
-        if (!all.helper_wanted && !switches_off(*state.text)) {
-            state.complaint =
-                complaint(setting::progress, state,
-                          "an unknown value. Write thread (the library's own thread makes progress too) or "
-                          "off (MPI calls alone do). The helper thread stays off.");
+// `on`: the value that switches it on, beside `also`. `advice`: what the complaint about another value says.
+bool read_switch(settings &all, setting which, const char *on, const char *also, const char *advice) {
+    bool is_on = false;
+    read(all, which, [&](setting_state &state) {
+        is_on = state.text == on || state.text == also;
+        state.in_force = is_on ? on : "off";
+        if (!is_on && !switches_off(*state.text)) {
+            state.complaint = complaint(which, state, std::string("an unknown value. ") + advice);
         }
     });
-}
-
-void read_check_streams(settings &all) {
-    read(all, setting::check_streams, [&](setting_state &state) {
-        all.check_streams = state.text == "on" || state.text == "1";
-        state.in_force = all.check_streams ? "on" : "off";
-        if (!all.check_streams && !switches_off(*state.text)) {
-            state.complaint = complaint(setting::check_streams, state,
-                                        "an unknown value. Write on or off. Streams will not be checked.");
-        }
-    });
+    return is_on;
 }
 
 void read_trace_limit(settings &all) {
@@ -111,12 +101,7 @@ void read_text(settings &all, setting which, std::string &value, bool can_be_off
 }
 
 bool is_setting(std::string_view name) {
-    for (std::size_t i = 0; i < setting_count; ++i) {
-        if (name == row(static_cast<setting>(i)).name) {
-            return true;
-        }
-    }
-    return false;
+    return std::ranges::find(setting_rows, name, &setting_row::name) != setting_rows.end();
 }
 
 std::vector<std::string> unknown_names() {
@@ -135,13 +120,16 @@ settings read_environment() {
     settings all;
     std::string mode; // the pools parse it
     read_text(all, setting::engine, all.engine, false);
-    read_progress(all);
+    all.helper_wanted = read_switch(all, setting::progress, "thread", "thread",
+                                    "Write thread (the library's own thread makes progress too) or off (MPI calls "
+                                    "alone do). The helper thread stays off.");
     all.stall = read_duration(all, setting::stall, 10, "10s", "Stalls will not be reported.");
     all.slow = read_duration(all, setting::slow_continuation, 1, "5ms", "Slow continuations will not be reported.");
     read_text(all, setting::pools_mode, mode, false);
     read_text(all, setting::trace, all.trace, true);
     read_trace_limit(all);
-    read_check_streams(all);
+    all.check_streams =
+        read_switch(all, setting::check_streams, "on", "1", "Write on or off. Streams will not be checked.");
     all.unknown = unknown_names();
     return all;
 }

@@ -15,7 +15,8 @@
 
 namespace thence::base {
 
-// In the order of docs/guide/settings.md, which has the same texts (tests/core/base/settings.cpp compares them).
+// The rows below are in this order, which is that of docs/guide/settings.md, which has the same texts
+// (tests/core/base/settings.cpp compares them).
 enum class setting {
     engine,
     progress,
@@ -30,13 +31,30 @@ enum class setting {
 inline constexpr std::size_t setting_count = static_cast<std::size_t>(setting::count_);
 
 struct setting_row {
-    setting which;
     const char *name;
     const char *values;
     const char *default_value;
     const char *meaning;
 };
-const setting_row &row(setting which) noexcept;
+inline constexpr std::array<setting_row, setting_count> setting_rows = {{
+    {"THENCE_ENGINE", "openmpi, mpich, testsome", "the native engine if it works with this MPI, else testsome",
+     "which engine finds completed operations"},
+    {"THENCE_PROGRESS", "thread, off", "off",
+     "whether the library's own thread makes progress and runs callbacks, too"},
+    {"THENCE_STALL", "a duration: 10s, 500ms, 1.5min; a plain number means seconds", "off",
+     "report what is outstanding if no continuation has run for that long"},
+    {"THENCE_SLOW_CONTINUATION", "a duration of at least 1ms", "off", "report callbacks that ran for longer"},
+    {"THENCE_POOLS_MODE", "METHOD[,FLAG...], see Pools", "continuation,inline-request",
+     "how thence::pools handle operations; libthence-pools reads it"},
+    {"THENCE_TRACE", "a file name; %r or {rank} in it is replaced by the rank, else .RANK.json is appended", "off",
+     "write a timeline of all continuations"},
+    {"THENCE_TRACE_LIMIT", "a positive number", "250000", "the largest number of continuations in a timeline"},
+    {"THENCE_CHECK_STREAMS", "on, off", "off",
+     "report two threads that are in MPI calls of one stream at the same time"},
+}};
+constexpr const setting_row &row(setting which) noexcept {
+    return setting_rows[static_cast<std::size_t>(which)];
+}
 
 struct setting_state {
     std::optional<std::string> text; // in the environment
