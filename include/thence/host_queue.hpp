@@ -22,18 +22,8 @@
 namespace thence {
 
 /** @brief Schedules on a host queue. The queue must outlive it. Two are equal if they name the same queue. */
-class host_queue_scheduler {
-public:
-    using scheduler_concept = ex::scheduler_t;
-
-    explicit host_queue_scheduler(thence_host_queue *queue) noexcept : queue_(queue) {}
-    auto schedule() const noexcept { return sender{queue_}; }
-    template <class Tag> host_queue_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
-        return *this;
-    }
-    friend bool operator==(const host_queue_scheduler &, const host_queue_scheduler &) noexcept = default;
-
-private:
+class host_queue_scheduler : public detail::scheduler_base<host_queue_scheduler, thence_host_queue *> {
+    friend scheduler_base;
     template <class R> struct operation {
         using operation_state_concept = ex::operation_state_t;
         thence_host_queue *queue;
@@ -47,24 +37,9 @@ private:
             detail::complete_scheduled(static_cast<operation *>(self)->receiver);
         }
     };
-    struct environment {
-        thence_host_queue *queue;
-        template <class Tag> host_queue_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
-            return host_queue_scheduler(queue);
-        }
-    };
-    struct sender {
-        using sender_concept = ex::sender_t;
-        thence_host_queue *queue;
 
-        template <class, class... Env> static consteval auto get_completion_signatures() {
-            return detail::schedule_completions<Env...>();
-        }
-        template <ex::receiver R> auto connect(R r) const { return operation<R>(queue, static_cast<R &&>(r)); }
-        environment get_env() const noexcept { return {queue}; }
-    };
-
-    thence_host_queue *queue_;
+public:
+    using scheduler_base::scheduler_base;
 };
 
 /** @brief A host queue that its destructor destroys, after all that is enqueued is done. */

@@ -18,25 +18,32 @@ namespace thence {
 
 using detail::urgency;
 
-class pool_scheduler {
+namespace detail {
+
+/** Where the tasks of a scheduler go. */
+struct pool_target {
+    enum class queue_end : unsigned char { workers, workers_first, mpi, bypass };
+    pools_state *state;
+    queue_end where;
+    friend bool operator==(const pool_target &, const pool_target &) noexcept = default;
+};
+
+} // namespace detail
+
+class pool_scheduler : public detail::scheduler_base<pool_scheduler, detail::pool_target> {
 public:
-    enum class target : unsigned char { workers, workers_first, mpi, bypass };
-
-    using scheduler_concept = ex::scheduler_t;
-
-    pool_scheduler(detail::pools_state *state, target where) noexcept : state_(state), where_(where) {}
-    auto schedule() const noexcept { return sender{state_, where_}; }
-    template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept { return *this; }
-    friend bool operator==(const pool_scheduler &, const pool_scheduler &) noexcept = default;
+    using target = detail::pool_target::queue_end;
 
 private:
+    friend scheduler_base;
     template <class R> struct operation : detail::pool_task {
         using operation_state_concept = ex::operation_state_t;
         detail::pools_state *state;
         target where;
         [[no_unique_address]] R receiver;
 
-        operation(detail::pools_state *s, target w, R r) : state(s), where(w), receiver(static_cast<R &&>(r)) {
+        operation(const detail::pool_target &to, R r)
+            : state(to.state), where(to.where), receiver(static_cast<R &&>(r)) {
             this->run = &complete;
         }
         operation(operation &&) = delete;
@@ -66,27 +73,11 @@ private:
             static_cast<operation *>(task)->state->arena->execute([task] { complete(task); });
         }
     };
-    struct environment {
-        detail::pools_state *state;
-        target where;
-        template <class Tag> pool_scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
-            return {state, where};
-        }
-    };
-    struct sender {
-        using sender_concept = ex::sender_t;
-        detail::pools_state *state;
-        target where;
 
-        template <class, class... Env> static consteval auto get_completion_signatures() {
-            return detail::schedule_completions<Env...>();
-        }
-        template <ex::receiver R> auto connect(R r) const { return operation<R>(state, where, static_cast<R &&>(r)); }
-        environment get_env() const noexcept { return {state, where}; }
-    };
-
-    detail::pools_state *state_;
-    target where_;
+public:
+    pool_scheduler(detail::pools_state *state, target where) noexcept
+        : pool_scheduler(detail::pool_target{state, where}) {}
+    using scheduler_base::scheduler_base;
 };
 
 } // namespace thence

@@ -129,34 +129,12 @@ private:
 };
 
 /** @brief The scheduler of a progress_loop, which must outlive it. */
-class progress_loop::scheduler {
-    struct environment {
-        progress_loop *loop;
-        template <class Tag> scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept {
-            return scheduler(loop);
-        }
-    };
-    struct sender {
-        using sender_concept = ex::sender_t;
-        progress_loop *loop;
-
-        template <class, class... Env> static consteval auto get_completion_signatures() {
-            return detail::schedule_completions<Env...>();
-        }
-        template <ex::receiver R> auto connect(R r) const { return operation<R>(loop, static_cast<R &&>(r)); }
-        environment get_env() const noexcept { return {loop}; }
-    };
+class progress_loop::scheduler : public detail::scheduler_base<scheduler, progress_loop *> {
+    friend scheduler_base;
+    template <class R> using operation = progress_loop::operation<R>;
 
 public:
-    using scheduler_concept = ex::scheduler_t;
-
-    explicit scheduler(progress_loop *loop) noexcept : loop_(loop) {}
-    sender schedule() const noexcept { return {loop_}; }
-    template <class Tag> scheduler query(ex::get_completion_scheduler_t<Tag>) const noexcept { return *this; }
-    friend bool operator==(const scheduler &, const scheduler &) noexcept = default;
-
-private:
-    progress_loop *loop_;
+    using scheduler_base::scheduler_base;
 };
 
 inline progress_loop::scheduler progress_loop::get_scheduler() noexcept {

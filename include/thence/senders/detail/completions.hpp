@@ -99,4 +99,38 @@ template <class R> void complete_scheduled(R &receiver) noexcept {
     ex::set_value(static_cast<R &&>(receiver));
 }
 
+/** The base of a scheduler, which is made of one value. `Derived` has a template `operation` of the receiver, made of that
+ *  value and the receiver. */
+template <class Derived, class Where> class scheduler_base {
+    struct environment {
+        Where where;
+        template <class Tag> Derived query(ex::get_completion_scheduler_t<Tag>) const noexcept {
+            return Derived(where);
+        }
+    };
+    struct sender {
+        using sender_concept = ex::sender_t;
+        Where where;
+
+        template <class, class... Env> static consteval auto get_completion_signatures() {
+            return schedule_completions<Env...>();
+        }
+        template <ex::receiver R> auto connect(R r) const {
+            return typename Derived::template operation<R>(where, static_cast<R &&>(r));
+        }
+        environment get_env() const noexcept { return {where}; }
+    };
+
+public:
+    using scheduler_concept = ex::scheduler_t;
+
+    explicit scheduler_base(Where where) noexcept : where_(where) {}
+    sender schedule() const noexcept { return {where_}; }
+    template <class Tag> Derived query(ex::get_completion_scheduler_t<Tag>) const noexcept { return Derived(where_); }
+    friend bool operator==(const scheduler_base &, const scheduler_base &) noexcept = default;
+
+private:
+    Where where_;
+};
+
 } // namespace thence::detail
