@@ -107,7 +107,7 @@ std::optional<api::failure> wrong(const thence_task_runtime *runtime) noexcept {
 [[gnu::always_inline]] inline int bind(int count, MPI_Request requests[], unsigned flags, MPI_Status *statuses,
                                        const thence_task *task, MPI_Request cr, const void *where) noexcept {
     static constexpr public_call call{"thence_task_attach"};
-    const int slot = task::slot_of(*task);
+    const int slot = task::slot_of(task->runtime);
     if (slot < 0) {
         return fail(call, reason::runtime_not_added);
     }

@@ -15,13 +15,13 @@ struct report_visit {
 };
 
 void for_each_call(void (*visit)(const diagnose::polling_call &call, void *data), void *data) {
-    report_visit reports{visit, data};
+    report_visit all{visit, data};
     for_each_polling_call(
         [](const polling_call &call, void *to) {
             const auto &reports = *static_cast<report_visit *>(to);
             reports.visit({call.name, call.where, call.task.runtime->name, call.since}, reports.data);
         },
-        &reports);
+        &all);
 }
 
 diagnose::polling_counts count_calls() noexcept {

@@ -32,7 +32,6 @@ constinit std::array<std::atomic<const thence_task_runtime *>, most_runtimes> sl
 constinit const std::array<thence_callback *, most_runtimes> lowering =
     one_for_each_slot(std::make_index_sequence<most_runtimes>());
 thread_local constinit bool thread_is_aware = true;
-thread_local constinit bound_task bound{{nullptr, nullptr}, 0};
 
 add_result add(const thence_task_runtime &runtime) noexcept {
     const std::scoped_lock guard(mutex_);
@@ -81,13 +80,6 @@ void for_each(void (*visit)(const thence_task_runtime &runtime, void *data), voi
     }
 }
 
-int slot_of(const thence_task_runtime *runtime) noexcept {
-    const auto found = std::find_if(slots.begin(), slots.end(), [runtime](const auto &each) {
-        return each.load(std::memory_order_acquire) == runtime;
-    });
-    return found == slots.end() ? -1 : static_cast<int>(found - slots.begin());
-}
-
 thence_task current() noexcept {
     for (int i = 0; const thence_task_runtime *runtime = asked(i); ++i) {
         if (void *handle = runtime->current(); handle != nullptr) {
@@ -99,16 +91,18 @@ thence_task current() noexcept {
 
 namespace {
 
-const thence_task *bind(const thence_task_runtime *runtime, void *handle, int slot) noexcept {
-    bound = {{runtime, handle}, slot};
-    return runtime->raise_events != nullptr ? &bound.task : nullptr;
+thread_local constinit thence_task task_with_events{nullptr, nullptr};
+
+const thence_task *if_it_has_events(const thence_task_runtime *runtime, void *handle) noexcept {
+    task_with_events = {runtime, handle};
+    return runtime->raise_events != nullptr ? &task_with_events : nullptr;
 }
 
 // As with_events(), where the runtime that is asked first has no task on this thread.
 __attribute__((noinline)) const thence_task *of_another_runtime() noexcept {
     for (int i = 1; const thence_task_runtime *runtime = asked(i); ++i) {
         if (void *handle = runtime->current(); handle != nullptr) {
-            return bind(runtime, handle, slot_of(runtime));
+            return if_it_has_events(runtime, handle);
         }
     }
     return nullptr;
@@ -117,13 +111,12 @@ __attribute__((noinline)) const thence_task *of_another_runtime() noexcept {
 } // namespace
 
 const thence_task *with_events() noexcept {
-    const int slot = order[0].load(std::memory_order_acquire);
-    const thence_task_runtime *runtime = slot < 0 || !thread_is_aware ? nullptr : in_slot(slot);
+    const thence_task_runtime *runtime = thread_is_aware ? asked(0) : nullptr;
     if (runtime == nullptr) {
         return nullptr;
     }
     void *handle = runtime->current();
-    return handle != nullptr ? bind(runtime, handle, slot) : of_another_runtime();
+    return handle != nullptr ? if_it_has_events(runtime, handle) : of_another_runtime();
 }
 
 } // namespace thence::task

@@ -30,8 +30,15 @@ inline const thence_task_runtime *in_slot(int slot) noexcept {
 }
 // Calls `visit` for each runtime that is added. None is removed meanwhile, so this waits for remove() and add().
 void for_each(void (*visit)(const thence_task_runtime &runtime, void *data), void *data);
-// The slot of a runtime, or -1.
-int slot_of(const thence_task_runtime *runtime) noexcept;
+// The slot of a runtime, or -1. Most programs add one or two, so the search is short.
+inline int slot_of(const thence_task_runtime *runtime) noexcept {
+    for (int slot = 0; slot < most_runtimes; ++slot) {
+        if (in_slot(slot) == runtime) {
+            return slot;
+        }
+    }
+    return -1;
+}
 
 // The current task; without one, both fields are null.
 thence_task current() noexcept;
@@ -42,20 +49,6 @@ extern thread_local constinit bool THENCE_HIDDEN thread_is_aware;
 // The task to which operations of this thread can be bound: the current one, if the thread is aware and the runtime has
 // events. Null without one. The object belongs to the thread, and the next call changes it.
 const thence_task *with_events() noexcept;
-
-// What with_events() returned last on this thread, and the slot of its runtime.
-struct bound_task {
-    thence_task task;
-    int slot;
-};
-extern thread_local constinit bound_task THENCE_HIDDEN bound;
-// The slot of the runtime of a task, or -1. Needs no search for what with_events() returned.
-inline int slot_of(const thence_task &task) noexcept {
-    if (const int slot = bound.slot; &task == &bound.task && in_slot(slot) == task.runtime) {
-        return slot;
-    }
-    return slot_of(task.runtime);
-}
 
 // For each slot, the callback that lowers one event of a task, whose handle is the data.
 extern const std::array<thence_callback *, most_runtimes> THENCE_HIDDEN lowering;
