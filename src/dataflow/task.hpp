@@ -123,7 +123,7 @@ struct task : block_head {
 
     linked_access *accesses() noexcept { return reinterpret_cast<linked_access *>(this + 1); }
     bool has(task_flag flag) const noexcept { return (flags & flag) != 0; }
-    void enter(phase next) noexcept { current_phase.store(next, std::memory_order_relaxed); }
+    void enter(phase begun) noexcept { current_phase.store(begun, std::memory_order_relaxed); }
     bool failed() const noexcept { return siblings != nullptr && siblings->failed.load(std::memory_order_relaxed); }
 };
 

@@ -86,7 +86,7 @@ void prepare_timer() {
 }
 void resume_at(timer_clock::time_point when, suspended &stack) noexcept {
     timer::instance().add(
-        {when, [](void *stack) noexcept { task_scheduler::resume(*static_cast<suspended *>(stack)); }, &stack});
+        {when, [](void *data) noexcept { task_scheduler::resume(*static_cast<suspended *>(data)); }, &stack});
 }
 bool call_after(std::uint64_t nanoseconds, void (*wake)(void *) noexcept, void *data) noexcept {
     try {
