@@ -83,13 +83,13 @@ int report(int error_class, const std::string &text) noexcept {
     return report_through(MPI_COMM_WORLD, error_class, text);
 }
 
-int report_on(MPI_Comm comm, int error_class, const char *call, const char *why) noexcept {
+int report_on(MPI_Comm comm, const char *call, const failure &why) noexcept {
     const MPI_Comm handler_of = comm != MPI_COMM_NULL ? comm : MPI_COMM_WORLD;
     try {
-        return report_through(handler_of, error_class, std::string(call).append(": ").append(why));
+        return report_through(handler_of, why.error_class, std::string(call).append(": ").append(why.text));
     } catch (const std::exception &) { // no memory
-        table.Comm_call_errhandler(handler_of, error_class);
-        return error_class;
+        table.Comm_call_errhandler(handler_of, why.error_class);
+        return why.error_class;
     }
 }
 

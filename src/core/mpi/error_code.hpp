@@ -22,7 +22,7 @@ int report(int error_class, const std::string &text) noexcept;
 
 // The same through the error handler of a communicator; MPI_COMM_NULL: that of MPI_COMM_WORLD. The text is `call`, a colon
 // and `why`.
-int report_on(MPI_Comm comm, int error_class, const char *call, const char *why) noexcept;
+int report_on(MPI_Comm comm, const char *call, const failure &why) noexcept;
 
 // Called before MPI ends, since the codes end with it.
 void forget_error_codes() noexcept;

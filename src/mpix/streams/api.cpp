@@ -225,7 +225,7 @@ int thence_stream_comm_create_multiplex(MPI_Comm comm, int count, thence_stream 
         return code;
     }
     if (threadcomm::find_if_any(comm) != nullptr) {
-        return mpi::report_on(comm, MPI_ERR_COMM, call.name, "comm is a thread communicator");
+        return mpi::report_on(comm, call.name, {MPI_ERR_COMM, "comm is a thread communicator"});
     }
     return streams::create_multiplex(call.name, comm, count, array_of_streams, newcomm);
 }

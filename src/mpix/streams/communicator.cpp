@@ -131,9 +131,10 @@ bool has_queue(MPI_Comm comm) noexcept {
 }
 
 int refuse_on_queue(const char *call, MPI_Comm comm) noexcept {
-    return mpi::report_on(comm, MPI_ERR_UNSUPPORTED_OPERATION, call,
-                          "the stream of the communicator has a queue, on which this call is not enqueued: start the "
-                          "operation by thence_start_enqueue, or use a communicator without a queue");
+    return mpi::report_on(comm, call,
+                          {MPI_ERR_UNSUPPORTED_OPERATION,
+                           "the stream of the communicator has a queue, on which this call is not enqueued: start the "
+                           "operation by thence_start_enqueue, or use a communicator without a queue"});
 }
 
 bool prepare_to_free(const char *call, MPI_Comm comm, bool completes, int &code) noexcept {
@@ -145,9 +146,9 @@ bool prepare_to_free(const char *call, MPI_Comm comm, bool completes, int &code)
         return attached->not_begun->load() != 0 || (completes && attached->not_begun.use_count() != 1);
     };
     if (must_wait() && !continuation::free_to_run()) {
-        code = mpi::report_on(
-            comm, MPI_ERR_PENDING, call,
-            "operations that are enqueued on the communicator are outstanding, and a callback must not wait for them");
+        code = mpi::report_on(comm, call,
+                              {MPI_ERR_PENDING, "operations that are enqueued on the communicator are outstanding, and "
+                                                "a callback must not wait for them"});
         return false;
     }
     for (messages::waiting wait; must_wait();) {

@@ -221,7 +221,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     int between_groups = 0;
     table.Comm_test_inter(comm, &between_groups);
     if (between_groups != 0) {
-        return mpi::report_on(comm, MPI_ERR_COMM, call, "comm is an intercommunicator");
+        return mpi::report_on(comm, call, {MPI_ERR_COMM, "comm is an intercommunicator"});
     }
     sweep();
     int processes = 0;
@@ -236,8 +236,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     int least = 0;
     int code = table.Allreduce(&says, &least, 1, MPI_INT, MPI_MIN, comm);
     if (code == MPI_SUCCESS && least < 0) { // all processes return the same error
-        const messages::failure wrong = failure_of(least);
-        code = mpi::report_on(comm, wrong.error_class, call, wrong.text);
+        code = mpi::report_on(comm, call, failure_of(least));
     }
     if (code == MPI_SUCCESS) {
         code = table.Allgather(&says, 1, MPI_INT, made->counts.data(), 1, MPI_INT, comm);
@@ -250,8 +249,7 @@ int create_multiplex(const char *call, MPI_Comm comm, int count, const int *stre
     }
     made->most = *std::max_element(made->counts.begin(), made->counts.end());
     table.Comm_rank(comm, &made->rank);
-    return make(comm, made, *created) ? int{MPI_SUCCESS}
-                                      : mpi::report_on(comm, MPI_ERR_NO_MEM, call, failure_of(no_memory).text);
+    return make(comm, made, *created) ? int{MPI_SUCCESS} : mpi::report_on(comm, call, failure_of(no_memory));
 }
 
 multiplex *multiplex_of(MPI_Comm comm) noexcept {

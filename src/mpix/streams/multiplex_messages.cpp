@@ -17,7 +17,7 @@ namespace {
 constexpr failure no_multiplex{MPI_ERR_OTHER, "comm is no multiplex communicator"};
 
 int report(const char *call, MPI_Comm comm, const failure &what) noexcept {
-    return what ? mpi::report_on(comm, what.error_class, call, what.text) : int{MPI_SUCCESS};
+    return what ? mpi::report_on(comm, call, what) : int{MPI_SUCCESS};
 }
 
 bool is_below(int index, std::size_t count) noexcept {

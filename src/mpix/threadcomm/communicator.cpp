@@ -218,7 +218,7 @@ int make_self(MPI_Comm like, MPI_Comm &created) noexcept {
 }
 
 int fail(MPI_Comm handle, const char *call, int error_class, const char *why) noexcept {
-    return mpi::report_on(handle, error_class, call, why);
+    return mpi::report_on(handle, call, {error_class, why});
 }
 
 root_state::~root_state() {

@@ -4,6 +4,7 @@
 
 #include "core/continuation/library.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/mpi/error_code.hpp"
 #include "core/mpi/implementation.hpp"
 #include "mpix/messages/source.hpp"
 #include "mpix/threadcomm/attributes.hpp"
@@ -42,20 +43,15 @@ const char *text_of_level() noexcept {
     return "a process with several threads needs MPI_THREAD_MULTIPLE: ask MPI_Init_thread for it";
 }
 
-const char *text_of(int said) noexcept {
+mpi::failure failure_of(int said) noexcept {
     switch (said) {
     case negative_threads:
-        return "num_threads is negative in a process";
+        return {MPI_ERR_ARG, "num_threads is negative in a process"};
     case no_thread_multiple:
-        return text_of_level();
+        return {MPI_ERR_UNSUPPORTED_OPERATION, text_of_level()};
     default:
-        return "others have registered all sources of progress that there can be";
+        return {MPI_ERR_OTHER, "others have registered all sources of progress that there can be"};
     }
-}
-int class_of(int said) noexcept {
-    return said == negative_threads     ? MPI_ERR_ARG
-           : said == no_thread_multiple ? MPI_ERR_UNSUPPORTED_OPERATION
-                                        : MPI_ERR_OTHER;
 }
 
 messages::endpoint *route(void *data, const messages::wire_header &header) noexcept {
@@ -270,7 +266,7 @@ int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexce
         code = table.Allgather(&says, 1, MPI_INT, all.data(), 1, MPI_INT, comm);
         for (const int each : all) {
             if (code == MPI_SUCCESS && each < 0) { // all processes return the same error
-                code = fail(comm, call, class_of(each), text_of(each));
+                code = mpi::report_on(comm, call, failure_of(each));
             }
         }
         if (code == MPI_SUCCESS) {
