@@ -44,6 +44,7 @@ int blocked_task::block() noexcept {
 
 // The runtime refuses to block the task, so the worker makes progress instead, until MPI_Finalize begins.
 void blocked_task::poll() noexcept {
+    close_polling_calls_at_finalize();
     state expected = state::waits;
     state_.compare_exchange_strong(expected, state::polls, std::memory_order_acq_rel);
     thence_backoff backoff = THENCE_BACKOFF_INIT;

@@ -3,6 +3,7 @@
 
 #include "core/base/clock.hpp"
 #include "core/base/spin_lock.hpp"
+#include "core/continuation/library.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -22,7 +23,13 @@ polling_counts counts{0, 0};
 constinit std::atomic<long> inside{0};
 constinit std::atomic<bool> closed{false};
 
+constexpr continuation::client at_finalize{&close_polling_calls, nullptr};
+
 } // namespace
+
+void close_polling_calls_at_finalize() noexcept {
+    continuation::add_client(at_finalize);
+}
 
 bool try_to_come_in() noexcept {
     inside.fetch_add(1);
@@ -49,6 +56,7 @@ void polling_call::go_out() noexcept {
 }
 
 void polling_call::list(const thence_task &waits) noexcept {
+    close_polling_calls_at_finalize();
     {
         const std::scoped_lock guard(mutex);
         task = waits;

@@ -52,6 +52,8 @@ bool try_to_come_in() noexcept;
 
 // No call comes in before open(). Waits until all have gone out.
 void close_polling_calls() noexcept;
+// To be called before the first try_to_come_in(): the end of the library closes them.
+void close_polling_calls_at_finalize() noexcept;
 void open_polling_calls() noexcept;
 
 // What reports need: how many are listed, how many have ended, and each, the oldest first. `visit` must not wait for a

@@ -37,6 +37,19 @@ int persistent(MPI_Request *request) {
 
 extern "C" {
 
+int PMPI_Init(int *, char ***) {
+    world.initialize();
+    return MPI_SUCCESS;
+}
+int PMPI_Init_thread(int *, char ***, int required, int *provided) {
+    world.initialize();
+    *provided = required;
+    return MPI_SUCCESS;
+}
+int PMPI_Finalize() {
+    world.finalize();
+    return MPI_SUCCESS;
+}
 int PMPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     return table.Test(request, flag, status);
 }

@@ -3,6 +3,9 @@
 #ifndef THENCE_FAKE_PMPI_NAMES_H
 #define THENCE_FAKE_PMPI_NAMES_H
 
+#define PMPI_Init thence_fake_Init
+#define PMPI_Init_thread thence_fake_Init_thread
+#define PMPI_Finalize thence_fake_Finalize
 #define PMPI_Test thence_fake_Test
 #define PMPI_Testall thence_fake_Testall
 #define PMPI_Testany thence_fake_Testany

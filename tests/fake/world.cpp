@@ -140,6 +140,7 @@ void mpi::finalize() {
         std::scoped_lock guard(mutex_);
         attributes.swap(attributes_);
     }
+    std::reverse(attributes.begin(), attributes.end());
     for (auto &[keyval, value] : attributes) {
         delete_functions_.at(static_cast<std::size_t>(keyval))(MPI_COMM_SELF, keyval, value, nullptr);
     }

@@ -20,6 +20,8 @@ inline int set_up(const public_call &call) noexcept {
         return MPI_SUCCESS;
     case continuation::setting_up::no_source_left:
         return fail(call, reason::too_many_sources);
+    case continuation::setting_up::library_has_ended:
+        return fail(call, reason::library_has_ended);
     default:
         return fail(call, reason::mpi_inactive);
     }

@@ -43,6 +43,9 @@ int finish_test(const public_call &call, const continuation::test_result &result
             {MPI_ERR_PENDING,
              "called inside a callback, and only the return of that callback lets the remaining continuations run"});
     }
+    if (!result.complete && result.error != MPI_SUCCESS) [[unlikely]] {
+        return fail(call, reason::library_has_ended);
+    }
     if (result.complete && status != MPI_STATUS_IGNORE && status != nullptr) {
         *status = mpi::empty_status();
     }

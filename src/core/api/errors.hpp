@@ -48,6 +48,11 @@ inline constexpr failure null_cr{MPI_ERR_ARG, "{cr} is null"};
 inline constexpr failure freed_cr{MPI_ERR_REQUEST, "{cr} is a continuation request that was freed"};
 inline constexpr failure unknown_cr_flags{MPI_ERR_ARG, "flags has bits that are no option of a continuation request"};
 inline constexpr failure mpi_inactive{MPI_ERR_OTHER, "called before MPI_Init or after MPI_Finalize"};
+inline constexpr failure library_has_ended{
+    MPI_ERR_OTHER,
+    "called in MPI_Finalize, in the delete callback of an attribute of MPI_COMM_SELF that was set before Thence's: "
+    "link "
+    "libthence (-lthence), whose MPI_Init sets it first, or call thence_query before setting the attribute"};
 inline constexpr failure too_many_sources{MPI_ERR_OTHER, "8 sources of progress are registered already"};
 inline constexpr failure negative_count{MPI_ERR_ARG, "count is negative"};
 inline constexpr failure null_requests{MPI_ERR_ARG, "{requests} is null"};

@@ -103,6 +103,9 @@ int attach(const public_call &call, int count, MPI_Request requests[], continuat
     if (object == nullptr) [[unlikely]] {
         return fail(call, why_not_live(cr));
     }
+    if (continuation::has_ended()) [[unlikely]] {
+        return fail(call, reason::library_has_ended);
+    }
     if (const std::optional<failure> why = wrong(count, requests, callback, how.flags, *object)) [[unlikely]] {
         return fail(call, *why);
     }

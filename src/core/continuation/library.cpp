@@ -33,7 +33,8 @@ namespace {
 std::mutex mutex;
 std::mutex clients_mutex;
 std::array<const client *, most_clients> clients{}; // from the front; null: none
-int keyval = MPI_KEYVAL_INVALID;
+int keyval = MPI_KEYVAL_INVALID;                    // of the attribute whose deletion ends the library
+std::atomic<bool> ended{false};                     // that has happened
 
 void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c, control_word kind) {
@@ -68,7 +69,7 @@ void run_the_rest() noexcept {
     }
 }
 
-// MPI_Finalize first deletes the attributes of MPI_COMM_SELF and so calls this function, also without interposition.
+// MPI_Finalize first deletes the attributes of MPI_COMM_SELF, the last one first, and so calls this function.
 int at_finalize(MPI_Comm, int, void *, void *) {
     if (this_thread.in_callback()) { // libthence refuses such a call before MPI_Finalize begins
         std::fputs("thence: MPI_Finalize: called inside a callback, and without libthence it cannot be refused: the"
@@ -76,10 +77,28 @@ int at_finalize(MPI_Comm, int, void *, void *) {
                    stderr);
     }
     finalizing();
+    ended.store(true);
     return MPI_SUCCESS;
 }
 
+// With the mutex.
+void end_with_attribute() noexcept {
+    if (keyval == MPI_KEYVAL_INVALID) {
+        mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
+        mpi::table.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+    }
+}
+
 } // namespace
+
+void mpi_initialized() noexcept {
+    const std::scoped_lock guard(mutex);
+    end_with_attribute();
+}
+
+bool has_ended() noexcept {
+    return ended.load(std::memory_order_relaxed);
+}
 
 setting_up set_up_first() noexcept {
     std::scoped_lock guard(mutex);
@@ -88,6 +107,9 @@ setting_up set_up_first() noexcept {
     }
     if (!mpi::usable()) {
         return setting_up::mpi_is_inactive;
+    }
+    if (has_ended()) {
+        return setting_up::library_has_ended;
     }
     const busy_scope busy;
     const base::settings &chosen = base::read_settings();
@@ -104,8 +126,7 @@ setting_up set_up_first() noexcept {
     if (!progress::hook_runs()) {
         progress::slow_path_reasons.fetch_or(progress::no_hook_runs, std::memory_order_relaxed);
     }
-    mpi::table.Comm_create_keyval(MPI_COMM_NULL_COPY_FN, &at_finalize, &keyval, nullptr);
-    mpi::table.Comm_set_attr(MPI_COMM_SELF, keyval, nullptr);
+    end_with_attribute();
     is_set_up = true;
     if (observer_set_up != nullptr) {
         observer_set_up();
@@ -118,6 +139,7 @@ setting_up set_up_first() noexcept {
 
 void tear_down() noexcept {
     busy_scope tearing_down;
+    ended.store(false);
     if (is_set_up.load(std::memory_order_acquire)) {
         for_each_client(&client::tear_down);
         {
@@ -128,6 +150,7 @@ void tear_down() noexcept {
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
     }
     std::scoped_lock guard(mutex);
+    keyval = MPI_KEYVAL_INVALID;
     if (!is_set_up) {
         return;
     }
@@ -138,6 +161,7 @@ void tear_down() noexcept {
         observer_tear_down();
     }
     engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
+    continuation_request::close_all();
     mpi::forget_error_codes();
     is_set_up = false;
 }

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The library as a whole: set up with the first continuation request, taken down at MPI_Finalize.
+//
+// MPI_Finalize deletes the attributes of MPI_COMM_SELF, the last one first, and calls their delete callbacks, in which
+// libraries complete their work. The library ends when its own attribute is deleted. libthence sets that in MPI_Init,
+// before anybody else, so that the library ends last. Without libthence it is set with the first use. Then the library
+// has ended in the delete callbacks of attributes that were set before, and its calls return an error there.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -11,7 +16,7 @@
 namespace thence::continuation {
 
 extern THENCE_HIDDEN std::atomic<bool> is_set_up;
-enum class setting_up { done, mpi_is_inactive, no_source_left };
+enum class setting_up { done, mpi_is_inactive, library_has_ended, no_source_left };
 setting_up set_up_first() noexcept;
 
 // Sets the library up if it is not. Unless it returns `done`, nothing has changed.
@@ -20,11 +25,17 @@ inline setting_up set_up() noexcept {
 }
 
 // Removes the library's hook, callbacks and helper thread from MPI, and resets the state. Reports outstanding
-// continuations. Called before MPI_Finalize does its work.
+// continuations.
 void tear_down() noexcept;
 
-// MPI_Finalize is about to do its work: runs what is complete, then tears down.
+// MPI has been initialized, and nobody has set an attribute of MPI_COMM_SELF yet.
+THENCE_INTERNAL void mpi_initialized() noexcept;
+
+// The attribute is deleted: runs what is complete, then tears down.
 THENCE_INTERNAL void finalizing() noexcept;
+
+// True after that.
+bool has_ended() noexcept;
 
 // A room above that holds requests or functions of the user. Its functions are called once at MPI_Finalize: the first
 // while everything still works, the second when the library is torn down. Each may be null. Then it is no client any

@@ -94,6 +94,13 @@ long continuation_request::registered_in_all() noexcept {
     return sum;
 }
 
+void continuation_request::close_all() noexcept {
+    const std::uint32_t used = cr_slots::used.load(std::memory_order_seq_cst);
+    for (std::uint32_t i = 0; i < used; ++i) {
+        cr_slots::at(i)->pushes_ = cr_slots::at(i)->polls_ = false; // the common case of attach.hpp does not apply
+    }
+}
+
 bool continuation_request::any_registered() noexcept {
     static std::atomic<std::uint32_t> found{0};
     const auto has_some = [](std::uint32_t i) {

@@ -57,6 +57,8 @@ public:
     static long registered_in_all() noexcept;
     // True if there are any. If so, this usually reads one CR only, however many exist.
     static bool any_registered() noexcept;
+    // The library ends: nothing can be attached to those that exist, and a test of one that is not idle fails.
+    static void close_all() noexcept;
 
     MPI_Request handle() const noexcept { return handle_of(this); }
     unsigned flags() const noexcept { return flags_; }

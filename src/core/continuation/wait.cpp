@@ -3,6 +3,7 @@
 
 #include "core/base/per_thread.hpp"
 #include "core/continuation/deadlock_detector.hpp"
+#include "core/continuation/library.hpp"
 #include "core/continuation/run.hpp"
 
 #include <climits>
@@ -13,7 +14,7 @@ namespace {
 
 // The result of a test, after the continuations that could run have run.
 inline test_result conclude(continuation_request &cr) noexcept {
-    return cr.idle() ? report_complete(cr) : test_result{};
+    return cr.idle() ? report_complete(cr) : test_result{false, has_ended() ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS}};
 }
 
 // Without memory for a detector nothing is detected.

@@ -16,6 +16,7 @@ struct test_result {
 inline int report(const test_result &result) noexcept {
     return result.error == MPI_SUCCESS || result.handled ? result.error : mpi::report(result.error);
 }
+// Incomplete with MPI_ERR_PENDING: see wait(). Incomplete with MPI_ERR_OTHER: the library has ended.
 test_result test(continuation_request &cr) noexcept;
 // The result for a CR that a completion call has seen idle. It is valid also if another thread has registered a
 // continuation since.

@@ -7,6 +7,7 @@
 
 #include "core/engine/engine.hpp"
 #include "core/mpi/calls.hpp"
+#include "core/mpi/implementation.hpp"
 #include "core/progress/source.hpp"
 #include "core/progress/threads.hpp"
 
@@ -104,10 +105,11 @@ constexpr unsigned rest_after = 1024;
 thread_local constinit unsigned idle_calls = 0;
 
 hook_kind hook_ = hook_kind::none;
-std::mutex hook_mutex_;          // guards registering and unregistering
-std::atomic<bool> armed_{false}; // the hook is wanted; changes under hook_mutex_
-bool async_running_ = false;     // MPICH holds our async thing; under hook_mutex_
-bool closed_ = false;            // MPI_Finalize has begun: the hook is not registered again; under hook_mutex_
+std::mutex hook_mutex_;                  // guards registering and unregistering
+std::atomic<bool> armed_{false};         // the hook is wanted; changes under hook_mutex_
+bool async_running_ = false;             // MPICH holds our async thing; under hook_mutex_
+bool closed_ = false;                    // the hook is not registered again; under hook_mutex_
+std::atomic<bool> mpi_finalizes_{false}; // leave_before_finalize() was called
 
 // True if MPICH must drop our async thing; from then on hook_arm() starts a new one. MPICH calls this under a lock of
 // its own, for which hook_arm() may wait while it holds hook_mutex_. So this function must not wait for hook_mutex_.
@@ -200,8 +202,7 @@ void hook_arm() noexcept {
     }
 }
 
-// From here on MPICH's MPI_Finalize would wait for ever for a hook that is registered, and Open MPI would call it after
-// its end. Another source may still call engage().
+// Open MPI would call the hook after its end. Another source may still call engage().
 void hook_tear_down() noexcept {
     std::scoped_lock guard(hook_mutex_);
     closed_ = true;
@@ -245,6 +246,22 @@ void set_up(bool interposed) {
     hook_set_up(interposed);
     helper_set_up(interposed);
     awake.store(false);
+    if (mpi_finalizes_) {
+        leave_before_finalize();
+    }
+}
+
+// MPICH's MPI_Finalize would wait for ever for a hook that is registered.
+void leave_before_finalize() noexcept {
+    mpi_finalizes_ = true;
+    if (hook_ == hook_kind::async) {
+        hook_tear_down();
+        hook_ = hook_kind::none;
+    }
+    if (mpi::finalize_forbids_other_threads()) {
+        threads_tear_down();
+        helper_tear_down();
+    }
 }
 
 void wake() noexcept {
@@ -258,6 +275,7 @@ void tear_down() noexcept {
     helper_tear_down();
     hook_tear_down();
     awake.store(false);
+    mpi_finalizes_ = false;
 }
 
 } // namespace thence::progress

@@ -16,11 +16,14 @@
 
 namespace thence::progress {
 
-// Called once, after MPI_Init. Chooses the hook. `interposed`: tear_down() will be called before MPI_Finalize begins.
+// Called once, after MPI_Init. Chooses the hook. `interposed`: leave_before_finalize() will be called.
 // MPICH's MPI_Finalize first waits for everything that MPIX_Async_start started, and would wait for ever for a hook
 // that does not end. So without interposition that hook is not used. There is no helper thread then either, since it
 // would be inside MPI when MPI ends.
 void set_up(bool interposed);
+// MPI_Finalize is about to begin, and delete callbacks of the user will be called in it. Where MPI requires that, hook
+// and helper leave MPI for good. Then only calls of the program make progress.
+void leave_before_finalize() noexcept;
 // Removes hook and helper. Until the next set_up() neither starts again, whatever becomes outstanding: MPI is in
 // MPI_Finalize or past it. Called there, and by tests.
 void tear_down() noexcept;

@@ -3,7 +3,9 @@
 
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/mpi/implementation.hpp"
 #include "core/progress/interposed.hpp"
+#include "core/progress/progress.hpp"
 #include "tasks/polling_call.hpp"
 
 namespace thence::interpose {
@@ -13,9 +15,15 @@ bool say_interposed() noexcept {
     return true;
 }
 
-void finalizing() noexcept {
-    task::close_polling_calls();
-    continuation::finalizing();
+void mpi_initialized() noexcept {
+    continuation::mpi_initialized();
+}
+
+void mpi_finalizes() noexcept {
+    if (mpi::finalize_forbids_other_threads()) {
+        task::close_polling_calls();
+    }
+    progress::leave_before_finalize();
 }
 
 bool in_callback() noexcept {

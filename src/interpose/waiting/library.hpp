@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libthence tells the library: that it is linked, and that MPI_Finalize begins.
+// What libthence tells the library: that it is linked, and that MPI begins and ends.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -9,8 +9,12 @@ namespace thence::interpose {
 // Called before main(). From then on completion calls come to the library first, and so does MPI_Finalize. Returns true.
 THENCE_INTERNAL bool say_interposed() noexcept;
 
-// Tears the library down. Called before MPI_Finalize begins.
-THENCE_INTERNAL void finalizing() noexcept;
+// Called by MPI_Init after MPI's own.
+THENCE_INTERNAL void mpi_initialized() noexcept;
+
+// Called by MPI_Finalize before MPI's own: no thread of the library stays in MPI where MPI forbids that. The library ends in
+// MPI_Finalize (core/continuation/library.hpp).
+THENCE_INTERNAL void mpi_finalizes() noexcept;
 
 // True if this thread is inside a callback.
 THENCE_INTERNAL bool in_callback() noexcept;

@@ -240,7 +240,11 @@ int complete(MPI_Request request) noexcept {
     }
     {
         const std::scoped_lock guard(room_lock);
-        if (generalized *const g = by_handle.find(request); g != nullptr && !g->done) {
+        generalized *const g = by_handle.find(request);
+        if (g != nullptr && g->done && g->completion_wanted.load(std::memory_order_relaxed)) {
+            return MPI_SUCCESS; // MPI has been told
+        }
+        if (g != nullptr && !g->done) {
             if (g->claimed) {
                 g->completion_wanted.store(true, std::memory_order_relaxed);
                 return MPI_SUCCESS;
@@ -384,14 +388,34 @@ long incomplete() noexcept {
     return count;
 }
 
+// A wait for a request that nobody polls any more would never end, so MPI is told that the request has failed. Its user
+// may complete it later.
 void forget_all() noexcept {
-    const std::scoped_lock guard(room_lock);
-    by_handle.for_each([](generalized &g) {
-        if (!g.done) {
+    std::vector<generalized *> nobody_polls;
+    {
+        const std::scoped_lock guard(room_lock);
+        by_handle.for_each([&](generalized &g) {
+            if (g.done) {
+                return;
+            }
+            if (g.of_user.poll != nullptr && !g.claimed) {
+                try {
+                    nobody_polls.push_back(&g);
+                    g.error = MPI_ERR_OTHER;
+                    g.completion_wanted.store(true, std::memory_order_relaxed);
+                } catch (const std::exception &) { // no memory
+                }
+            }
             mark_done(g); // MPI may still free it, which then counts nothing twice
+        });
+        by_handle.clear();
+        for (generalized *const each : nobody_polls) {
+            by_handle.insert(*each);
         }
-    });
-    by_handle.clear();
+    }
+    for (const generalized *each : nobody_polls) {
+        table.Grequest_complete(each->request);
+    }
 }
 
 } // namespace thence::grequest

@@ -8,6 +8,7 @@
 #include <thence/thence.h>
 
 #include <array>
+#include <dlfcn.h>
 
 namespace thence::tampi {
 
@@ -60,6 +61,13 @@ void add_runtimes() noexcept {
     thence_task_runtime_alpi(&alpi, nullptr);
     add(alpi, added_runtimes[0]);
     add(thence_task_runtime_detached(), added_runtimes[1]);
+}
+
+// The next MPI_X after ours, which may be libthence's or that of another tool; else `pmpi`, in a program with static
+// libraries.
+template <class Function> Function *next(const char *name, Function *pmpi) noexcept {
+    void *const found = dlsym(RTLD_NEXT, name);
+    return found != nullptr ? reinterpret_cast<Function *>(found) : pmpi;
 }
 
 int at_finalize(MPI_Comm, int, void *, void *) noexcept {
@@ -146,12 +154,12 @@ using namespace thence::tampi;
 extern "C" {
 
 THENCE_EXPORT int MPI_Init(int *argc, char ***argv) {
-    return initialized(PMPI_Init(argc, argv), MPI_THREAD_SINGLE, nullptr);
+    return initialized(next("MPI_Init", &PMPI_Init)(argc, argv), MPI_THREAD_SINGLE, nullptr);
 }
 
 THENCE_EXPORT int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     const int level = required == MPI_TASK_MULTIPLE ? int{MPI_THREAD_MULTIPLE} : required;
-    return initialized(PMPI_Init_thread(argc, argv, level, provided), required, provided);
+    return initialized(next("MPI_Init_thread", &PMPI_Init_thread)(argc, argv, level, provided), required, provided);
 }
 
 int TAMPI_Init(int required, int *provided) {

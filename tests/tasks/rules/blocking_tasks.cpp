@@ -3,8 +3,6 @@
 #include "library.hpp"
 #include "scripted_tasks.hpp"
 
-#include "interpose/waiting/library.hpp"
-
 #include <array>
 #include <cstdio>
 #include <cstdlib>
@@ -230,8 +228,7 @@ TEST_P(blocking_tasks, need_a_continuation_request_that_runs_without_a_test) {
         MPI_Waitany(2, all.data(), &index, MPI_STATUS_IGNORE);
     }).detach();
     const bool polls = eventually([] { return task.sleeps >= 3; });
-    thence::interpose::finalizing(); // as MPI_Finalize of libthence
-    world.finalize();
+    MPI_Finalize();
     const bool stays_blocked = eventually([] { return task.blocks == 1; });
     scripted.unblock(&task);
     const bool still = eventually([] { return task.blocks == 2; });
@@ -263,7 +260,7 @@ TEST_P(polling_tasks, are_reported_at_finalize_and_stay_blocked) {
     const bool refused = eventually([] { return refuses_to_block < 1000000000; });
     const auto before = world.progress_calls.load();
     const bool polls = refused && eventually([&] { return world.progress_calls > before + 3; });
-    thence::interpose::finalizing();
+    MPI_Finalize();
     const auto after = world.progress_calls.load();
     for (int i = 0; i < 10000; ++i) {
         std::this_thread::yield();

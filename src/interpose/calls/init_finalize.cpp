@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MPI_Init, MPI_Init_thread and MPI_Finalize. The library ends inside MPI_Finalize (core/continuation/library.hpp). Only here
+// can a call of MPI_Finalize inside a callback be refused, and only here can the library leave MPI early enough for MPICH:
+// its hook and, on MPICH and its kin, its threads are used only if this file is linked.
+#include "interpose/requests/requests.hpp"
+#include "interpose/waiting/library.hpp"
+
+#include <thence/thence.h>
+
+namespace {
+
+[[maybe_unused]] const bool interposed = thence::interpose::say_interposed();
+
+int initialized(int code) {
+    if (code == MPI_SUCCESS) {
+        thence::interpose::mpi_initialized();
+    }
+    return code;
+}
+
+} // namespace
+
+extern "C" {
+
+// Weak, since a static libthence-tampi defines these two as well.
+THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
+    return initialized(PMPI_Init(argc, argv));
+}
+
+THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
+    return initialized(PMPI_Init_thread(argc, argv, required, provided));
+}
+
+THENCE_EXPORT int MPI_Finalize(void) {
+    if (thence::interpose::in_callback()) { // the callback still needs the library and MPI
+        return thence::interpose::refuse("MPI_Finalize", MPI_ERR_OTHER,
+                                         "called inside a callback. It is refused and has changed nothing: call it "
+                                         "after the callback has returned");
+    }
+    thence::interpose::mpi_finalizes();
+    return PMPI_Finalize();
+}
+
+} // extern "C"
