@@ -282,8 +282,10 @@ typedef struct thence_info {
                                  and why if the system has refused one more thread */
     const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
                                  other values than the header that Thence was built with, and what to do */
-    int thread_level;       /**< of MPI, as `MPI_Query_thread` gives it */
-    int interposed;         /**< 1 if libthence is linked, so that MPI's own calls take CRs; 0: libthence-core alone */
+    const char *interposed_why; /**< null if `interposed` is 1; else why not, and what to do */
+    int thread_level;           /**< of MPI, as `MPI_Query_thread` gives it */
+    int interposed;             /**< 1 if MPI's own calls come to libthence first, so that they take CRs; 0: see
+                                 `interposed_why` */
     int detects_persistent; /**< 1 if the MPI tells which requests are persistent; else libthence notes those that are
                                  created through it, see `THENCE_PERSISTENT` */
     int any_thread;         /**< 1 if the library's own thread can run: `THENCE_CR_ANY_THREAD` is accepted */

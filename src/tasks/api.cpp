@@ -343,8 +343,8 @@ int thence_task_blocking_calls(MPI_Request cr) {
     if (object->has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         return fail(call, reason::cr_not_run);
     }
-    if (!progress::interposed) {
-        return fail(call, reason::not_interposed);
+    if (!progress::interposed.calls) {
+        return api::fail_with_detail(call, reason::not_interposed, progress::interposed.why_not);
     }
     task::let_calls_block_tasks(cr);
     return MPI_SUCCESS;

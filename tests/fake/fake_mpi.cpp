@@ -206,8 +206,8 @@ TEST_P(library_on_fake, runs_the_engine_and_the_hook_that_the_mpi_offers) {
     const features &offers = GetParam().offers;
     EXPECT_STREQ(info.hook, offers.opal_progress ? "opal_progress_register"
                             // MPI_Finalize would wait for it, so it is not used without interposition
-                            : offers.async_start && thence::progress::interposed ? "MPIX_Async_start"
-                                                                                 : "none");
+                            : offers.async_start && thence::progress::interposed.finalize ? "MPIX_Async_start"
+                                                                                          : "none");
 }
 
 THENCE_RULES(library_on_fake);

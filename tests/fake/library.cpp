@@ -58,7 +58,7 @@ library::library(const variant &v) : before_(continuation::continuation_request:
         const char *reason = "";
         engine::reset();
         engine::current =
-            engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed}, &reason);
+            engine::make_mpich({&continuation::operation_complete, nullptr, progress::interposed.calls}, &reason);
         if (engine::current == nullptr) {
             abort_test("mpich engine", reason);
         }

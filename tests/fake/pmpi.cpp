@@ -4,13 +4,24 @@
 
 #include "fake_mpi.hpp"
 
+#include "interpose/calls/next.hpp"
+#include "interpose/waiting/library.hpp"
+
 #include <chrono>
 #include <thread>
 
 using thence::fake::world;
 using thence::mpi::table;
 
+bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
+    return true;
+}
+
 namespace {
+
+[[maybe_unused]] const bool told = thence::interpose::say_loaded([]() noexcept {
+    return thence::interpose::interposition{true, true, nullptr};
+});
 
 // A blocking call as a loop of its nonblocking form, which makes progress.
 template <class Testing> int wait_by(const char *call, Testing &&test) {

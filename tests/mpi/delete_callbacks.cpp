@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// In MPI_Finalize, the delete callbacks of attributes of MPI_COMM_SELF use the library, as libraries do that complete their
-// work there. With libthence all of it works. With libthence-core alone it works where the attribute was set after the first
-// use of the library; else each call returns an error, and none hangs. A program of its own, since MPI_Finalize is its
-// subject.
+// In MPI_Finalize, the delete callbacks of attributes of MPI_COMM_SELF use the library, as libraries do that complete
+// their work there. With libthence all of it works. With libthence-core alone it works where the attribute was set
+// after the first use of the library; else each call returns an error, and none hangs. A program of its own, since
+// MPI_Finalize is its subject.
 #include "is_interposed.hpp"
 
 #include <thence/grequest.h>

@@ -65,8 +65,7 @@ inline constexpr failure null_info{MPI_ERR_ARG, "info is null"};
 inline constexpr failure size_too_small{MPI_ERR_ARG,
                                         "size is smaller than the first version of the struct: pass its sizeof"};
 inline constexpr failure negative_index{MPI_ERR_ARG, "index is negative"};
-inline constexpr failure not_interposed{MPI_ERR_UNSUPPORTED_OPERATION,
-                                        "libthence is not linked (libthence-core alone interposes no call of MPI)"};
+inline constexpr failure not_interposed{MPI_ERR_UNSUPPORTED_OPERATION, "MPI's calls do not come to libthence"};
 inline constexpr failure no_memory{MPI_ERR_NO_MEM, "memory is exhausted; nothing has changed"};
 inline constexpr failure count_too_large{MPI_ERR_COUNT, "count does not fit an int, and this MPI has no large counts"};
 

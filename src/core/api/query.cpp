@@ -55,8 +55,9 @@ int thence_query(thence_info *info, size_t size) {
     facts.hook = progress::hook_name();
     facts.helper = progress::helper_state();
     facts.abi = mpi::abi();
+    facts.interposed_why = progress::interposed.why_not;
     mpi::table.Query_thread(&facts.thread_level);
-    facts.interposed = progress::interposed ? 1 : 0;
+    facts.interposed = progress::interposed.calls ? 1 : 0;
     facts.detects_persistent = engine::current->detects_persistent() ? 1 : 0;
     facts.any_thread = progress::helper_possible() ? 1 : 0;
     facts.in_completion = continuation::observing == nullptr && engine::current->runs_in_completion() ? 1 : 0;

@@ -111,6 +111,7 @@ setting_up set_up_first() noexcept {
     if (has_ended()) {
         return setting_up::library_has_ended;
     }
+    progress::find_interposition();
     const busy_scope busy;
     const base::settings &chosen = base::read_settings();
     mpi::load_extensions();
@@ -119,8 +120,8 @@ setting_up set_up_first() noexcept {
     if (!progress::add_source(as_source)) {
         return setting_up::no_source_left;
     }
-    engine::choose({&operation_complete, &request_complete, progress::interposed});
-    progress::set_up(progress::interposed);
+    engine::choose({&operation_complete, &request_complete, progress::interposed.calls});
+    progress::set_up(progress::interposed.finalize);
     others_may_attach.store(mpi::thread_multiple(), std::memory_order_relaxed);
     callback_count = mpi::waiting_threads_share_progress() ? &progress::slow_path_reasons : &unread_count;
     if (!progress::hook_runs()) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/progress/interposed.hpp"
 
+#include <cstdio>
 #include <mutex>
+#include <utility>
 
 namespace thence::progress {
 
@@ -28,7 +30,19 @@ void remove(std::uint64_t reason, long &count) noexcept {
 } // namespace
 
 std::atomic<std::uint64_t> slow_path_reasons{0};
-bool interposed = false;
+interposition (*look_where_calls_lead)() noexcept = nullptr;
+interposition interposed{false, false, "libthence is not linked, and libthence-core interposes no call of MPI"};
+
+void find_interposition() noexcept {
+    if (look_where_calls_lead == nullptr) {
+        return;
+    }
+    interposed = std::exchange(look_where_calls_lead, nullptr)();
+    if (!interposed.calls) {
+        std::fprintf(stderr, "thence: libthence is loaded, and MPI's calls do not come to it: %s\n",
+                     interposed.why_not);
+    }
+}
 
 void add_own_communicators() noexcept {
     add(own_communicators, own_communicator_count);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// State that interposed calls (src/interpose/waiting, src/interpose/calls) read: whether a call with MPI's own requests must do more than
-// call MPI's own function. All reasons are bits of one word, so a call without any reason reads one word.
+// State that interposed calls (src/interpose/waiting, src/interpose/calls) read: whether a call with MPI's own requests
+// must do more than call MPI's own function. All reasons are bits of one word, so a call without any reason reads one
+// word.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -18,7 +19,8 @@ extern THENCE_INTERNAL std::atomic<std::uint64_t> slow_path_reasons;
 // mpi/calls.hpp). There a call that blocks in MPI inside a callback could keep the MPI call below it on the stack from
 // returning.
 inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 49;
-// Streams are checked (mpix/streams/serial_check.hpp): calls say on which stream they are. own_communicators is set, too.
+// Streams are checked (mpix/streams/serial_check.hpp): calls say on which stream they are. own_communicators is set,
+// too.
 inline constexpr std::uint64_t streams_checked = std::uint64_t{1} << 58;
 // A generalized request with a poll function is not complete, or has failed: MPI_Test and MPI_Wait on it call that function first.
 inline constexpr std::uint64_t polled_grequests = std::uint64_t{1} << 59;
@@ -28,9 +30,9 @@ inline constexpr std::uint64_t waited_grequests = std::uint64_t{1} << 60;
 inline constexpr std::uint64_t persistent_attached = std::uint64_t{1} << 62;
 // The same, if requests do not tell whether they are persistent.
 inline constexpr std::uint64_t persistent_hidden = std::uint64_t{1} << 61;
-// A thread communicator exists (mpix/threadcomm/communicator.hpp), or a stream with a queue (mpix/streams/stream.hpp), or streams are
-// checked: calls with a communicator ask what it is. Set by add_own_communicators(). It is the sign of the word, which one
-// instruction tests: that is all that nonblocking calls of other programs do.
+// A thread communicator exists (mpix/threadcomm/communicator.hpp), or a stream with a queue (mpix/streams/stream.hpp),
+// or streams are checked: calls with a communicator ask what it is. Set by add_own_communicators(). It is the sign of
+// the word, which one instruction tests: that is all that nonblocking calls of other programs do.
 inline constexpr std::uint64_t own_communicators = std::uint64_t{1} << 63;
 // A way to wait was added (interpose/waiting/wait_strategy.hpp), or blocking calls in tasks block the task
 // (tasks/blocking_calls.hpp): blocking calls ask whether it applies. Set by add_way_to_wait().
@@ -46,8 +48,18 @@ void remove_own_communicators() noexcept;
 void add_way_to_wait() noexcept;
 void remove_way_to_wait() noexcept;
 
-// Set before main() if libthence is linked. Then we receive completion calls first, and are called before MPI_Finalize
-// begins.
-extern THENCE_INTERNAL bool interposed;
+// Whether MPI's calls come to libthence first.
+struct interposition {
+    bool calls;          // those on requests and communicators, and blocking ones
+    bool finalize;       // MPI_Finalize: then we are called before it begins
+    const char *why_not; // null if `calls` is true; else what to do
+};
+// Set when libthence is loaded; null without it.
+extern THENCE_INTERNAL interposition (*look_where_calls_lead)() noexcept;
+// With the first use of the library asks it, once. If it is loaded and MPI's calls do not come to it, says so on
+// stderr.
+void find_interposition() noexcept;
+// What was found.
+extern interposition interposed;
 
 } // namespace thence::progress

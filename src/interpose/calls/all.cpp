@@ -2,6 +2,7 @@
 // MPI_Testall and MPI_Waitall.
 #include "interpose/calls/arguments.hpp"
 #include "interpose/calls/completion.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -89,8 +90,8 @@ int wait_for_all(turn &next, int count, MPI_Request requests[], MPI_Status statu
     return result;
 }
 
-// The same if some are generalized requests with a wait function: each turn tests all entries, so that the wait function
-// is called as soon as nothing else is left.
+// The same if some are generalized requests with a wait function: each turn tests all entries, so that the wait
+// function is called as soon as nothing else is left.
 int wait_for_all_by_function(turn &next, int count, MPI_Request requests[], MPI_Status statuses[]) {
     scratch<bool> done(count);
     std::fill_n(done.data(), count, false);
@@ -122,17 +123,17 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Testall(count, requests, flag, statuses);
+        return THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
     const thence::streams::serial_call on_streams("MPI_Testall", count, requests);
     if (flag == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Testall", {{"flag", flag == nullptr},
                                                                      {"array_of_statuses", refused_status(statuses)}})
-                                       : PMPI_Testall(count, requests, flag, statuses);
+                                       : THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
     poll_first();
     if (!any_cr(count, requests)) {
-        const int code = test_all(count, requests, flag, statuses);
+        const int code = test_all(count, requests, flag, statuses, THENCE_NEXT(Testall));
         catch_up();
         return code;
     }
@@ -151,7 +152,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
         own[static_cast<std::size_t>(i)] = MPI_REQUEST_NULL;
     }
     int done = untouched;
-    int code = test_all(count, own.data(), &done, statuses);
+    int code = test_all(count, own.data(), &done, statuses, THENCE_NEXT(Testall));
     if (done == untouched) {
         return code; // MPI refused the arguments
     }
@@ -174,12 +175,12 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
 
 THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[]) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
-        return PMPI_Waitall(count, requests, statuses);
+        return THENCE_NEXT(Waitall)(count, requests, statuses);
     }
     const thence::streams::serial_call on_streams("MPI_Waitall", count, requests);
     if (refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
-                                       : PMPI_Waitall(count, requests, statuses);
+                                       : THENCE_NEXT(Waitall)(count, requests, statuses);
     }
     const wait_strategy *how = strategy("MPI_Waitall");
     if (any_with_wait_function(count, requests)) {

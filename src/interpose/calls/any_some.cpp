@@ -2,6 +2,7 @@
 // MPI_Testany, MPI_Waitany, MPI_Testsome and MPI_Waitsome.
 #include "interpose/calls/arguments.hpp"
 #include "interpose/calls/completion.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -148,7 +149,7 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int *flag, MPI_Status *status) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Testany(count, requests, index, flag, status);
+        return THENCE_NEXT(Testany)(count, requests, index, flag, status);
     }
     poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
@@ -158,13 +159,13 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
 
 THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
-        return PMPI_Waitany(count, requests, index, status);
+        return THENCE_NEXT(Waitany)(count, requests, index, status);
     }
     const thence::streams::serial_call on_streams("MPI_Waitany", count, requests);
     if (index == nullptr || refused_status(status)) {
         return any_cr(count, requests)
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
-                   : PMPI_Waitany(count, requests, index, status);
+                   : THENCE_NEXT(Waitany)(count, requests, index, status);
     }
     turn next(strategy("MPI_Waitany"), "MPI_Waitany", __builtin_return_address(0));
     for (;;) {
@@ -182,7 +183,7 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
 
 THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Testsome(count, requests, found, indices, statuses);
+        return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses);
     }
     poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
@@ -192,14 +193,14 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
 
 THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], MPI_Status statuses[]) {
     if (is_plain_to_wait(count, requests)) [[likely]] {
-        return PMPI_Waitsome(count, requests, found, indices, statuses);
+        return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
     const thence::streams::serial_call on_streams("MPI_Waitsome", count, requests);
     if (found == nullptr || indices == nullptr || refused_status(statuses)) {
         return any_cr(count, requests) ? refuse_null("MPI_Waitsome", {{"outcount", found == nullptr},
                                                                       {"array_of_indices", indices == nullptr},
                                                                       {"array_of_statuses", refused_status(statuses)}})
-                                       : PMPI_Waitsome(count, requests, found, indices, statuses);
+                                       : THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
     turn next(strategy("MPI_Waitsome"), "MPI_Waitsome", __builtin_return_address(0));
     for (;;) {

@@ -8,6 +8,7 @@
 // A call with arguments that MPI refuses starts nothing and fails as MPI's own does. MPICH 5 returns MPI_SUCCESS once
 // an error handler of the user has been called, so a failure is detected by an output that the call has not set.
 #include "interpose/calls/arguments.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -52,8 +53,8 @@ int enqueue_receive(void *buf, MPI_Count count, MPI_Datatype type, int source, i
 }
 #endif
 
-// Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`: its
-// name, for errors.
+// Each form exists with counts of type int and, if the MPI has it, of type MPI_Count. Both use the same code. `call`:
+// its name, for errors.
 
 template <auto blocking, auto nonblocking, class Count>
 int send(const char *call, threadcomm::mode mode, const void *buf, Count count, MPI_Datatype type, int dest, int tag,
@@ -68,10 +69,10 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr) {
-        return blocking(buf, count, type, dest, tag, comm);
+        return (*blocking)(buf, count, type, dest, tag, comm);
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = nonblocking(buf, count, type, dest, tag, comm, &request);
+    const int code = (*nonblocking)(buf, count, type, dest, tag, comm, &request);
     return complete(*how, code, request, MPI_STATUS_IGNORE);
 }
 
@@ -87,10 +88,10 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
-        return blocking(buf, count, type, source, tag, comm, status);
+        return (*blocking)(buf, count, type, source, tag, comm, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = nonblocking(buf, count, type, source, tag, comm, &request);
+    const int code = (*nonblocking)(buf, count, type, source, tag, comm, &request);
     return complete(*how, code, request, status);
 }
 
@@ -98,17 +99,17 @@ template <auto blocking, auto nonblocking, class Count>
 int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type, MPI_Message *message,
                     MPI_Status *status) {
     if (is_plain()) [[likely]] {
-        return blocking(buf, count, type, message, status);
+        return (*blocking)(buf, count, type, message, status);
     }
     if (message != nullptr && threadcomm::any_alive() && threadcomm::is_own(*message)) {
         return threadcomm::receive_matched(call, {buf, count, type, 0, 0}, message, status, nullptr);
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
-        return blocking(buf, count, type, message, status);
+        return (*blocking)(buf, count, type, message, status);
     }
     MPI_Request request = MPI_REQUEST_NULL;
-    const int code = nonblocking(buf, count, type, message, &request);
+    const int code = (*nonblocking)(buf, count, type, message, &request);
     return complete(*how, code, request, status);
 }
 
@@ -141,8 +142,8 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
                  void *recvbuf, Count recvcount, MPI_Datatype recvtype, int source, int recvtag, MPI_Comm comm,
                  MPI_Status *status) {
     if (is_plain()) [[likely]] {
-        return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
-                        comm, status);
+        return (*blocking)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                           comm, status);
     }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
@@ -154,8 +155,8 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
-        return blocking(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
-                        comm, status);
+        return (*blocking)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                           comm, status);
     }
     return exchange(
         *how, [&](MPI_Request *r) { return irecv(recvbuf, recvcount, recvtype, source, recvtag, comm, r); },
@@ -169,7 +170,7 @@ template <auto blocking, auto pack_size, auto pack, auto send_init, auto isend, 
 int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatype type, int dest, int sendtag,
                            int source, int recvtag, MPI_Comm comm, MPI_Status *status) {
     if (is_plain()) [[likely]] {
-        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+        return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     const serial_call on_stream(call, comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
@@ -181,7 +182,7 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     }
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
-        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+        return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     MPI_Request checked = MPI_REQUEST_NULL; // MPI checks the original arguments
     if (const int code = send_init(buf, count, type, dest, sendtag, comm, &checked);
@@ -196,7 +197,7 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     const std::unique_ptr<char[]> packed(new (std::nothrow) char[static_cast<std::size_t>(room)]);
     if (packed == nullptr) {
         const progress_beside while_it_lasts(call);
-        return blocking(buf, count, type, dest, sendtag, source, recvtag, comm, status);
+        return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
     }
     Count length = 0;
     if (const int code = pack(buf, count, type, packed.get(), room, &length, comm); code != MPI_SUCCESS) {
@@ -213,21 +214,21 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
 
 extern "C" {
 
-// Apart, so that a call with nothing else to do saves no registers: it is a test and a jump to MPI. These are jumped to, so
-// they return to the user's code.
+// Apart, so that a call with nothing else to do saves no registers: it is a test and a jump to MPI. These are jumped
+// to, so they return to the user's code.
 #define THENCE_OTHERWISE static __attribute__((noinline))
 
 // MPI_Bsend is not here: it only copies.
 #define SEND(name, nonblocking, its_mode, c, count_t)                                                                  \
     THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
                                              MPI_Comm comm) {                                                          \
-        return send<&PMPI_##name##c, &PMPI_##nonblocking##c>("MPI_" #name #c, threadcomm::mode::its_mode, buf, count,  \
-                                                             type, dest, tag, comm);                                   \
+        return send<&THENCE_NEXT(name##c), &PMPI_##nonblocking##c>("MPI_" #name #c, threadcomm::mode::its_mode, buf,   \
+                                                                   count, type, dest, tag, comm);                      \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm) {                                                                   \
         if (is_plain()) [[likely]] {                                                                                   \
-            return PMPI_##name##c(buf, count, type, dest, tag, comm);                                                  \
+            return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm);                                            \
         }                                                                                                              \
         return name##c##_otherwise(buf, count, type, dest, tag, comm);                                                 \
     }
@@ -237,29 +238,31 @@ extern "C" {
     SEND(Rsend, Irsend, ready, c, count_t)                                                                             \
     THENCE_OTHERWISE int Recv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,         \
                                              MPI_Comm comm, MPI_Status *status) {                                      \
-        return receive<&PMPI_Recv##c, &PMPI_Irecv##c>("MPI_Recv" #c, buf, count, type, source, tag, comm, status);     \
+        return receive<&THENCE_NEXT(Recv##c), &PMPI_Irecv##c>("MPI_Recv" #c, buf, count, type, source, tag, comm,      \
+                                                              status);                                                 \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Recv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,     \
                                   MPI_Status *status) {                                                                \
         if (is_plain()) [[likely]] {                                                                                   \
-            return PMPI_Recv##c(buf, count, type, source, tag, comm, status);                                          \
+            return THENCE_NEXT(Recv##c)(buf, count, type, source, tag, comm, status);                                  \
         }                                                                                                              \
         return Recv##c##_otherwise(buf, count, type, source, tag, comm, status);                                       \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Mrecv##c(void *buf, count_t count, MPI_Datatype type, MPI_Message *message,                  \
                                    MPI_Status *status) {                                                               \
-        return receive_matched<&PMPI_Mrecv##c, &PMPI_Imrecv##c>("MPI_Mrecv" #c, buf, count, type, message, status);    \
+        return receive_matched<&THENCE_NEXT(Mrecv##c), &PMPI_Imrecv##c>("MPI_Mrecv" #c, buf, count, type, message,     \
+                                                                        status);                                       \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv##c(const void *sendbuf, count_t sendcount, MPI_Datatype sendtype, int dest,         \
                                       int sendtag, void *recvbuf, count_t recvcount, MPI_Datatype recvtype,            \
                                       int source, int recvtag, MPI_Comm comm, MPI_Status *status) {                    \
-        return send_receive<&PMPI_Sendrecv##c, &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                    \
+        return send_receive<&THENCE_NEXT(Sendrecv##c), &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(            \
             "MPI_Sendrecv" #c, sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source,      \
             recvtag, comm, status);                                                                                    \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Sendrecv_replace##c(void *buf, count_t count, MPI_Datatype type, int dest, int sendtag,      \
                                               int source, int recvtag, MPI_Comm comm, MPI_Status *status) {            \
-        return send_receive_replacing<&PMPI_Sendrecv_replace##c, &PMPI_Pack_size##c, &PMPI_Pack##c,                    \
+        return send_receive_replacing<&THENCE_NEXT(Sendrecv_replace##c), &PMPI_Pack_size##c, &PMPI_Pack##c,            \
                                       &PMPI_Send_init##c, &PMPI_Isend##c, &PMPI_Irecv##c>(                             \
             "MPI_Sendrecv_replace" #c, buf, count, type, dest, sendtag, source, recvtag, comm, status);                \
     }
@@ -270,7 +273,7 @@ BLOCKING(_c, MPI_Count)
 
 THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *status) {
     if (is_plain()) [[likely]] {
-        return PMPI_Probe(source, tag, comm, status);
+        return THENCE_NEXT(Probe)(source, tag, comm, status);
     }
     const serial_call on_stream("MPI_Probe", comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
@@ -281,7 +284,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     }
     const wait_strategy *how = find_strategy("MPI_Probe");
     if (how == nullptr) {
-        return PMPI_Probe(source, tag, comm, status);
+        return THENCE_NEXT(Probe)(source, tag, comm, status);
     }
     for (polling_call call("MPI_Probe", __builtin_return_address(0));; how->pause(call)) {
         int flag = untouched;
@@ -297,7 +300,7 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::probe("MPI_Iprobe", *threads, source, tag, flag, status);
     }
-    const int code = thence::pmpi::call_on<&PMPI_Iprobe>("MPI_Iprobe", comm, source, tag, comm, flag, status);
+    const int code = thence::pmpi::call_on<&THENCE_NEXT(Iprobe)>("MPI_Iprobe", comm, source, tag, comm, flag, status);
     if (!is_plain()) [[unlikely]] {
         catch_up();
     }
@@ -306,7 +309,7 @@ THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_
 
 THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *message, MPI_Status *status) {
     if (is_plain()) [[likely]] {
-        return PMPI_Mprobe(source, tag, comm, message, status);
+        return THENCE_NEXT(Mprobe)(source, tag, comm, message, status);
     }
     const serial_call on_stream("MPI_Mprobe", comm);
     if (auto *const threads = threadcomm::find_if_any(comm)) {
@@ -317,7 +320,7 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     }
     const wait_strategy *how = find_strategy("MPI_Mprobe");
     if (how == nullptr) {
-        return PMPI_Mprobe(source, tag, comm, message, status);
+        return THENCE_NEXT(Mprobe)(source, tag, comm, message, status);
     }
     for (polling_call call("MPI_Mprobe", __builtin_return_address(0));; how->pause(call)) {
         int flag = untouched;

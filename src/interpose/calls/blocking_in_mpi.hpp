@@ -4,6 +4,7 @@
 // MPI needs that. Where no hook of MPI runs callbacks, those that became ready run when the call returns.
 #pragma once
 
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/requests.hpp"
@@ -37,7 +38,7 @@ template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call cal
 
 #define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return PMPI_##name(THENCE_UNPACK arguments); });         \
+        return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });   \
     }
 // The same for a call with a communicator. `otherwise(communicator &)` does it on a thread communicator.
 #define THENCE_BLOCKING_OR(name, parameters, arguments, otherwise)                                                     \
@@ -45,7 +46,8 @@ template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call cal
         if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                  \
             return otherwise(*found);                                                                                  \
         }                                                                                                              \
-        return thence::pmpi::block_in_mpi("MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); });   \
+        return thence::pmpi::block_in_mpi("MPI_" #name, comm,                                                          \
+                                          [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });                 \
     }
 // The same for a call that is not possible on thread communicators.
 #define THENCE_BLOCKING_ON_PROCESSES(name, parameters, arguments)                                                      \

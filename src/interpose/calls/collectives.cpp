@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls. While
-// blocking calls in tasks block the task (tasks/blocking_calls.hpp), each is done by its nonblocking form. On a
+// Blocking collectives. Each blocks inside MPI, since only a blocking call matches the other ranks' blocking calls.
+// While blocking calls in tasks block the task (tasks/blocking_calls.hpp), each is done by its nonblocking form. On a
 // communicator of a stream with a queue each is enqueued.
 #include "interpose/calls/blocking_in_mpi.hpp"
 #include "interpose/calls/collective_table.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_threadcomm_collectives.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
@@ -98,7 +99,7 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
 #define COLLECTIVE(name, common_name, nonblocking, enqueued, parameters, arguments)                                    \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return collective(                                                                                             \
-            "MPI_" #name, comm, [&] { return PMPI_##name(THENCE_UNPACK arguments); },                                  \
+            "MPI_" #name, comm, [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); },                            \
             [&](MPI_Request *request) { return nonblocking(THENCE_UNPACK arguments, request); },                       \
             [&](auto &threads) {                                                                                       \
                 thence::threadcomm::collective_call call("MPI_" #name, threads, nullptr);                              \

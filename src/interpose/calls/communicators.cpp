@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Calls that create or release communicators together with other ranks, see blocking_in_mpi.hpp.
 #include "interpose/calls/blocking_in_mpi.hpp"
+#include "interpose/calls/next.hpp"
 #include "mpix/streams/communicator.hpp"
 
 #define GRAPH int n, const int sources[], const int degrees[], const int destinations[], const int weights[]
@@ -48,11 +49,11 @@ THENCE_BLOCKING_ON_PROCESSES(Comm_split_type, (MPI_Comm comm, int type, int key,
                              (comm, type, key, info, created))
 
 THENCE_EXPORT int MPI_Comm_free(MPI_Comm *comm) {
-    return free_communicator("MPI_Comm_free", comm, false, [&] { return PMPI_Comm_free(comm); });
+    return free_communicator("MPI_Comm_free", comm, false, [&] { return THENCE_NEXT(Comm_free)(comm); });
 }
 
 THENCE_EXPORT int MPI_Comm_disconnect(MPI_Comm *comm) {
-    return free_communicator("MPI_Comm_disconnect", comm, true, [&] { return PMPI_Comm_disconnect(comm); });
+    return free_communicator("MPI_Comm_disconnect", comm, true, [&] { return THENCE_NEXT(Comm_disconnect)(comm); });
 }
 
 THENCE_BLOCKING_ON_PROCESSES(Intercomm_create,

@@ -27,7 +27,7 @@ inline constexpr api::renamed_argument several_requests[] = {{"cr", "array_of_re
 // Tests entry `i` of a call on several requests. `call`: its name.
 inline int test_entry(const char *call, MPI_Request requests[], int i, int *flag, MPI_Status *status) {
     return interpose::is_cr_handle(requests[i]) ? api::test({call, several_requests, i}, &requests[i], flag, status)
-                                                : interpose::test(&requests[i], flag, status);
+                                                : interpose::test(&requests[i], flag, status, &PMPI_Test);
 }
 
 // Called between two tests of a blocking call. If the first test finds all complete, the destructor calls catch_up():

@@ -4,6 +4,7 @@
 // refuses what it must; then each special entry is looked at.
 #include "interpose/calls/arguments.hpp"
 #include "interpose/calls/completion.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/requests/requests.hpp"
 
@@ -20,7 +21,7 @@ namespace {
 // What MPI_Request_get_status does, for a special request. `call`: the call that the user wrote, for errors.
 int status_of(const thence::api::public_call &call, MPI_Request request, int *flag, MPI_Status *status) {
     if (!is_cr_handle(request)) {
-        return get_status(request, flag, status);
+        return get_status(request, flag, status, THENCE_NEXT(Request_get_status));
     }
     if (thence_is_cr(request) == 0 || flag == nullptr) {
         return thence::api::fail(call,
@@ -55,10 +56,10 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
-        return PMPI_Request_get_status(request, flag, status);
+        return THENCE_NEXT(Request_get_status)(request, flag, status);
     }
     if (!is_cr_handle(request) && (flag == nullptr || refused_status(status))) {
-        return PMPI_Request_get_status(request, flag, status);
+        return THENCE_NEXT(Request_get_status)(request, flag, status);
     }
     const thence::streams::serial_call on_stream("MPI_Request_get_status", 1, &request);
     poll_first();
@@ -71,12 +72,12 @@ THENCE_EXPORT int MPI_Request_get_status(MPI_Request request, int *flag, MPI_Sta
 THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, int *index, int *flag,
                                              MPI_Status *status) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Request_get_status_any(count, requests, index, flag, status);
+        return THENCE_NEXT(Request_get_status_any)(count, requests, index, flag, status);
     }
     poll_first();
     const bool refused = index == nullptr || flag == nullptr || refused_status(status);
     if (mpi_does(count, requests, refused)) {
-        return PMPI_Request_get_status_any(count, requests, index, flag, status);
+        return THENCE_NEXT(Request_get_status_any)(count, requests, index, flag, status);
     }
     if (refused) {
         return refuse_null(
@@ -87,7 +88,7 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
     int at = MPI_UNDEFINED;
     int done = untouched;
     tentative_statuses found(1, status);
-    int code = PMPI_Request_get_status_any(count, own.data(), &at, &done, found.data());
+    int code = THENCE_NEXT(Request_get_status_any)(count, own.data(), &at, &done, found.data());
     if (done == untouched) {
         return code; // MPI refused the arguments
     }
@@ -114,12 +115,12 @@ THENCE_EXPORT int MPI_Request_get_status_any(int count, request_array requests, 
 THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests, int *found, int indices[],
                                               MPI_Status statuses[]) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
+        return THENCE_NEXT(Request_get_status_some)(count, requests, found, indices, statuses);
     }
     poll_first();
     const bool refused = found == nullptr || indices == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
-        return PMPI_Request_get_status_some(count, requests, found, indices, statuses);
+        return THENCE_NEXT(Request_get_status_some)(count, requests, found, indices, statuses);
     }
     if (refused) {
         return refuse_null("MPI_Request_get_status_some", {{"outcount", found == nullptr},
@@ -128,7 +129,7 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
     }
     std::vector<MPI_Request> own = without_special(count, requests);
     int number = untouched;
-    int code = PMPI_Request_get_status_some(count, own.data(), &number, indices, statuses);
+    int code = THENCE_NEXT(Request_get_status_some)(count, own.data(), &number, indices, statuses);
     if (number == untouched) {
         return code; // MPI refused the arguments
     }
@@ -151,12 +152,12 @@ THENCE_EXPORT int MPI_Request_get_status_some(int count, request_array requests,
 
 THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, int *flag, MPI_Status statuses[]) {
     if (is_plain(count, requests)) [[likely]] {
-        return PMPI_Request_get_status_all(count, requests, flag, statuses);
+        return THENCE_NEXT(Request_get_status_all)(count, requests, flag, statuses);
     }
     poll_first();
     const bool refused = flag == nullptr || refused_status(statuses);
     if (mpi_does(count, requests, refused)) {
-        return PMPI_Request_get_status_all(count, requests, flag, statuses);
+        return THENCE_NEXT(Request_get_status_all)(count, requests, flag, statuses);
     }
     if (refused) {
         return refuse_null("MPI_Request_get_status_all",
@@ -165,7 +166,7 @@ THENCE_EXPORT int MPI_Request_get_status_all(int count, request_array requests, 
     std::vector<MPI_Request> own = without_special(count, requests);
     int done = untouched;
     tentative_statuses found(count, statuses);
-    int code = PMPI_Request_get_status_all(count, own.data(), &done, found.data());
+    int code = THENCE_NEXT(Request_get_status_all)(count, own.data(), &done, found.data());
     if (done == untouched) {
         return code; // MPI refused the arguments
     }

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Init, MPI_Init_thread and MPI_Finalize. The library ends inside MPI_Finalize (core/continuation/library.hpp). Only here
-// can a call of MPI_Finalize inside a callback be refused, and only here can the library leave MPI early enough for MPICH:
-// its hook and, on MPICH and its kin, its threads are used only if this file is linked.
+// MPI_Init, MPI_Init_thread and MPI_Finalize. The library ends inside MPI_Finalize (core/continuation/library.hpp).
+// Only here can a call of MPI_Finalize inside a callback be refused, and only here can the library leave MPI early
+// enough for MPICH: its hook and, on MPICH and its kin, its threads are used only if this file is linked.
+#include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/library.hpp"
 
 #include <thence/thence.h>
 
+#include <dlfcn.h>
+
 namespace {
 
-[[maybe_unused]] const bool interposed = thence::interpose::say_interposed();
+// Open MPI's MPI_Init makes its library global. If libthence was loaded with RTLD_LOCAL, names that are bound later
+// would then lead to MPI before libthence. So libthence becomes global first.
+void become_global() {
+    Dl_info own{};
+    if (dladdr(reinterpret_cast<const void *>(&become_global), &own) != 0) {
+        dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+    }
+}
 
 int initialized(int code) {
     if (code == MPI_SUCCESS) {
@@ -24,11 +34,13 @@ extern "C" {
 
 // Weak, since a static libthence-tampi defines these two as well.
 THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
-    return initialized(PMPI_Init(argc, argv));
+    become_global();
+    return initialized(THENCE_NEXT(Init)(argc, argv));
 }
 
 THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
-    return initialized(PMPI_Init_thread(argc, argv, required, provided));
+    become_global();
+    return initialized(THENCE_NEXT(Init_thread)(argc, argv, required, provided));
 }
 
 THENCE_EXPORT int MPI_Finalize(void) {
@@ -38,7 +50,7 @@ THENCE_EXPORT int MPI_Finalize(void) {
                                          "after the callback has returned");
     }
     thence::interpose::mpi_finalizes();
-    return PMPI_Finalize();
+    return THENCE_NEXT(Finalize)();
 }
 
 } // extern "C"

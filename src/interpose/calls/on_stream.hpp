@@ -16,7 +16,7 @@ namespace thence::pmpi {
 template <auto function, class... Arguments>
 __attribute__((noinline)) int checked_call(const char *name, MPI_Comm comm, Arguments... arguments) {
     const streams::serial_call on_stream(name, comm);
-    return function(arguments...);
+    return (*function)(arguments...);
 }
 
 // `name`: of the call.
@@ -25,7 +25,8 @@ inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
     if (streams::has_queue_if_any(comm)) [[unlikely]] {
         return streams::refuse_on_queue(name, comm);
     }
-    return streams::streams_are_checked() ? checked_call<function>(name, comm, arguments...) : function(arguments...);
+    return streams::streams_are_checked() ? checked_call<function>(name, comm, arguments...)
+                                          : (*function)(arguments...);
 }
 
 template <auto function, bool starts, class... Arguments>
@@ -35,21 +36,22 @@ __attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI
     if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         *request = MPI_REQUEST_NULL;
     }
-    const int code = function(arguments..., request);
+    const int code = (*function)(arguments..., request);
     if (code == MPI_SUCCESS) {
         streams::note_request(comm, request, starts);
     }
     return code;
 }
 
-// A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows it.
+// A call that starts `*request`, its last argument, or creates it, if `starts` is false. `comm` is null if nobody knows
+// it.
 template <auto function, bool starts = true, class... Arguments>
 inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Arguments... arguments) {
     if (streams::has_queue_if_any(comm)) [[unlikely]] {
         return streams::refuse_on_queue(name, comm);
     }
     return streams::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
-                                          : function(arguments..., request);
+                                          : (*function)(arguments..., request);
 }
 
 // A call on requests.
@@ -57,12 +59,12 @@ template <auto function, class... Arguments>
 __attribute__((noinline)) int checked_call_with(const char *name, int count, MPI_Request requests[],
                                                 Arguments... arguments) {
     const streams::serial_call on_streams(name, count, requests);
-    return function(arguments...);
+    return (*function)(arguments...);
 }
 template <auto function, class... Arguments>
 inline int call_with(const char *name, int count, MPI_Request requests[], Arguments... arguments) {
     return streams::streams_are_checked() ? checked_call_with<function>(name, count, requests, arguments...)
-                                          : function(arguments...);
+                                          : (*function)(arguments...);
 }
 
 } // namespace thence::pmpi

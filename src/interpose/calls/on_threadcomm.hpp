@@ -3,6 +3,7 @@
 // communicator, and each call of a program without thread communicators, goes on as if there were none.
 #pragma once
 
+#include "interpose/calls/next.hpp"
 #include "mpix/threadcomm/communicator.hpp"
 #include "mpix/threadcomm/create.hpp"
 #include "mpix/threadcomm/point_to_point.hpp"
@@ -29,5 +30,5 @@ inline int refuse_null_request(const threadcomm::communicator &threads, const ch
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return PMPI_##name(THENCE_UNPACK arguments);                                                                   \
+        return THENCE_NEXT(name)(THENCE_UNPACK arguments);                                                             \
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Collectives on thread communicators, blocking and nonblocking, under MPI's names and with MPI's parameters, for counts of type int and
-// MPI_Count alike.
+// Collectives on thread communicators, blocking and nonblocking, under MPI's names and with MPI's parameters, for
+// counts of type int and MPI_Count alike.
 #pragma once
 
 #include "interpose/calls/on_threadcomm.hpp"

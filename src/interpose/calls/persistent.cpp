@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The calls that create persistent requests: they are noted, since some MPIs cannot tell such a request from another.
 #include "interpose/calls/collective_table.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/requests.hpp"
@@ -31,7 +32,7 @@ extern "C" {
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return create<&PMPI_##name>("MPI_" #name, comm, true, request, buf, count, type, peer, tag, comm);             \
+        return create<&THENCE_NEXT(name)>("MPI_" #name, comm, true, request, buf, count, type, peer, tag, comm);       \
     }
 POINT_TO_POINT(Send_init, const void *, int)
 POINT_TO_POINT(Bsend_init, const void *, int)
@@ -53,8 +54,8 @@ POINT_TO_POINT(Recv_init_c, void *, MPI_Count)
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return create<&PMPI_##name>("MPI_" #name, comm, false, request, buf, partitions, count, type, peer, tag, comm, \
-                                    info);                                                                             \
+        return create<&THENCE_NEXT(name)>("MPI_" #name, comm, false, request, buf, partitions, count, type, peer, tag, \
+                                          comm, info);                                                                 \
     }
 PARTITIONED(Psend_init, const void *)
 PARTITIONED(Precv_init, void *)
@@ -65,7 +66,7 @@ PARTITIONED(Precv_init, void *)
         if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
             return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
         }                                                                                                              \
-        return create<&PMPI_##name>("MPI_" #name, comm, false, request, THENCE_UNPACK arguments, info);                \
+        return create<&THENCE_NEXT(name)>("MPI_" #name, comm, false, request, THENCE_UNPACK arguments, info);          \
     }
 #if defined(THENCE_MPI_PERSISTENT_COLLECTIVES)
 #define WITH_INTS(name, parameters, arguments) COLLECTIVE(name##_init, parameters, arguments)

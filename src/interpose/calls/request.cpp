@@ -3,6 +3,7 @@
 // unchanged, so that MPI itself refuses null pointers and null requests.
 #include "core/api/cr_calls.hpp"
 #include "interpose/calls/completion.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/requests/requests.hpp"
 
@@ -30,11 +31,11 @@ bool names_cr(const MPI_Request *request) {
 
 int start_own(int count, MPI_Request requests[]) {
     if (!tracks_persistent()) [[likely]] {
-        return PMPI_Startall(count, requests);
+        return THENCE_NEXT(Startall)(count, requests);
     }
     const std::vector<MPI_Request> before(requests,
                                           requests + count); // some MPIs give a restarted request a new handle
-    const int code = PMPI_Startall(count, requests);
+    const int code = THENCE_NEXT(Startall)(count, requests);
     for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
         started(before[static_cast<std::size_t>(i)], requests[i]);
     }
@@ -101,7 +102,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
         return api::start({"MPI_Start", one_request}, request);
     }
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
-    const int code = call_with<&PMPI_Start>("MPI_Start", 1, request, request);
+    const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
         started(before, *request); // some MPIs give a restarted request a new handle
     }
@@ -110,7 +111,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
 
 THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (count <= 0 || requests == nullptr) {
-        return PMPI_Startall(count, requests);
+        return THENCE_NEXT(Startall)(count, requests);
     }
     return any_cr(count, requests) ? call_with<&start_mixed>("MPI_Startall", count, requests, count, requests)
                                    : call_with<&start_own>("MPI_Startall", count, requests, count, requests);
@@ -120,16 +121,18 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return api::free({"MPI_Request_free", one_request}, request);
     }
-    return request != nullptr ? call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request)
-                              : PMPI_Request_free(request);
+    return request != nullptr
+               ? call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free))
+               : THENCE_NEXT(Request_free)(request);
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {
     if (names_cr(request)) {
         return api::cancel({"MPI_Cancel", one_request}, request);
     }
-    return request != nullptr ? call_with<&thence::interpose::cancel>("MPI_Cancel", 1, request, request)
-                              : PMPI_Cancel(request);
+    return request != nullptr
+               ? call_with<&thence::interpose::cancel>("MPI_Cancel", 1, request, request, THENCE_NEXT(Cancel))
+               : THENCE_NEXT(Cancel)(request);
 }
 
 } // extern "C"

@@ -2,6 +2,7 @@
 // MPI_Test and MPI_Wait.
 #include "interpose/calls/arguments.hpp"
 #include "interpose/calls/completion.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -13,15 +14,15 @@ using namespace thence::pmpi;
 
 namespace {
 
-int test_one(const char *call, MPI_Request *request, int *flag, MPI_Status *status) {
+int test_one(const char *call, MPI_Request *request, int *flag, MPI_Status *status, decltype(&PMPI_Test) by_mpi) {
     return is_cr_handle(*request) ? thence::api::test({call, one_request}, request, flag, status)
-                                  : test(request, flag, status);
+                                  : test(request, flag, status, by_mpi);
 }
 
 // Not inlined, so that the fast path saves no registers for them.
 __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (request == nullptr || (!is_cr_handle(*request) && (flag == nullptr || refused_status(status)))) {
-        return PMPI_Test(request, flag, status);
+        return THENCE_NEXT(Test)(request, flag, status);
     }
     const thence::streams::serial_call on_stream("MPI_Test", 1, request);
     if (refused_status(status)) {
@@ -30,7 +31,7 @@ __attribute__((noinline)) int slow_test(MPI_Request *request, int *flag, MPI_Sta
     if (!any_polled_grequests() || is_cr_handle(*request) || !poll_now(*request)) {
         poll_first();
     }
-    const int code = test_one("MPI_Test", request, flag, status);
+    const int code = test_one("MPI_Test", request, flag, status, THENCE_NEXT(Test));
     catch_up_after(1, request); // a CR keeps its handle
     return code;
 }
@@ -39,7 +40,7 @@ int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *
     turn next(how, "MPI_Wait", where);
     for (;;) {
         int flag = untouched;
-        const int code = test_one("MPI_Wait", request, &flag, status);
+        const int code = test_one("MPI_Wait", request, &flag, status, &PMPI_Test);
         if (flag != 0 || code != MPI_SUCCESS) {
             return code;
         }
@@ -49,7 +50,7 @@ int wait_by_testing(const wait_strategy *how, MPI_Request *request, MPI_Status *
 
 __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status) {
     if (request == nullptr || refused_status(status)) {
-        return request == nullptr || !is_cr_handle(*request) ? PMPI_Wait(request, status)
+        return request == nullptr || !is_cr_handle(*request) ? THENCE_NEXT(Wait)(request, status)
                                                              : refuse_null("MPI_Wait", {{"status", true}});
     }
     const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
@@ -63,14 +64,14 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
                                                        : wait_by_testing(how, request, status, where);
     }
     if (!is_special(*request) && !any_with_wait_function(1, request)) {
-        return how == nullptr ? PMPI_Wait(request, status) : how->complete(request, status, where);
+        return how == nullptr ? THENCE_NEXT(Wait)(request, status) : how->complete(request, status, where);
     }
     return wait_by_testing(how, request, status, where);
 }
 
 __attribute__((noinline)) int wait_after_poll(MPI_Request *request, MPI_Status *status) {
     poll_now(*request);
-    return PMPI_Wait(request, status);
+    return THENCE_NEXT(Wait)(request, status);
 }
 
 } // namespace
@@ -79,17 +80,17 @@ extern "C" {
 
 THENCE_EXPORT int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
-        return PMPI_Test(request, flag, status);
+        return THENCE_NEXT(Test)(request, flag, status);
     }
     if (is_plain_beside_persistent(request)) {
-        return PMPI_Test(request, flag, status);
+        return THENCE_NEXT(Test)(request, flag, status);
     }
     return slow_test(request, flag, status);
 }
 
 THENCE_EXPORT int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     if (is_plain(request)) [[likely]] {
-        return PMPI_Wait(request, status);
+        return THENCE_NEXT(Wait)(request, status);
     }
     if (request != nullptr && !is_cr_handle(*request) && only_polled_grequests()) {
         return wait_after_poll(request, status);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Nonblocking collectives, which are interposed only because the communicator may be a thread communicator, or that of a
-// stream. (Blocking ones are in collectives.cpp.)
+// Nonblocking collectives, which are interposed only because the communicator may be a thread communicator, or that of
+// a stream. (Blocking ones are in collectives.cpp.)
 #include "interpose/calls/collective_table.hpp"
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm_collectives.hpp"
 
@@ -16,7 +17,7 @@
             thence::threadcomm::collective_call call("MPI_" #name, *threads, request);                                 \
             return thence::pmpi::on_threads::common_name(call, THENCE_UNPACK arguments);                               \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_##name>("MPI_" #name, comm, request, THENCE_UNPACK arguments);             \
+        return thence::pmpi::start_on<&THENCE_NEXT(name)>("MPI_" #name, comm, request, THENCE_UNPACK arguments);       \
     }
 
 // The nonblocking name of each.

@@ -2,6 +2,7 @@
 // Nonblocking point-to-point calls, which are interposed only because the communicator may be a thread communicator, or
 // that of a stream. On that of a stream with a queue MPI_Isend and MPI_Irecv are enqueued, and the others refused.
 // (Blocking ones are in blocking.cpp.)
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/communicators.hpp"
@@ -49,13 +50,13 @@ extern "C" {
         if (threadcomm::mode::its_mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {     \
             return enqueue_send(buf, count, type, dest, tag, comm, request);                                           \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_##name##c>("MPI_" #name #c, comm, request, buf, count, type, dest, tag,    \
-                                                       comm);                                                          \
+        return thence::pmpi::start_on<&THENCE_NEXT(name##c)>("MPI_" #name #c, comm, request, buf, count, type, dest,   \
+                                                             tag, comm);                                               \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \
                                     MPI_Comm comm, MPI_Request *request) {                                             \
         if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
-            return PMPI_##name##c(buf, count, type, dest, tag, comm, request);                                         \
+            return THENCE_NEXT(name##c)(buf, count, type, dest, tag, comm, request);                                   \
         }                                                                                                              \
         return name##c##_otherwise(buf, count, type, dest, tag, comm, request);                                        \
     }
@@ -70,7 +71,7 @@ extern "C" {
             return threadcomm::send("MPI_Bsend" #c, *threads, threadcomm::mode::buffered,                              \
                                     {buf, count, type, dest, tag});                                                    \
         }                                                                                                              \
-        return thence::pmpi::call_on<&PMPI_Bsend##c>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm);         \
+        return thence::pmpi::call_on<&THENCE_NEXT(Bsend##c)>("MPI_Bsend" #c, comm, buf, count, type, dest, tag, comm); \
     }                                                                                                                  \
     THENCE_OTHERWISE int Irecv##c##_otherwise(void *buf, count_t count, MPI_Datatype type, int source, int tag,        \
                                               MPI_Comm comm, MPI_Request *request) {                                   \
@@ -80,13 +81,13 @@ extern "C" {
         if (thence::streams::has_queue_if_any(comm)) {                                                                 \
             return enqueue_receive(buf, count, type, source, tag, comm, request);                                      \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_Irecv##c>("MPI_Irecv" #c, comm, request, buf, count, type, source, tag,    \
-                                                      comm);                                                           \
+        return thence::pmpi::start_on<&THENCE_NEXT(Irecv##c)>("MPI_Irecv" #c, comm, request, buf, count, type, source, \
+                                                              tag, comm);                                              \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Irecv##c(void *buf, count_t count, MPI_Datatype type, int source, int tag, MPI_Comm comm,    \
                                    MPI_Request *request) {                                                             \
         if (!thence::interpose::communicators_matter()) [[likely]] {                                                   \
-            return PMPI_##Irecv##c(buf, count, type, source, tag, comm, request);                                      \
+            return THENCE_NEXT(Irecv##c)(buf, count, type, source, tag, comm, request);                                \
         }                                                                                                              \
         return Irecv##c##_otherwise(buf, count, type, source, tag, comm, request);                                     \
     }                                                                                                                  \
@@ -96,8 +97,8 @@ extern "C" {
             return threadcomm::receive_matched("MPI_Imrecv" #c, {buf, count, type, 0, 0}, message, MPI_STATUS_IGNORE,  \
                                                request);                                                               \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_Imrecv##c>("MPI_Imrecv" #c, MPI_COMM_NULL, request, buf, count, type,      \
-                                                       message);                                                       \
+        return thence::pmpi::start_on<&THENCE_NEXT(Imrecv##c)>("MPI_Imrecv" #c, MPI_COMM_NULL, request, buf, count,    \
+                                                               type, message);                                         \
     }
 #define BOTH_WAYS(c, count_t)                                                                                          \
     THENCE_EXPORT int MPI_Isendrecv##c(const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in,     \
@@ -107,8 +108,8 @@ extern "C" {
             return threadcomm::isend_receive("MPI_Isendrecv" #c, *threads, {out, n, type, dest, tag},                  \
                                              {in, m, its_type, source, its_tag}, request);                             \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_Isendrecv##c>("MPI_Isendrecv" #c, comm, request, out, n, type, dest, tag,  \
-                                                          in, m, its_type, source, its_tag, comm);                     \
+        return thence::pmpi::start_on<&THENCE_NEXT(Isendrecv##c)>("MPI_Isendrecv" #c, comm, request, out, n, type,     \
+                                                                  dest, tag, in, m, its_type, source, its_tag, comm);  \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Isendrecv_replace##c(void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, \
                                                int its_tag, MPI_Comm comm, MPI_Request *request) {                     \
@@ -116,8 +117,8 @@ extern "C" {
             return threadcomm::isend_receive("MPI_Isendrecv_replace" #c, *threads, {buf, n, type, dest, tag},          \
                                              {buf, n, type, source, its_tag}, request);                                \
         }                                                                                                              \
-        return thence::pmpi::start_on<&PMPI_Isendrecv_replace##c>("MPI_Isendrecv_replace" #c, comm, request, buf, n,   \
-                                                                  type, dest, tag, source, its_tag, comm);             \
+        return thence::pmpi::start_on<&THENCE_NEXT(Isendrecv_replace##c)>(                                             \
+            "MPI_Isendrecv_replace" #c, comm, request, buf, n, type, dest, tag, source, its_tag, comm);                \
     }
 NONBLOCKING(, int)
 #if defined(THENCE_MPI_ISENDRECV)
@@ -134,7 +135,7 @@ THENCE_EXPORT int MPI_Improbe(int source, int tag, MPI_Comm comm, int *flag, MPI
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::matched_probe("MPI_Improbe", *threads, source, tag, flag, message, status);
     }
-    return thence::pmpi::call_on<&PMPI_Improbe>("MPI_Improbe", comm, source, tag, comm, flag, message, status);
+    return thence::pmpi::call_on<&THENCE_NEXT(Improbe)>("MPI_Improbe", comm, source, tag, comm, flag, message, status);
 }
 
 } // extern "C"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that ask for the topology of a communicator. The handle of a thread communicator is a duplicate of a communicator
-// that may have one, whose ranks are processes; the thread communicator itself has none.
+// Calls that ask for the topology of a communicator. The handle of a thread communicator is a duplicate of a
+// communicator that may have one, whose ranks are processes; the thread communicator itself has none.
+#include "interpose/calls/next.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 
 #include <thence/thence.h>
@@ -11,7 +12,7 @@ THENCE_EXPORT int MPI_Topo_test(MPI_Comm comm, int *status) {
     if (thence::threadcomm::find_if_any(comm) != nullptr) [[unlikely]] {
         comm = MPI_COMM_SELF; // it has none either
     }
-    return PMPI_Topo_test(comm, status);
+    return THENCE_NEXT(Topo_test)(comm, status);
 }
 
 THENCE_NOT_ON_THREADCOMM(Cartdim_get, (MPI_Comm comm, int *n), (comm, n))

@@ -18,8 +18,8 @@ inline int complete_grequest(MPI_Request request) noexcept {
     return grequest::complete(request);
 }
 
-// True if MPI_Test and MPI_Wait must poll their request first: others may be outstanding in large numbers, and each has its
-// turn, but this one is asked for.
+// True if MPI_Test and MPI_Wait must poll their request first: others may be outstanding in large numbers, and each has
+// its turn, but this one is asked for.
 inline bool any_polled_grequests() noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::polled_grequests) != 0;
 }

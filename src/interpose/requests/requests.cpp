@@ -95,7 +95,7 @@ void forget_answer(MPI_Request request) noexcept {
 
 // True if there is a CR among the first requests, which are checked several at a time. `i` becomes the number of
 // requests that were checked. Without continuations, this check is the whole cost of an interposed call on an array.
-bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
+bool any_cr_among_many(int count, const MPI_Request requests[], int &i) noexcept {
     if constexpr (request_handles == handle_kind::object_address) {
         for (; i + 4 <= count; i += 4) {
             const MPI_Request *four = requests + i;
@@ -105,8 +105,8 @@ bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
         }
     } else if constexpr (request_handles == handle_kind::integer) {
         using four [[gnu::vector_size(16)]] = std::uint32_t;
-        constexpr int together = 8;
-        for (; i + together <= count; i += together) {
+        constexpr int at_once = 8;
+        for (; i + at_once <= count; i += at_once) {
             four handles[2];
             std::memcpy(&handles, requests + i, sizeof handles);
             const auto found =
@@ -125,7 +125,7 @@ bool any_cr_together(int count, const MPI_Request requests[], int &i) noexcept {
 
 bool any_cr(int count, const MPI_Request requests[]) noexcept {
     int i = 0;
-    if (any_cr_together(count, requests, i)) {
+    if (any_cr_among_many(count, requests, i)) {
         return true;
     }
     for (; i < count; ++i) {
@@ -191,8 +191,8 @@ void hide_special(int count, MPI_Request requests[]) noexcept {
         MPI_Request{MPI_REQUEST_NULL});
 }
 
-int test(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
-    return may_be_shared(*request) ? test_shared(request, flag, status) : table.Test(request, flag, status);
+int test(MPI_Request *request, int *flag, MPI_Status *status, decltype(&PMPI_Test) by_mpi) noexcept {
+    return may_be_shared(*request) ? test_shared(request, flag, status) : by_mpi(request, flag, status);
 }
 
 bool is_ignored(MPI_Request request) noexcept {
@@ -228,9 +228,10 @@ bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noex
     return true;
 }
 
-int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept {
+int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[],
+             decltype(&PMPI_Testall) by_mpi) noexcept {
     if (first_that_may_be_shared(count, requests) == count && !any_failed()) {
-        return table.Testall(count, requests, flag, statuses);
+        return by_mpi(count, requests, flag, statuses);
     }
     busy_scope testing;
     shared_persistent shared;
@@ -269,9 +270,9 @@ int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]
     return answered;
 }
 
-int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept {
+int get_status(MPI_Request request, int *flag, MPI_Status *status, decltype(&PMPI_Request_get_status) by_mpi) noexcept {
     if (!may_be_shared(request)) {
-        return table.Request_get_status(request, flag, status);
+        return by_mpi(request, flag, status);
     }
     busy_scope looking;
     const shared_persistent shared;
@@ -320,10 +321,10 @@ void started(MPI_Request before, MPI_Request after) noexcept {
     }
 }
 
-int free(MPI_Request *request) noexcept {
+int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept {
     mpi::forget_persistent(*request);
     if (!may_be_shared(*request)) {
-        return table.Request_free(request);
+        return by_mpi(request);
     }
     busy_scope freeing;
     shared_persistent shared;
@@ -336,10 +337,10 @@ int free(MPI_Request *request) noexcept {
     return MPI_SUCCESS;
 }
 
-int cancel(MPI_Request *request) noexcept {
+int cancel(MPI_Request *request, decltype(&PMPI_Cancel) by_mpi) noexcept {
     const std::scoped_lock guard(progress::helper_in_progress);
     if (!may_be_shared(*request)) {
-        return table.Cancel(request);
+        return by_mpi(request);
     }
     busy_scope cancelling;
     const shared_persistent shared; // no poll meanwhile

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Functions on requests for interposed calls (src/interpose/calls, a library of its own). They say whether a call only has to call
-// MPI's own function, and if not, they do the work for one request of any kind. libthence uses the functions of this
-// folder and those of src/core/api.
+// Functions on requests for interposed calls (src/interpose/calls, a library of its own). They say whether a call only
+// has to call MPI's own function, and if not, they do the work for one request of any kind. libthence uses the
+// functions of this folder and those of src/core/api.
 //
 // In a program without continuations an interposed call only checks the handle and progress::slow_path_reasons. All
 // other work is in the functions of the slow path, which is taken for these reasons:
@@ -72,17 +72,20 @@ THENCE_INTERNAL void hide_special(int count, MPI_Request requests[]) noexcept;
 // active until a completion call has reported it complete.
 THENCE_INTERNAL bool is_ignored(MPI_Request request) noexcept;
 
-// As the MPI functions of these names, for requests that are not CRs. test_all() treats CRs as null requests.
-THENCE_INTERNAL int test(MPI_Request *request, int *flag, MPI_Status *status) noexcept;
-THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[]) noexcept;
-THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status) noexcept;
-THENCE_INTERNAL int free(MPI_Request *request) noexcept;
-THENCE_INTERNAL int cancel(MPI_Request *request) noexcept;
+// As the MPI functions of these names, for requests that are not CRs. test_all() treats CRs as null requests. `by_mpi`:
+// what does it for a request that is not special.
+THENCE_INTERNAL int test(MPI_Request *request, int *flag, MPI_Status *status, decltype(&PMPI_Test) by_mpi) noexcept;
+THENCE_INTERNAL int test_all(int count, MPI_Request requests[], int *flag, MPI_Status statuses[],
+                             decltype(&PMPI_Testall) by_mpi) noexcept;
+THENCE_INTERNAL int get_status(MPI_Request request, int *flag, MPI_Status *status,
+                               decltype(&PMPI_Request_get_status) by_mpi) noexcept;
+THENCE_INTERNAL int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept;
+THENCE_INTERNAL int cancel(MPI_Request *request, decltype(&PMPI_Cancel) by_mpi) noexcept;
 
 // For Testall, which completes all or none. It calls cr_is_ready() for each CR first: that runs what may run, reports
 // nothing, and returns true if nothing is registered with the CR any more. If all other requests are complete then, it
-// calls report_cr_complete() for each CR, which neither waits nor checks again. It returns false if the CR was freed, else
-// sets `code` to what a test of it returns.
+// calls report_cr_complete() for each CR, which neither waits nor checks again. It returns false if the CR was freed,
+// else sets `code` to what a test of it returns.
 THENCE_INTERNAL bool cr_is_ready(MPI_Request request) noexcept;
 THENCE_INTERNAL bool report_cr_complete(MPI_Request request, MPI_Status *status, int &code) noexcept;
 

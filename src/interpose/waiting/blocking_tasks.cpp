@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A call first tests once, which makes progress: a message that is there does not block the task. Then a continuation is
-// attached to the operation, and the task is blocked until that has run.
+// A call first tests once, which makes progress: a message that is there does not block the task. Then a continuation
+// is attached to the operation, and the task is blocked until that has run.
 #include "interpose/waiting/blocking_tasks.hpp"
 
 #include "core/continuation/attach.hpp"
@@ -37,8 +37,8 @@ bool applies() noexcept {
     return task.runtime != nullptr && task.runtime->block != nullptr;
 }
 
-// Other tasks may run in each pause, also in one of length 0. The pauses become longer: a request that is complete soon is
-// found soon, and one that is not costs a test each 100 us.
+// Other tasks may run in each pause, also in one of length 0. The pauses become longer: a request that is complete soon
+// is found soon, and one that is not costs a test each 100 us.
 void pause(polling_call &call) noexcept {
     if (!call.is_listed()) {
         const thence_task self = task::current();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The way to wait of a task: a blocking call in a task blocks the task, not the thread that runs it. It applies while the
-// program has asked for it (thence_task_blocking_calls()).
+// The way to wait of a task: a blocking call in a task blocks the task, not the thread that runs it. It applies while
+// the program has asked for it (thence_task_blocking_calls()).
 #pragma once
 
 #include "interpose/waiting/wait_strategy.hpp"

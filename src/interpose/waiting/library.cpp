@@ -4,14 +4,13 @@
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/implementation.hpp"
-#include "core/progress/interposed.hpp"
 #include "core/progress/progress.hpp"
 #include "tasks/polling_call.hpp"
 
 namespace thence::interpose {
 
-bool say_interposed() noexcept {
-    progress::interposed = true;
+bool say_loaded(interposition (*look)() noexcept) noexcept {
+    progress::look_where_calls_lead = look;
     return true;
 }
 

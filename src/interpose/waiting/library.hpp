@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What libthence tells the library: that it is linked, and that MPI begins and ends.
+// What libthence tells the library: that it is loaded, and that MPI begins and ends.
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/progress/interposed.hpp"
 
 namespace thence::interpose {
 
-// Called before main(). From then on completion calls come to the library first, and so does MPI_Finalize. Returns true.
-THENCE_INTERNAL bool say_interposed() noexcept;
+using progress::interposition;
+
+// Called when libthence is loaded. `look`: says where MPI's calls lead. It is called once, with the first use. Returns
+// true.
+THENCE_INTERNAL bool say_loaded(interposition (*look)() noexcept) noexcept;
 
 // Called by MPI_Init after MPI's own.
 THENCE_INTERNAL void mpi_initialized() noexcept;
 
-// Called by MPI_Finalize before MPI's own: no thread of the library stays in MPI where MPI forbids that. The library ends in
-// MPI_Finalize (core/continuation/library.hpp).
+// Called by MPI_Finalize before MPI's own: no thread of the library stays in MPI where MPI forbids that. The library
+// ends in MPI_Finalize (core/continuation/library.hpp).
 THENCE_INTERNAL void mpi_finalizes() noexcept;
 
 // True if this thread is inside a callback.

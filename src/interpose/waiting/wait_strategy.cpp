@@ -18,6 +18,7 @@
 #include <thence/detail/start_thread.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <thread>
@@ -29,6 +30,10 @@ using continuation::this_thread;
 
 namespace {
 
+// The thread in comes_to_us(), and whether its call has come. One at a time.
+std::atomic<const void *> asking{nullptr};
+bool has_come = false;
+
 bool has_reason(std::uint64_t reason) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & reason) != 0;
 }
@@ -37,6 +42,9 @@ bool has_reason(std::uint64_t reason) noexcept {
 // since they do so under a lock that the completion of the call needs. If no hook runs callbacks, a blocked call must
 // run them.
 bool must_test() noexcept {
+    if (asking.load(std::memory_order_relaxed) == &this_thread) [[unlikely]] {
+        has_come = true;
+    }
     if (this_thread.in_callback() ||
         (has_reason(progress::persistent_attached) && engine::shared_persistent::any_waited_for())) {
         return true;
@@ -75,6 +83,16 @@ const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &testing};
 } // namespace
 
 const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
+
+bool comes_to_us(void (*make)(void *function), void *function) noexcept {
+    progress::add_way_to_wait(); // blocking calls ask the strategies
+    has_come = false;
+    asking.store(&this_thread, std::memory_order_relaxed);
+    make(function);
+    asking.store(nullptr, std::memory_order_relaxed);
+    progress::remove_way_to_wait();
+    return has_come;
+}
 
 bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {

@@ -138,7 +138,7 @@ int release(void *object) {
     if (engine::can_read_complete()) [[likely]] {
         return engine::read_complete(g.request);
     }
-    return !progress::interposed && asks_complete(g);
+    return !progress::interposed.calls && asks_complete(g);
 }
 
 // A function of the user has returned `code`. Ends the claim. Returns true if the request has ended; it may not exist

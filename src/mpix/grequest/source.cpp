@@ -152,10 +152,10 @@ mpi::extension_facts grequest_facts() noexcept {
         mpi::extension_state::ours,
         progress::hook_runs()
             ? "a generalized request of MPI's own is polled from MPI's progress hook, so every call completes it"
-        : progress::interposed
+        : progress::interposed.calls
             ? "a generalized request of MPI's own is polled in interposed calls: this MPI has no hook that may call MPI"
             : "a generalized request of MPI's own is polled in calls of Thence: this MPI has no hook that may call"
-              " MPI, and libthence is not linked"};
+              " MPI, and MPI's calls do not come to libthence"};
 }
 
 mpi::extension_facts async_facts() noexcept {

@@ -147,10 +147,9 @@ void check_streams_if_asked() noexcept {
     }
     progress::add_own_communicators(); // to the end of the process
     progress::slow_path_reasons.fetch_or(progress::streams_checked);
-    if (!progress::interposed) {
-        std::fputs("thence: THENCE_CHECK_STREAMS: the program is not linked with libthence, so calls of MPI are not"
-                   " checked\n",
-                   stderr);
+    if (!progress::interposed.calls) {
+        std::fprintf(stderr, "thence: THENCE_CHECK_STREAMS: calls of MPI are not checked: %s\n",
+                     progress::interposed.why_not);
     }
 }
 

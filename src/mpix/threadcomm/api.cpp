@@ -8,6 +8,7 @@
 
 using namespace thence;
 using api::fail;
+using api::fail_with_detail;
 namespace reason = api::reason;
 
 extern "C" {
@@ -17,8 +18,8 @@ int thence_threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm *newthreadco
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    if (!progress::interposed) {
-        return fail(call, reason::not_interposed);
+    if (!progress::interposed.calls) {
+        return fail_with_detail(call, reason::not_interposed, progress::interposed.why_not);
     }
     return threadcomm::init(call, comm, num_threads, newthreadcomm);
 }

@@ -229,11 +229,10 @@ communicator *checked(const char *call, MPI_Comm comm, int &code) noexcept {
 } // namespace
 
 mpi::extension_facts facts() noexcept {
-    return progress::interposed
+    return progress::interposed.calls
                ? mpi::extension_facts{mpi::extension_state::ours,
                                       "messages between threads are Thence's own, on any MPI"}
-               : mpi::extension_facts{mpi::extension_state::not_possible,
-                                      "libthence is not linked, and libthence-core interposes no call of MPI"};
+               : mpi::extension_facts{mpi::extension_state::not_possible, progress::interposed.why_not};
 }
 
 int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexcept {
