@@ -24,6 +24,31 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
     EXPECT_EQ(1, thence_is_cr(cr)) << "it stays usable";
 }
 
+TEST_F(interposed, a_cr_has_a_handle_in_fortran) {
+    pending one;
+    attach(one, 1, cr);
+    const MPI_Fint handle = MPI_Request_c2f(cr);
+    EXPECT_NE(MPI_Request_c2f(MPI_REQUEST_NULL), handle);
+    EXPECT_EQ(handle, MPI_Request_c2f(cr)) << "it is always the same";
+    MPI_Request back = MPI_Request_f2c(handle);
+    EXPECT_EQ(cr, back);
+    send(1);
+    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&back, MPI_STATUS_IGNORE));
+    EXPECT_EQ(1, one.seen.calls.load());
+    MPI_Request other = create(0);
+    EXPECT_NE(handle, MPI_Request_c2f(other));
+    EXPECT_EQ(other, MPI_Request_f2c(MPI_Request_c2f(other)));
+    ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&other));
+    pending two; // MPI's own have theirs as before
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Irecv(&two.value, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &request);
+    EXPECT_EQ(request, MPI_Request_f2c(MPI_Request_c2f(request)));
+    const int value = 2;
+    MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_EQ(MPI_REQUEST_NULL, MPI_Request_f2c(MPI_Request_c2f(MPI_REQUEST_NULL)));
+}
+
 TEST_F(interposed, a_stale_cr_is_refused_by_every_form) {
     MPI_Request stale = MPI_REQUEST_NULL;
     ASSERT_EQ(MPI_SUCCESS, thence_cr_create(0, -1, MPI_INFO_NULL, &stale));

@@ -31,7 +31,10 @@ namespace thence::interpose {
 // MPICH 5 returns MPI_SUCCESS once an error handler of the user has been called.
 inline constexpr int untouched = INT_MIN;
 
+using continuation::from_fortran;
 using continuation::is_cr_handle;
+using continuation::is_fortran_handle;
+using continuation::to_fortran;
 
 // True if a call without requests only has to call MPI's own function. In this function and the next two the plain load
 // saves one instruction of each interposed call.
