@@ -219,10 +219,10 @@ extern "C" {
 #define THENCE_OTHERWISE static __attribute__((noinline))
 
 // MPI_Bsend is not here: it only copies.
-#define SEND(name, nonblocking, its_mode, c, count_t)                                                                  \
+#define SEND(name, nonblocking, send_mode, c, count_t)                                                                 \
     THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
                                              MPI_Comm comm) {                                                          \
-        return send<&THENCE_NEXT(name##c), &PMPI_##nonblocking##c>("MPI_" #name #c, threadcomm::mode::its_mode, buf,   \
+        return send<&THENCE_NEXT(name##c), &PMPI_##nonblocking##c>("MPI_" #name #c, threadcomm::mode::send_mode, buf,  \
                                                                    count, type, dest, tag, comm);                      \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_##name##c(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,              \

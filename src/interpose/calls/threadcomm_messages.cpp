@@ -40,14 +40,14 @@ extern "C" {
 // Apart, so that a call with no reason to look at its communicator saves no registers: it is a test and a jump to MPI.
 #define THENCE_OTHERWISE static __attribute__((noinline, cold))
 
-#define NONBLOCKING_SEND(name, its_mode, c, count_t)                                                                   \
+#define NONBLOCKING_SEND(name, send_mode, c, count_t)                                                                  \
     THENCE_OTHERWISE int name##c##_otherwise(const void *buf, count_t count, MPI_Datatype type, int dest, int tag,     \
                                              MPI_Comm comm, MPI_Request *request) {                                    \
         if (auto *const threads = threadcomm::find_if_any(comm)) {                                                     \
-            return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::its_mode,                            \
+            return threadcomm::isend("MPI_" #name #c, *threads, threadcomm::mode::send_mode,                           \
                                      {buf, count, type, dest, tag}, request);                                          \
         }                                                                                                              \
-        if (threadcomm::mode::its_mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {     \
+        if (threadcomm::mode::send_mode == threadcomm::mode::standard && thence::streams::has_queue_if_any(comm)) {    \
             return enqueue_send(buf, count, type, dest, tag, comm, request);                                           \
         }                                                                                                              \
         return thence::pmpi::start_on<&THENCE_NEXT(name##c)>("MPI_" #name #c, comm, request, buf, count, type, dest,   \
@@ -102,23 +102,23 @@ extern "C" {
     }
 #define BOTH_WAYS(c, count_t)                                                                                          \
     THENCE_EXPORT int MPI_Isendrecv##c(const void *out, count_t n, MPI_Datatype type, int dest, int tag, void *in,     \
-                                       count_t m, MPI_Datatype its_type, int source, int its_tag, MPI_Comm comm,       \
+                                       count_t m, MPI_Datatype recv_type, int source, int recv_tag, MPI_Comm comm,     \
                                        MPI_Request *request) {                                                         \
         if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
             return threadcomm::isend_receive("MPI_Isendrecv" #c, *threads, {out, n, type, dest, tag},                  \
-                                             {in, m, its_type, source, its_tag}, request);                             \
+                                             {in, m, recv_type, source, recv_tag}, request);                           \
         }                                                                                                              \
-        return thence::pmpi::start_on<&THENCE_NEXT(Isendrecv##c)>("MPI_Isendrecv" #c, comm, request, out, n, type,     \
-                                                                  dest, tag, in, m, its_type, source, its_tag, comm);  \
+        return thence::pmpi::start_on<&THENCE_NEXT(Isendrecv##c)>(                                                     \
+            "MPI_Isendrecv" #c, comm, request, out, n, type, dest, tag, in, m, recv_type, source, recv_tag, comm);     \
     }                                                                                                                  \
     THENCE_EXPORT int MPI_Isendrecv_replace##c(void *buf, count_t n, MPI_Datatype type, int dest, int tag, int source, \
-                                               int its_tag, MPI_Comm comm, MPI_Request *request) {                     \
+                                               int recv_tag, MPI_Comm comm, MPI_Request *request) {                    \
         if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {                                        \
             return threadcomm::isend_receive("MPI_Isendrecv_replace" #c, *threads, {buf, n, type, dest, tag},          \
-                                             {buf, n, type, source, its_tag}, request);                                \
+                                             {buf, n, type, source, recv_tag}, request);                               \
         }                                                                                                              \
         return thence::pmpi::start_on<&THENCE_NEXT(Isendrecv_replace##c)>(                                             \
-            "MPI_Isendrecv_replace" #c, comm, request, buf, n, type, dest, tag, source, its_tag, comm);                \
+            "MPI_Isendrecv_replace" #c, comm, request, buf, n, type, dest, tag, source, recv_tag, comm);               \
     }
 NONBLOCKING(, int)
 #if defined(THENCE_MPI_ISENDRECV)

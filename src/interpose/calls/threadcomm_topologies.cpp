@@ -25,8 +25,8 @@ THENCE_NOT_ON_THREADCOMM(Cart_shift, (MPI_Comm comm, int dimension, int distance
 THENCE_NOT_ON_THREADCOMM(Cart_map, (MPI_Comm comm, int n, const int sizes[], const int periods[], int *rank),
                          (comm, n, sizes, periods, rank))
 THENCE_NOT_ON_THREADCOMM(Graphdims_get, (MPI_Comm comm, int *nodes, int *edges), (comm, nodes, edges))
-THENCE_NOT_ON_THREADCOMM(Graph_get, (MPI_Comm comm, int nodes, int edges, int index[], int its_edges[]),
-                         (comm, nodes, edges, index, its_edges))
+THENCE_NOT_ON_THREADCOMM(Graph_get, (MPI_Comm comm, int nodes, int edges, int index[], int neighbors[]),
+                         (comm, nodes, edges, index, neighbors))
 THENCE_NOT_ON_THREADCOMM(Graph_neighbors_count, (MPI_Comm comm, int rank, int *n), (comm, rank, n))
 THENCE_NOT_ON_THREADCOMM(Graph_neighbors, (MPI_Comm comm, int rank, int n, int neighbors[]), (comm, rank, n, neighbors))
 THENCE_NOT_ON_THREADCOMM(Graph_map, (MPI_Comm comm, int n, const int index[], const int edges[], int *rank),
