@@ -114,7 +114,7 @@ int thence_async_spawn(thence_async_thing async_thing, thence_async_poll_functio
 }
 
 int thence_request_is_complete(MPI_Request request) {
-    if (engine::can_read_complete() && !continuation::is_cr_handle(request)) [[likely]] {
+    if (engine::can_read_requests && !continuation::is_cr_handle(request)) [[likely]] {
         return engine::read_complete(request) ? 1 : 0;
     }
     return is_complete_otherwise(request);

@@ -145,6 +145,11 @@ int Testsome(int count, MPI_Request requests[], int *found, int indices[], MPI_S
         code = error == MPI_SUCCESS ? code : MPI_ERR_IN_STATUS;
         indices[(*found)++] = i;
     }
+    for (int i = 0; i < count && code != MPI_SUCCESS && world.failed_testsome_frees_pending; ++i) {
+        if (requests[i] != MPI_REQUEST_NULL) {
+            world.free_by_user(*find_request(std::exchange(requests[i], MPI_REQUEST_NULL)));
+        }
+    }
     return code;
 }
 
@@ -232,6 +237,10 @@ int Request_get_status(MPI_Request handle, int *flag, MPI_Status *status) {
 
 int Request_free(MPI_Request *handle) {
     if (request *q = world.checked("MPI_Request_free", *handle); q != nullptr) {
+        if (q->free_function != &free_natively && world.offers().requests != layout::other_free) {
+            void *object = q;
+            return q->free_function(&object);
+        }
         completing_call guard(*q, "MPI_Request_free");
         world.free_by_user(*q);
     }

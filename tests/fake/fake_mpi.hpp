@@ -23,7 +23,7 @@
 namespace thence::fake {
 
 // Differences that another version of Open MPI may have from what the native engine knows.
-enum class layout { known, other_state, other_status, no_callback, no_wait_sync };
+enum class layout { known, other_state, other_status, other_free, no_callback, no_wait_sync };
 
 // What this MPI has.
 struct features {
@@ -108,6 +108,9 @@ public:
     bool failed_test_clears_flag = false;
     // A completing call on a persistent request that failed releases it, as Open MPI 4.1 does.
     bool failed_test_frees_persistent = false;
+    // If an operation has failed, MPI_Testsome also frees the pending requests, and does not return them. Open MPI does
+    // that to those with an error left from before.
+    bool failed_testsome_frees_pending = false;
 
     MPI_Info info(std::map<std::string, std::string> keys);
     // Codes that were given to the error handler of MPI_COMM_WORLD or that operations failed with, since the last call.
@@ -188,6 +191,9 @@ extern mpi world;
 void install_calls(const features &what);
 // Those that only requests and several processes of thread communicators need: calling one ends the test.
 void install_message_calls();
+
+// The free function of a request, as MPI has set it.
+int free_natively(void **object);
 
 inline bool is_done(const request &q) noexcept {
     return q.complete.load(std::memory_order_acquire) == is_complete;

@@ -55,6 +55,8 @@ void count_down(void *object, int error) {
     }
 }
 
+} // namespace
+
 int free_natively(void **object) {
     request &q = *from_object(*object);
     if (q.is_persistent && q.now.load() == life::inactive && world.failed_test_frees_persistent) {
@@ -72,8 +74,6 @@ int free_natively(void **object) {
     return MPI_SUCCESS;
 }
 
-} // namespace
-
 void mpi::begin(const features &what) {
     features_ = what;
     per_progress = SIZE_MAX;
@@ -82,7 +82,7 @@ void mpi::begin(const features &what) {
     in_stream_progress = nullptr;
     cancelling = on_cancel::complete_at_once;
     handler = MPI_ERRORS_ARE_FATAL;
-    failed_test_clears_flag = failed_test_frees_persistent = false;
+    failed_test_clears_flag = failed_test_frees_persistent = failed_testsome_frees_pending = false;
     progress_calls = completing_calls = cancel_calls = 0;
     initialized_ = true;
     finalized_ = false;

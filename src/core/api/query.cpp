@@ -58,7 +58,7 @@ int thence_query(thence_info *info, size_t size) {
     facts.interposed_why = progress::interposed.why_not;
     mpi::table.Query_thread(&facts.thread_level);
     facts.interposed = progress::interposed.calls ? 1 : 0;
-    facts.detects_persistent = engine::current->detects_persistent() ? 1 : 0;
+    facts.detects_persistent = engine::can_read_requests ? 1 : 0;
     facts.any_thread = progress::helper_possible() ? 1 : 0;
     facts.in_completion = continuation::observing == nullptr && engine::current->runs_in_completion() ? 1 : 0;
     facts.slow_ms = continuation::observing != nullptr ? continuation::observing->slow_ms() : 0;

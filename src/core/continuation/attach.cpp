@@ -9,7 +9,6 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/persistent.hpp"
 #include "core/progress/interposed.hpp"
 #include "core/progress/progress.hpp"
 
@@ -44,8 +43,7 @@ int attach_group(int count, MPI_Request requests[], user_callback callback, atta
 
 bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noexcept {
     if (!continuation_request::is_live(cr) || object_of(cr)->has(THENCE_CR_ENQUEUE_COMPLETE) ||
-        !this_thread.enlisted() || observing != nullptr || mpi::noted_persistent(request) ||
-        !finish_complete(request, status)) {
+        !this_thread.enlisted() || observing != nullptr || !finish_complete(request, status)) {
         return false;
     }
     request = MPI_REQUEST_NULL;
@@ -54,7 +52,7 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
 }
 
 bool is_ordinary(MPI_Request request) noexcept {
-    return !is_cr_or_null(request) && !mpi::noted_persistent(request) && !engine::is_persistent(request);
+    return !is_cr_or_null(request) && !engine::is_persistent(request);
 }
 
 int attach(int count, MPI_Request requests[], user_callback callback, attach_options how, MPI_Status statuses[],
@@ -123,10 +121,10 @@ outcome watch(engine::operation &op, MPI_Request &request, unsigned flags) noexc
         op.path = completion_path::waiting; // the CR sets the results
         return continuation_request::from(request)->add_waiter(op) ? outcome::pending : outcome::complete;
     }
-    if ((flags & THENCE_PERSISTENT) != 0 || mpi::noted_persistent(request) || engine::is_persistent(request)) {
+    if ((flags & THENCE_PERSISTENT) != 0 || engine::is_persistent(request)) {
         const outcome result = engine::current->watch(op, true);
         if (result == outcome::pending || engine::shared_persistent::any_answers()) {
-            progress::slow_path_reasons.fetch_or(engine::requests_tell_persistent
+            progress::slow_path_reasons.fetch_or(engine::can_read_requests
                                                      ? progress::persistent_attached
                                                      : progress::persistent_attached | progress::persistent_hidden,
                                                  std::memory_order_relaxed);

@@ -56,9 +56,12 @@ bool take_complete(MPI_Request &request, MPI_Status *status, MPI_Request cr) noe
     if (cr.pushes()) {
         return engine::can_push(request);
     }
-    // The engine polls, and no persistent request exists for which this one might be taken. The plain load saves one
-    // instruction.
-    return cr.polls() && request != MPI_REQUEST_NULL && base::load_plain(mpi::persistent_count) == 0;
+    if (!cr.polls() || request == MPI_REQUEST_NULL) {
+        return false;
+    }
+    // Where a request does not tell, none may be persistent. The plain load saves one instruction.
+    return engine::can_read_requests ? !engine::may_be_persistent(request)
+                                     : base::load_plain(mpi::persistent_count) == 0;
 }
 
 // True if the arguments are right and name the common case, is_single(). False, too, for a thread without a cache of

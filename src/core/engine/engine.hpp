@@ -62,9 +62,6 @@ public:
     // Asks MPI to cancel. The caller guarantees that `op` stays in place meanwhile; it may be complete already.
     virtual void cancel(operation &op) noexcept = 0;
 
-    // True if is_persistent() of push.hpp is correct for every request.
-    virtual bool detects_persistent() const noexcept = 0;
-
     // Called at MPI_Finalize. Afterwards MPI holds no pointer to anything of ours for this operation.
     virtual void abandon(operation &op) noexcept = 0;
 

@@ -14,13 +14,8 @@
 
 namespace thence::engine {
 
-// True if read_complete() may be called.
-inline bool can_read_complete() noexcept {
-    return requests_tell_persistent;
-}
-
 #if defined(OPEN_MPI)
-// True for a null and for an inactive request, too: a null request has the fields of a complete one.
+// Call it only if can_read_requests. True for a null and for an inactive request, too: a null request has the fields of a complete one.
 inline bool read_complete(MPI_Request request) noexcept {
     const openmpi::request_view view(request);
     return view.complete().load(std::memory_order_acquire) == openmpi::completed ||
@@ -34,7 +29,7 @@ constexpr bool read_complete(MPI_Request) noexcept {
 
 // The same by the best way that there is. Makes progress if it calls MPI_Request_get_status.
 inline bool is_complete_now(MPI_Request request) noexcept {
-    if (can_read_complete()) [[likely]] {
+    if (can_read_requests) [[likely]] {
         return read_complete(request);
     }
     if (request == MPI_REQUEST_NULL) {
@@ -48,7 +43,7 @@ inline bool is_complete_now(MPI_Request request) noexcept {
 }
 
 inline mpi::extension_facts is_complete_facts() noexcept {
-    if (can_read_complete()) {
+    if (can_read_requests) {
         return {mpi::extension_state::ours, "it reads the request, and makes no progress"};
     }
     if (mpi::table.request_is_complete != nullptr) {

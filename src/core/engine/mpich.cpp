@@ -17,7 +17,8 @@ bool is_complete(MPI_Request request) noexcept {
 class mpich final : public engine {
 public:
     explicit mpich(const sinks &to) noexcept {
-        polled_.configure(to.complete, to.results_wanted, {table.request_is_complete, table.request_is_complete});
+        polled_.configure(to.complete, to.results_wanted,
+                          {.read_complete = table.request_is_complete, .check_on_add = table.request_is_complete});
     }
     const char *name() const noexcept override { return "mpich"; }
     const char *why() const noexcept override {
@@ -50,7 +51,6 @@ public:
         }
     }
     void cancel(operation &op) noexcept override { polled_.cancel(op); }
-    bool detects_persistent() const noexcept override { return false; }
     void abandon(operation &op) noexcept override { polled_.remove(op); }
 };
 

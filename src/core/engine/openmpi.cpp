@@ -21,7 +21,7 @@
 
 #if defined(OPEN_MPI)
 
-#include "core/engine/openmpi_layout.hpp"
+#include "core/engine/openmpi_requests.hpp"
 #include "core/engine/push.hpp"
 #include "core/engine/watched.hpp"
 #include "core/mpi/calls.hpp"
@@ -34,39 +34,12 @@ using mpi::table;
 using openmpi::pending;
 using openmpi::request_view;
 
-int free_nothing(void **) noexcept {
-    return MPI_SUCCESS;
-}
-
-// Open MPI 4.1 frees a persistent request when it reports its failure, and sets the handle that it was given to null.
-// That handle is our copy, so the user's handle would dangle. So the request's free function does nothing during the
-// call.
-int test_persistent(MPI_Request *request, int *flag, MPI_Status *status) noexcept {
-    const request_view view(*request);
-    if (!is_complete(*request)) {
-        *flag = 0;
-        return MPI_SUCCESS;
-    }
-    if (view.status().MPI_ERROR == MPI_SUCCESS) {
-        return table.Test(request, flag, status);
-    }
-    void *const users = view.free_slot().exchange(reinterpret_cast<void *>(&free_nothing));
-    const int code = table.Test(request, flag, status);
-    view.free_slot().store(users);
-    return code;
-}
-
-int read_complete(MPI_Request request) noexcept {
-    return is_complete(request) ? 1 : 0;
-}
-
 class openmpi_engine final : public engine {
 public:
     explicit openmpi_engine(const sinks &to) noexcept : sink_(to.complete), pushed_(to.pushed) {
-        polled_.configure(to.complete, to.results_wanted,
-                          {&read_complete, &read_complete, &test_persistent, &openmpi::may_cancel});
+        polled_.configure(to.complete, to.results_wanted, openmpi::read_requests);
         push_enabled = true;
-        requests_tell_persistent = true;
+        can_read_requests = true;
     }
     ~openmpi_engine() override {
         push_enabled = false;
@@ -111,16 +84,7 @@ public:
     }
 
     int take_complete(MPI_Request &request, int &flag, MPI_Status *status) noexcept override {
-        flag = 0;
-        if (try_finish_complete(request, status)) [[likely]] {
-            request = MPI_REQUEST_NULL;
-            flag = 1;
-            return MPI_SUCCESS;
-        }
-        if (request != MPI_REQUEST_NULL && (!is_complete(request) || is_persistent(request))) {
-            return MPI_SUCCESS;
-        }
-        return table.Test(&request, &flag, status);
+        return openmpi::take_complete(request, flag, status);
     }
 
     void poll() noexcept override {
@@ -156,7 +120,6 @@ public:
         return path_of(op) == completion_path::pushed ? is_complete(op.request) : engine::known_complete(op);
     }
 
-    bool detects_persistent() const noexcept override { return true; }
     unsigned long long recovered() const noexcept override { return recovered_.load(std::memory_order_relaxed); }
 
     void abandon(operation &op) noexcept override {

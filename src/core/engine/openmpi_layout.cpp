@@ -58,7 +58,32 @@ struct probe {
     }
 };
 
-// Proves the fields of requests that are only read.
+int freed_by_probe = 0;
+
+int probe_free(void **) noexcept {
+    ++freed_by_probe;
+    return MPI_SUCCESS;
+}
+
+// MPI_Request_free must call the function in the slot, and leave the rest to it. Frees `request`.
+bool prove_free_slot(MPI_Request request) {
+    const request_view view(request);
+    void *const users = view.free_slot().load();
+    if (users == nullptr) {
+        return false;
+    }
+    freed_by_probe = 0;
+    MPI_Request handle = request;
+    view.free_slot().store(reinterpret_cast<void *>(&probe_free));
+    table.Request_free(&handle);
+    if (freed_by_probe != 1) {
+        return false; // MPI has freed the request in another way
+    }
+    view.free_slot().store(users);
+    return table.Request_free(&request) == MPI_SUCCESS && freed_by_probe == 1;
+}
+
+// Proves the fields that are read, and the one that frees a request.
 const char *prove_reading(probe &p) {
     MPI_Request pending_receive = p.receive();
     request_view view(pending_receive);
@@ -85,7 +110,11 @@ const char *prove_reading(probe &p) {
     if (fault == nullptr && (!kept.persistent() || kept.state() == active || kept.type() != type_point_to_point)) {
         fault = "a persistent request does not show the expected fields";
     }
-    table.Request_free(&persistent);
+    if (fault != nullptr) {
+        table.Request_free(&persistent);
+    } else if (!prove_free_slot(persistent)) {
+        fault = "MPI_Request_free did not call the free function of a request";
+    }
     return fault;
 }
 

@@ -108,7 +108,7 @@ inline bool uses_ob1(const char *component) noexcept {
 
 // Returns null if every field behaves as described, else one sentence that says which did not.
 const char *prove_layout() noexcept;
-// The same for the fields that are only read. Writes nothing into a request.
+// The same for the fields that are read and the one that frees a request.
 const char *prove_fields() noexcept;
 
 } // namespace thence::engine::openmpi

@@ -9,7 +9,7 @@ namespace thence::engine {
 handle_filter<MPI_Request> known_requests;
 
 #if defined(OPEN_MPI)
-bool requests_tell_persistent = false;
+bool can_read_requests = false;
 #endif
 
 namespace {
@@ -45,7 +45,7 @@ int pass_by_filter(int count, const MPI_Request requests[]) noexcept {
 int first_that_may_be_known(int count, const MPI_Request requests[]) noexcept {
     int i = 0;
     do {
-        i += requests_tell_persistent ? pass_by_kind(count - i, requests + i) : pass_by_filter(count - i, requests + i);
+        i += can_read_requests ? pass_by_kind(count - i, requests + i) : pass_by_filter(count - i, requests + i);
         if (i < count && may_be_known(requests[i])) {
             return i;
         }

@@ -19,6 +19,7 @@
 #include "core/base/visibility.hpp"
 #include "core/engine/handle_filter.hpp"
 #include "core/engine/operation.hpp"
+#include "core/mpi/persistent.hpp"
 #if defined(OPEN_MPI)
 #include "core/engine/openmpi_layout.hpp"
 #endif
@@ -32,23 +33,28 @@ namespace thence::engine {
 
 extern THENCE_HIDDEN handle_filter<MPI_Request> known_requests;
 
-// If the layout of requests is proved, this reads whether a request is persistent: one load that MPI's own call needs
-// anyway. Else any request may be persistent.
+// If the layout of requests is proved, may_be_persistent() reads whether a request is persistent: one load that MPI's
+// own call needs anyway. Else any request may be persistent.
 #if defined(OPEN_MPI)
-extern THENCE_HIDDEN bool requests_tell_persistent; // set by an engine that has proved the layout of requests
+extern THENCE_HIDDEN bool can_read_requests; // an engine has proved the layout of requests
 inline bool may_be_persistent(MPI_Request request) noexcept {
     return openmpi::request_view(request).persistent();
 }
 #else
-inline constexpr bool requests_tell_persistent = false;
+inline constexpr bool can_read_requests = false;
 constexpr bool may_be_persistent(MPI_Request) noexcept {
     return true;
 }
 #endif
 
+// True if the request is persistent. It is MPI's and not null.
+inline bool is_persistent(MPI_Request request) noexcept {
+    return can_read_requests ? may_be_persistent(request) : mpi::noted_persistent(request);
+}
+
 // True if there may be an entry for the request. Takes no lock. A null pointer is not a request; MPI itself refuses it.
 inline bool may_be_known(MPI_Request request) noexcept {
-    return known_requests.may_hold(request) && (!requests_tell_persistent || may_be_persistent(request));
+    return known_requests.may_hold(request) && (!can_read_requests || may_be_persistent(request));
 }
 // The index of the first request for which may_be_known() is true, or `count`.
 int first_that_may_be_known(int count, const MPI_Request requests[]) noexcept;

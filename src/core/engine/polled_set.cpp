@@ -3,6 +3,7 @@
 
 #include "core/mpi/calls.hpp"
 #include "core/mpi/cancel.hpp"
+#include "core/mpi/error_code.hpp"
 #include "core/mpi/persistent.hpp"
 
 #include <algorithm>
@@ -154,7 +155,7 @@ void polled_set::poll(bool insist) noexcept {
     polls_.store(polls_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     empty_inbox();
     poll_in_turn(owned_turn_, owned_.count, [this](int first, int count) {
-        if (how_.read_complete != nullptr) {
+        if (how_.read_complete != nullptr || how_.test_each) {
             poll_owned_one_by_one(first, count);
         } else {
             poll_owned_by_testsome(first, count);
@@ -223,7 +224,8 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
     const int code = table.Testsome(count, owned_.requests + first, &completed, indices, statuses);
     if (code != MPI_SUCCESS && error_class(code) != MPI_ERR_IN_STATUS) {
         // MPI does not say which request failed, so each is tested.
-        poll_owned_one_by_one(first, count);
+        report_lost(first, count);
+        poll_owned_one_by_one(first, std::min(count, owned_.count - first));
         return;
     }
     if (completed == MPI_UNDEFINED || completed <= 0) {
@@ -254,14 +256,44 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
     for (int i = completed - 1; i >= 0; --i) {
         owned_.drop(first + indices[i]);
     }
+    if (code != MPI_SUCCESS) [[unlikely]] {
+        report_lost(first, std::min(count, owned_.count - first));
+    }
+}
+
+// If an operation fails, an MPI may also free requests that it does not return as complete (openmpi_requests.hpp).
+__attribute__((noinline)) void polled_set::report_lost(int first, int count) noexcept {
+    for (int i = first + count - 1; i >= first; --i) {
+        if (owned_.requests[i] == MPI_REQUEST_NULL) {
+            operation &op = *owned_.ops[i];
+            owned_.drop(i);
+            report(op, mpi::empty_status(),
+                   mpi::report_on(MPI_COMM_NULL, "MPI_Testsome",
+                                  {MPI_ERR_INTERN,
+                                   "an operation failed, and MPI freed the request of this one without its result"}));
+        }
+    }
 }
 
 void polled_set::poll_owned_one_by_one(int first, int count) noexcept {
     for (int i = first + count - 1; i >= first; --i) {
         if (could_be_complete(owned_.requests[i])) [[unlikely]] {
-            test_owned(i);
+            take_owned(i);
         }
     }
+}
+
+void polled_set::take_owned(int i) noexcept {
+    operation &op = *owned_.ops[i];
+    if (how_.take_plain == nullptr || !how_.take_plain(op.request, op.status)) [[unlikely]] {
+        test_owned(i);
+        return;
+    }
+    op.error = MPI_SUCCESS;
+    set_path(op, completion_path::done);
+    owned_.drop(i);
+    size_.fetch_sub(1, std::memory_order_relaxed);
+    sink_(op);
 }
 
 __attribute__((noinline)) void polled_set::test_owned(int i) noexcept {

@@ -9,8 +9,8 @@
 // engine.hpp). A poll also tests as many persistent requests, once for all operations that wait for one request.
 //
 // Invariant: while `lock_` is free, owned_.requests[i] is the request of owned_.ops[i]. An operation is removed from
-// the set and passed to the sink under one lock. MPI's own completion call releases an owned request; a persistent
-// request is not released. So each operation is reported once. An owned operation that is added during a poll goes into
+// the set and passed to the sink under one lock. An owned request is released with its results; a persistent
+// request is not. So each operation is reported once. An owned operation that is added during a poll goes into
 // the inbox, so no thread waits for a poll.
 #pragma once
 
@@ -34,9 +34,14 @@ public:
     struct methods {
         // Returns whether one request is complete, without making progress. Null if the MPI has no such function.
         int (*read_complete)(MPI_Request) = nullptr;
+        // True if MPI_Testsome may lose a pending request (openmpi_requests.hpp): MPI_Test is called for each instead.
+        bool test_each = false;
         // Called for each request that is added. False if it is pending; it may make progress. Null if the MPI has no
         // function for that which costs less than MPI_Test: see worth_testing().
         int (*check_on_add)(MPI_Request) = nullptr;
+        // Takes the results of a complete request and releases it, without a call of MPI. False, and nothing has
+        // happened, if that needs MPI_Test. Null if the MPI has no such means.
+        bool (*take_plain)(MPI_Request, MPI_Status *) = nullptr;
         // Completes a persistent request as MPI_Test does. Null if MPI_Test itself can be used.
         int (*test_persistent)(MPI_Request *request, int *flag, MPI_Status *status) = nullptr;
         // True if MPI_Cancel may be called for the request.
@@ -119,6 +124,8 @@ private:
     void empty_inbox() noexcept;
     template <class Poll> void poll_in_turn(rotation &turn, int count, Poll poll_range) noexcept;
     void poll_owned_by_testsome(int first, int count) noexcept;
+    void report_lost(int first, int count) noexcept;
+    void take_owned(int i) noexcept;
     void test_owned(int i) noexcept;
     void poll_owned_one_by_one(int first, int count) noexcept;
     void poll_persistent(int first, int count) noexcept;

@@ -125,9 +125,6 @@ inline bool try_finish(MPI_Request handle, MPI_Status *status) noexcept {
 }
 
 // These read the request, which is MPI's and not null. They are false if the native engine is not in use.
-inline bool is_persistent(MPI_Request handle) noexcept {
-    return push_enabled && openmpi::request_view(handle).persistent();
-}
 inline bool is_complete(MPI_Request handle) noexcept {
     return push_enabled &&
            openmpi::request_view(handle).complete().load(std::memory_order_acquire) == openmpi::completed;
@@ -172,9 +169,6 @@ inline bool try_take(MPI_Request, MPI_Status *) noexcept {
 }
 inline void release(MPI_Request &) noexcept {}
 inline bool try_finish(MPI_Request, MPI_Status *) noexcept {
-    return false;
-}
-inline bool is_persistent(MPI_Request) noexcept {
     return false;
 }
 inline bool is_complete(MPI_Request) noexcept {

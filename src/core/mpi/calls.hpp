@@ -112,7 +112,7 @@ bool thread_multiple() noexcept;
 bool waiting_threads_share_progress() noexcept;
 // The same, and another thread can help them by calling progress(). Open MPI only.
 bool can_progress_for_others() noexcept;
-// Lets MPI make progress. Only if can_progress_for_others() is true.
+// Lets MPI make progress. Open MPI only.
 void progress() noexcept;
 
 } // namespace thence::mpi

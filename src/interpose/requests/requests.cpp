@@ -304,8 +304,7 @@ int refuse_null(const char *call, std::initializer_list<pointer_argument> argume
 }
 
 void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
-    // A native engine reads from the request itself whether it is persistent. An engine that is chosen later may not.
-    if (engine::current == nullptr || !engine::current->detects_persistent()) {
+    if (!engine::can_read_requests) { // or no engine is chosen yet
         mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }
 }

@@ -62,10 +62,6 @@ void pause(polling_call &call) noexcept {
     call.come_in();
 }
 
-bool is_persistent(MPI_Request request) noexcept {
-    return mpi::noted_persistent(request) || engine::is_persistent(request);
-}
-
 int complete_by_pausing(MPI_Request *request, MPI_Status *status, const void *where) noexcept {
     for (polling_call call(nullptr, where);;) {
         pause(call);
@@ -106,7 +102,7 @@ int complete(MPI_Request *request, MPI_Status *status, const void *where) noexce
         catch_up();
         return code;
     }
-    if (is_persistent(*request) || !block_until_complete(1, request, status, where, code)) {
+    if (engine::is_persistent(*request) || !block_until_complete(1, request, status, where, code)) {
         return complete_by_pausing(request, status, where);
     }
     return code;
@@ -114,7 +110,7 @@ int complete(MPI_Request *request, MPI_Status *status, const void *where) noexce
 
 // MPI knows by the handle alone whether a request of these kinds is inactive, or belongs to the user after completion.
 bool needs_tests(MPI_Request request) noexcept {
-    return is_cr_handle(request) || (request != MPI_REQUEST_NULL && is_persistent(request));
+    return is_cr_handle(request) || (request != MPI_REQUEST_NULL && engine::is_persistent(request));
 }
 
 bool complete_all(int count, MPI_Request requests[], MPI_Status statuses[], const void *where, int &code) noexcept {

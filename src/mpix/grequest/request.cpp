@@ -135,7 +135,7 @@ int release(void *object) {
     return complete;
 }
 [[gnu::always_inline]] inline bool is_complete_unseen(generalized &g) noexcept {
-    if (engine::can_read_complete()) [[likely]] {
+    if (engine::can_read_requests) [[likely]] {
         return engine::read_complete(g.request);
     }
     return !progress::interposed.calls && asks_complete(g);

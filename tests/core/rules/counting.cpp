@@ -183,7 +183,11 @@ TEST_P(counting, query_of_the_process_returns_what_the_library_runs_on) {
     EXPECT_NE(std::string(info.engine_why), "");
     EXPECT_EQ(info.thread_level, MPI_THREAD_MULTIPLE);
     EXPECT_EQ(info.interposed, thence::progress::interposed.calls ? 1 : 0);
-    EXPECT_EQ(info.detects_persistent, std::string(GetParam().engine) == "openmpi" ? 1 : 0);
+#if defined(OPEN_MPI)
+    EXPECT_EQ(info.detects_persistent, GetParam().offers.opal_progress ? 1 : 0);
+#else
+    EXPECT_EQ(info.detects_persistent, 0);
+#endif
     EXPECT_EQ(info.any_thread, std::string(info.helper).find("not possible") == 0 ? 0 : 1);
     cr promised(THENCE_CR_IN_COMPLETION);
     thence_cr_info of_cr{};

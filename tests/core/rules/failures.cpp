@@ -4,6 +4,9 @@
 
 #include <thence/mpix_continue_forum.h>
 
+#include <algorithm>
+#include <array>
+
 namespace {
 
 using namespace thence::fake;
@@ -81,6 +84,33 @@ TEST_P(failures, one_that_fails_does_not_affect_the_others) {
     EXPECT_EQ(bad.runs, 1);
     EXPECT_EQ(bad.error, MPI_ERR_TRUNCATE);
     expect_reported(MPI_ERR_TRUNCATE);
+}
+
+TEST_P(failures, one_that_makes_mpi_lose_others_ends_each_of_them) {
+    world.failed_testsome_frees_pending = true;
+    cr c;
+    note bad;
+    std::array<note, 9> others;
+    std::vector<ticket> tickets;
+    for (note &n : others) {
+        tickets.push_back(attach_pending(n, c));
+    }
+    world.complete(attach_pending(bad, c), failing(MPI_ERR_TRUNCATE));
+    EXPECT_TRUE(eventually([&] { return bad.runs == 1; }));
+    for (const ticket &t : tickets) {
+        world.complete(t);
+    }
+    EXPECT_TRUE(eventually([&] { return c.test(); }));
+    const codes told = reported();
+    for (const note &n : others) {
+        EXPECT_EQ(n.runs, 1);
+#if defined(OPEN_MPI)
+        if (GetParam().offers.opal_progress) {
+            EXPECT_EQ(n.error, MPI_SUCCESS) << "no pending request is given to MPI_Testsome";
+        }
+#endif
+        EXPECT_TRUE(n.error == MPI_SUCCESS || std::find(told.begin(), told.end(), n.error) != told.end());
+    }
 }
 
 TEST_P(failures, complete_at_once_returns_the_error_as_mpi_test_does) {

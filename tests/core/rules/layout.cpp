@@ -49,6 +49,7 @@ TEST_P(refused_layout, leads_to_testsome_with_the_reason) {
 INSTANTIATE_TEST_SUITE_P(by, refused_layout,
                          ::testing::Values(difference{layout::other_state, "a pending receive"},
                                            difference{layout::other_status, "the status of a completed receive"},
+                                           difference{layout::other_free, "MPI_Request_free did not call"},
                                            difference{layout::no_callback, "a completion callback did not fire"},
                                            difference{layout::no_wait_sync, "a wait-sync object was not counted"}));
 
