@@ -74,7 +74,7 @@ void judge(measure::session &session) {
                      .found = measure::difference(ours, baseline, batch),
                      .unit = "instructions per continuation",
                      .kind = measure::bar_kind::at_most,
-                     .bar = 100,
+                     .bar = 110,
                      .aim = 0,
                      .against = "MPI_Waitall on the same 64 receives",
                      .side_unit = "instructions per message",
@@ -91,7 +91,7 @@ int main(int argc, char **argv) {
     return measure::main(argc, argv,
                          {.name = "attach_vs_waitall",
                           .about = "cost to attach, complete and run an empty continuation, compared with MPI_Waitall",
-                          .bars = "at most +100 instructions per continuation on Open MPI, at both thread levels",
+                          .bars = "at most +110 instructions per continuation on Open MPI, at both thread levels",
                           .pieces = {{"waitall", waitall}, {"attach", attach}},
                           .judge = judge});
 }
