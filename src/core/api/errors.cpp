@@ -16,10 +16,10 @@ namespace thence::api {
 namespace {
 
 // The name in this call of an argument of thence.h.
-std::string name_in(const public_call &call, std::string_view of) {
-    const auto other = std::ranges::find(call.renamed, of, &renamed_argument::in_thence_h);
-    std::string name(other != call.renamed.end() ? other->name : of);
-    if (of == "cr" && call.index >= 0) {
+std::string name_in(const public_call &call, std::string_view argument) {
+    const auto other = std::ranges::find(call.renamed, argument, &renamed_argument::in_thence_h);
+    std::string name(other != call.renamed.end() ? other->name : argument);
+    if (argument == "cr" && call.index >= 0) {
         name.append("[").append(std::to_string(call.index)).append("]");
     }
     return name;

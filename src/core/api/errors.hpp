@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The errors of the C API. The class and text of each lie where a call detects it. A call returns an MPI
 // error code of the class that thence.h documents. The text of the code names the call, the arguments and the reason as
-// the user wrote them: several calls do the same under names of their own (the MPIX calls, MPI's calls on a continuation
-// request).
+// the user wrote them: several calls do the same under names of their own (the MPIX calls, MPI's calls on a
+// continuation request).
 #pragma once
 
 #include "core/base/visibility.hpp"

@@ -91,16 +91,16 @@ int thence_stats_query(thence_stats_info *info, size_t size) {
         return fail(call, info == nullptr ? reason::null_info : reason::size_too_small);
     }
     using continuation::counters;
-    thence_stats_info now{};
-    now.immediate = continuation::total(&counters::immediate);
-    now.completed = continuation::total(&counters::completed);
-    now.failed = continuation::total(&counters::failed);
-    now.polls = engine::current != nullptr ? engine::current->polls() : 0;
-    now.recovered = engine::current != nullptr ? engine::current->recovered() : 0;
-    now.helper_wakeups = progress::helper_wakeups();
-    now.outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
-    now.attached = continuation::attached_so_far(now.completed, now.outstanding);
-    copy_sized(now, info, size);
+    thence_stats_info stats{};
+    stats.immediate = continuation::total(&counters::immediate);
+    stats.completed = continuation::total(&counters::completed);
+    stats.failed = continuation::total(&counters::failed);
+    stats.polls = engine::current != nullptr ? engine::current->polls() : 0;
+    stats.recovered = engine::current != nullptr ? engine::current->recovered() : 0;
+    stats.helper_wakeups = progress::helper_wakeups();
+    stats.outstanding = static_cast<unsigned long long>(continuation_request::registered_in_all());
+    stats.attached = continuation::attached_so_far(stats.completed, stats.outstanding);
+    copy_sized(stats, info, size);
     return MPI_SUCCESS;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The library's own C API, but for the calls on one continuation request (cr_calls.cpp): checks the arguments, calls the
-// continuation layer, reports errors.
+// The library's own C API, but for the calls on one continuation request (cr_calls.cpp): checks the arguments, calls
+// the continuation layer, reports errors.
 #include <thence/thence.h>
 
 #include "core/api/checks.hpp"

@@ -9,8 +9,8 @@
 
 namespace thence::continuation {
 
-// MPI calls one of these when a pushed request is complete (core/engine/push.hpp). For single_complete() the request's data
-// is the continuation, a single. For request_complete() it is an operation of any continuation.
+// MPI calls one of these when a pushed request is complete (core/engine/push.hpp). For single_complete() the request's
+// data is the continuation, a single. For request_complete() it is an operation of any continuation.
 int single_complete(void *request) noexcept;
 int request_complete(void *request) noexcept;
 

@@ -45,7 +45,7 @@ public:
 
     constexpr control_word(phase at, signature form = signature::own, unsigned kind = 0)
         : bits_(static_cast<std::uint8_t>(static_cast<unsigned>(at) | static_cast<unsigned>(form) << 2 | kind)) {}
-    static constexpr control_word of(std::uint8_t bits) noexcept {
+    static constexpr control_word from_bits(std::uint8_t bits) noexcept {
         control_word word(phase::free);
         word.bits_ = bits;
         return word;
@@ -59,10 +59,10 @@ public:
         return at() == phase::attached && (bits_ & (single | pushed | owns_data)) == single;
     }
     constexpr control_word without(unsigned kind) const noexcept {
-        return of(static_cast<std::uint8_t>(bits_ & ~kind));
+        return from_bits(static_cast<std::uint8_t>(bits_ & ~kind));
     }
     constexpr control_word with(phase at) const noexcept {
-        return of(static_cast<std::uint8_t>((bits_ & ~3U) | static_cast<unsigned>(at)));
+        return from_bits(static_cast<std::uint8_t>((bits_ & ~3U) | static_cast<unsigned>(at)));
     }
     constexpr bool operator==(const control_word &) const noexcept = default;
 
@@ -104,11 +104,14 @@ struct alignas(64) continuation {
     MPI_Status *statuses() const noexcept { return first.status; }
     group &of_group() const noexcept { return *static_cast<group *>(first.link); }
 
-    control_word control() const noexcept { return control_word::of(first.word.load(std::memory_order_relaxed)); }
+    control_word control() const noexcept {
+        return control_word::from_bits(first.word.load(std::memory_order_relaxed));
+    }
     void set_control(control_word to, std::memory_order order) noexcept { first.word.store(to.bits(), order); }
     // Only these two functions change the phase from `attached`.
     control_word take_control() noexcept {
-        return control_word::of(first.word.exchange(control_word(phase::free).bits(), std::memory_order_acquire));
+        return control_word::from_bits(
+            first.word.exchange(control_word(phase::free).bits(), std::memory_order_acquire));
     }
     bool change_control(control_word before, control_word to) noexcept {
         std::uint8_t expected = before.bits();

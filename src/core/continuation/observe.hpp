@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The functions by which src/core/diagnose observes continuations, for the stall report and the timeline. The fast path for
-// singles does not call them. So while an observer is set, every continuation is a group: a CR that is created then
+// The functions by which src/core/diagnose observes continuations, for the stall report and the timeline. The fast path
+// for singles does not call them. So while an observer is set, every continuation is a group: a CR that is created then
 // has neither pushes() nor polls().
 //
 // For one continuation the order is: attached, then withdrawn if all operations were complete at once and no callback

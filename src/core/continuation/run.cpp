@@ -47,7 +47,8 @@ constexpr control_word pushed_single(signature form) noexcept {
         }
     } else if (kind.is_polled_single() && path_of(c.first) == engine::completion_path::done &&
                c.first.error == MPI_SUCCESS) {
-        // path_of() reads one byte. Else GCC joins both comparisons: 8 bytes, with the control word that visitors touch.
+        // path_of() reads one byte. Else GCC joins both comparisons: 8 bytes, with the control word that visitors
+        // touch.
         if (const int result = invoke(c, kind.form(), MPI_SUCCESS); result != MPI_SUCCESS) [[unlikely]] {
             note_failure(c, MPI_SUCCESS, result);
         }
@@ -97,8 +98,8 @@ void find_completions() noexcept {
 
 // MPI calls this in its own progress, hundreds of times for each message. It does nothing if this thread is in a scope
 // of ours, where run_ready() would run nothing. A scope in which we let MPI make progress finds completions once, after
-// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll. One that is enlisted and in
-// no scope is free_to_run().
+// MPI has returned. A thread that is not enlisted and in no scope has `busy` 0; it may poll. One that is enlisted and
+// in no scope is free_to_run().
 bool poll_in_hook(bool may_poll) noexcept {
     if (this_thread.busy != 0 && !this_thread.free_to_run()) {
         return false;
@@ -109,8 +110,8 @@ bool poll_in_hook(bool may_poll) noexcept {
     return any_ready();
 }
 
-// Lets MPI make progress and finds completions. Callbacks may run in MPI's completion path meanwhile, unless this thread
-// is busy or is the helper thread.
+// Lets MPI make progress and finds completions. Callbacks may run in MPI's completion path meanwhile, unless this
+// thread is busy or is the helper thread.
 bool progress_and_poll() noexcept {
     if (this_thread.in_completion()) [[unlikely]] {
         return false; // the callback may have interrupted MPI's progress at any point
@@ -195,8 +196,8 @@ bool run_last_of(MPI_Request cr) noexcept {
     if (c == nullptr) [[unlikely]] {
         return false;
     }
-    continuation_request *its = c->cr;
-    if (its->handle() != cr || !its->live()) [[unlikely]] {
+    continuation_request *owner = c->cr;
+    if (owner->handle() != cr || !owner->live()) [[unlikely]] {
         application_queue.put_back(c);
         return false;
     }
@@ -205,12 +206,12 @@ bool run_last_of(MPI_Request cr) noexcept {
         const running_scope running;
         run_one(*c);
         continuations.give(this_thread.cache, c);
-        const bool simple = its->waits_simply(); // after the release the object may be another CR
-        last = its->release() && simple;
+        const bool simple = owner->waits_simply(); // after the release the object may be another CR
+        last = owner->release() && simple;
     }
     this_thread.counts.completed.add();
     if (last) [[likely]] {
-        its->set_reported(true);
+        owner->set_reported(true);
     }
     return last;
 }

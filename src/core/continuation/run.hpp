@@ -41,8 +41,8 @@ long make_progress() noexcept;
 bool run_last_of(MPI_Request cr) noexcept;
 
 // The word in which running_scope counts running callbacks. It is progress::slow_path_reasons if interposed calls must
-// know of them, since threads that wait in MPI rely on each other (see core/mpi/calls.hpp). Else it is a word that is never
-// read, so that running_scope needs no branch.
+// know of them, since threads that wait in MPI rely on each other (see core/mpi/calls.hpp). Else it is a word that is
+// never read, so that running_scope needs no branch.
 extern THENCE_HIDDEN std::atomic<std::uint64_t> *callback_count;
 extern THENCE_HIDDEN std::atomic<std::uint64_t> unread_count;
 

@@ -82,8 +82,8 @@ public:
     progress_scope &operator=(progress_scope &&) = delete;
 };
 
-// Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then. False if memory is
-// exhausted; nothing has changed then.
+// Makes this thread's counters part of the totals until it ends, and returns its cache to the pool then. False if
+// memory is exhausted; nothing has changed then.
 bool enlist_this_thread() noexcept;
 
 // The rare part of free_to_run(): the thread is busy, or is not enlisted yet.

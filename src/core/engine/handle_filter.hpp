@@ -20,11 +20,11 @@ public:
 
     // The same for any of eight handles. Unrolled, since an interposed call on an array pays for this check in
     // each element (`persistent_rounds`, requests not tested).
-    static constexpr int together = 8;
+    static constexpr int per_check = 8;
     bool may_hold_any(const Handle handles[]) const noexcept {
         unsigned found = 0;
 #pragma GCC unroll 8
-        for (int i = 0; i < together; ++i) {
+        for (int i = 0; i < per_check; ++i) {
             found |= count_of(handles[i]);
         }
         return found != 0;

@@ -15,7 +15,8 @@
 namespace thence::engine {
 
 #if defined(OPEN_MPI)
-// Call it only if can_read_requests. True for a null and for an inactive request, too: a null request has the fields of a complete one.
+// Call it only if can_read_requests. True for a null and for an inactive request, too: a null request has the fields of
+// a complete one.
 inline bool read_complete(MPI_Request request) noexcept {
     const openmpi::request_view view(request);
     return view.complete().load(std::memory_order_acquire) == openmpi::completed ||

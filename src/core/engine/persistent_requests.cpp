@@ -32,10 +32,10 @@ int pass_by_kind(int count, const MPI_Request requests[]) noexcept {
 }
 
 int pass_by_filter(int count, const MPI_Request requests[]) noexcept {
-    constexpr int together = handle_filter<MPI_Request>::together;
+    constexpr int per_check = handle_filter<MPI_Request>::per_check;
     int i = 0;
-    while (i + together <= count && !known_requests.may_hold_any(requests + i)) {
-        i += together;
+    while (i + per_check <= count && !known_requests.may_hold_any(requests + i)) {
+        i += per_check;
     }
     return i;
 }
@@ -84,64 +84,64 @@ void persistent_requests::erase(entry &gone) noexcept {
     spare_.push_back(entries_.extract(gone.request));
 }
 
-void persistent_requests::leave_waiting(entry &of) noexcept {
+void persistent_requests::leave_waiting(entry &known) noexcept {
     entry *const last = waiting_.back();
-    waiting_[static_cast<std::size_t>(of.index)] = last;
-    last->index = of.index;
+    waiting_[static_cast<std::size_t>(known.index)] = last;
+    last->index = known.index;
     waiting_.pop_back();
-    of.index = -1;
-    of.first = nullptr;
+    known.index = -1;
+    known.first = nullptr;
 }
 
 void persistent_requests::wait_for(operation &op) {
-    entry *of = find(op.request);
-    if (of == nullptr) {
-        of = &make(op.request);
+    entry *known = find(op.request);
+    if (known == nullptr) {
+        known = &make(op.request);
     }
-    if (of->is_waited_for()) {
-        of->others.push_back(&op);
+    if (known->is_waited_for()) {
+        known->others.push_back(&op);
         return;
     }
-    waiting_.push_back(of);
-    of->index = static_cast<int>(waiting_.size()) - 1;
-    of->first = &op;
+    waiting_.push_back(known);
+    known->index = static_cast<int>(waiting_.size()) - 1;
+    known->first = &op;
 }
 
 bool persistent_requests::remove(const operation &op) noexcept {
-    entry *of = find(op.request);
-    if (of == nullptr || !of->is_waited_for()) {
+    entry *known = find(op.request);
+    if (known == nullptr || !known->is_waited_for()) {
         return false;
     }
-    const auto other = std::find(of->others.begin(), of->others.end(), &op);
-    if (other != of->others.end()) {
-        of->others.erase(other);
+    const auto other = std::find(known->others.begin(), known->others.end(), &op);
+    if (other != known->others.end()) {
+        known->others.erase(other);
         return true;
     }
-    if (of->first != &op) {
+    if (known->first != &op) {
         return false;
     }
-    if (of->others.empty()) {
-        leave_waiting(*of);
-        erase(*of);
+    if (known->others.empty()) {
+        leave_waiting(*known);
+        erase(*known);
     } else {
-        of->first = of->others.front();
-        of->others.erase(of->others.begin());
+        known->first = known->others.front();
+        known->others.erase(known->others.begin());
     }
     return true;
 }
 
 void persistent_requests::keep_answer(MPI_Request request, const MPI_Status &status, int error) {
-    entry *of = find(request);
-    if (of == nullptr) {
-        of = &make(request);
+    entry *known = find(request);
+    if (known == nullptr) {
+        known = &make(request);
     }
-    of->status = status;
-    of->error = error;
+    known->status = status;
+    known->error = error;
 }
 
 void persistent_requests::forget_answer(MPI_Request request) noexcept {
-    if (entry *of = find(request); of != nullptr && !of->is_waited_for()) {
-        erase(*of);
+    if (entry *known = find(request); known != nullptr && !known->is_waited_for()) {
+        erase(*known);
     }
 }
 

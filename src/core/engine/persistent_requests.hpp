@@ -103,23 +103,23 @@ public:
     void keep_answer(MPI_Request request, const MPI_Status &status, int error);
     void forget_answer(MPI_Request request) noexcept;
 
-    // The request of `of` is complete. Passes each operation that waits for it to `report`, in the order in which they
-    // were added. After that the operation may no longer exist. If `answer` is null the entry is erased, else it keeps
-    // the answer.
-    template <class Report> void finish(entry &of, const MPI_Status *answer, int error, Report &&report) {
-        operation *first = of.first;
-        leave_waiting(of);
+    // The request of `known` is complete. Passes each operation that waits for it to `report`, in the order in which
+    // they were added. After that the operation may no longer exist. If `answer` is null the entry is erased, else it
+    // keeps the answer.
+    template <class Report> void finish(entry &known, const MPI_Status *answer, int error, Report &&report) {
+        operation *first = known.first;
+        leave_waiting(known);
         if (answer != nullptr) {
-            of.status = *answer;
-            of.error = error;
+            known.status = *answer;
+            known.error = error;
         }
         report(*first);
-        for (operation *each : of.others) {
+        for (operation *each : known.others) {
             report(*each);
         }
-        of.others.clear();
+        known.others.clear();
         if (answer == nullptr) {
-            erase(of);
+            erase(known);
         }
     }
 
@@ -128,7 +128,7 @@ private:
 
     entry &make(MPI_Request request);
     void erase(entry &gone) noexcept;
-    void leave_waiting(entry &of) noexcept;
+    void leave_waiting(entry &known) noexcept;
 
     map entries_;
     std::vector<map::node_type> spare_; // room for every node there is, so that erase() allocates nothing

@@ -18,7 +18,7 @@ using mpi::table;
 
 namespace {
 
-__attribute__((noinline)) void sort_together(int indices[], MPI_Status statuses[], int count) noexcept {
+__attribute__((noinline)) void sort_by_index(int indices[], MPI_Status statuses[], int count) noexcept {
     for (int i = 1; i < count; ++i) { // at most a window, and almost sorted
         for (int j = i; j > 0 && indices[j - 1] > indices[j]; --j) {
             std::swap(indices[j - 1], indices[j]);
@@ -235,7 +235,7 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
     const bool last_and_all = completed == count && first + count == owned_.count;
     // MPIs usually return the indices in order, but the standard does not require it.
     if (!last_and_all && !std::is_sorted(indices, indices + completed)) {
-        sort_together(indices, statuses, completed);
+        sort_by_index(indices, statuses, completed);
     }
     operation **const tested = owned_.ops + first;
     if (code == MPI_SUCCESS) [[likely]] {

@@ -55,8 +55,8 @@ inline bool claim_lost(const openmpi::request_view &request) noexcept {
     return (request.complete_bits() | request.callback_bits()) == 0 && !request.persistent();
 }
 
-// True if `handle`, a request of MPI's own, has been pushed and is pending: another handle of the user's was attached. A
-// pushed request that is complete looks like any other complete one.
+// True if `handle`, a request of MPI's own, has been pushed and is pending: another handle of the user's was attached.
+// A pushed request that is complete looks like any other complete one.
 inline bool is_pushed(MPI_Request handle) noexcept {
     return push_enabled && openmpi::request_view(handle).complete().load(std::memory_order_relaxed) == &lost_sync;
 }

@@ -7,7 +7,7 @@
 #include "core/engine/openmpi_requests.hpp"
 #endif
 #include "core/mpi/calls.hpp"
-#include "core/mpi/poll_rarely.hpp"
+#include "core/mpi/request_poll_frequency.hpp"
 
 namespace thence::engine {
 namespace {
@@ -78,7 +78,7 @@ private:
 } // namespace
 
 engine *make_testsome(const sinks &to, const char *why) {
-    mpi::poll_rarely_in_tests(2 * polled_set::tested_per_poll); // MPI polls once in each of our calls
+    mpi::set_request_poll_frequency(2 * polled_set::tested_per_poll); // MPI polls once in each of our calls
     return new testsome(to, why);
 }
 

@@ -29,7 +29,8 @@ namespace thence::mpi {
     X(Status_set_elements) X(Status_set_elements_x) X(Status_set_cancelled) X(Issend) X(Ibarrier) X(Allgather)        \
     X(Allreduce) X(Comm_size) X(Comm_split) X(Comm_test_inter) X(Comm_delete_attr) X(Type_get_true_extent)            \
     X(Reduce_local) X(Op_free)
-// Those of streams, and MPI_Type_dup, which nonblocking collectives of thread communicators call. The fake MPI has none.
+// Those of streams, and MPI_Type_dup, which nonblocking collectives of thread communicators call. The fake MPI has
+// none.
 #define THENCE_MPI_STREAM_CALLS(X)                                                                                    \
     X(Comm_dup_with_info) X(Comm_set_info) X(Info_create) X(Info_set) X(Info_free) X(Info_get_nkeys)                  \
     X(Info_get_nthkey) X(Type_dup) X(Type_contiguous) X(Type_free_keyval)

@@ -2,12 +2,12 @@
 #include "core/mpi/cancel.hpp"
 
 #include "core/mpi/calls.hpp"
-#include "core/mpi/quietly.hpp"
+#include "core/mpi/scoped_errors_return.hpp"
 
 namespace thence::mpi {
 
 void cancel(MPI_Request request) noexcept {
-    const quietly without_abort; // that MPI cannot cancel an operation is no error of ours
+    const scoped_errors_return without_abort; // that MPI cannot cancel an operation is no error of ours
     table.Cancel(&request);
 }
 

@@ -20,8 +20,8 @@ struct failure {
 // is the class itself if MPI is not active, or if MPI cannot give the code a text.
 int report(int error_class, const std::string &text) noexcept;
 
-// The same through the error handler of a communicator; MPI_COMM_NULL: that of MPI_COMM_WORLD. The text is `call`, a colon
-// and `why`.
+// The same through the error handler of a communicator; MPI_COMM_NULL: that of MPI_COMM_WORLD. The text is `call`, a
+// colon and `why`.
 int report_on(MPI_Comm comm, const char *call, const failure &why) noexcept;
 
 // Called before MPI ends, since the codes end with it.

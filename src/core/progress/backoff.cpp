@@ -15,7 +15,8 @@ namespace {
 using base::nanoseconds;
 
 constexpr nanoseconds spins_for = 50'000;
-// A poll that finds nothing takes a few microseconds, and a sleep ends a few microseconds late, unless another thread runs.
+// A poll that finds nothing takes a few microseconds, and a sleep ends a few microseconds late, unless another thread
+// runs.
 constexpr nanoseconds lost_processor = 500'000;
 constexpr nanoseconds shared_spins_for = 10'000;
 constexpr nanoseconds shared_sleep = 20'000;    // about a fifth of a processor
@@ -28,7 +29,7 @@ constexpr nanoseconds ms = 1'000'000;
 constexpr std::uint32_t shared_at_first = 40; // milliseconds
 constexpr std::uint32_t shared_at_most = 320;
 
-nanoseconds now() noexcept {
+nanoseconds read_time() noexcept {
     return base::read_clock();
 }
 
@@ -37,8 +38,8 @@ nanoseconds spin_time(nanoseconds usual) noexcept {
     return usual <= spins_for ? spins_for : spins_for * spins_for / usual;
 }
 
-// Sees whether the thread has waited for its processor since the last pause. Threads come and go, so after some time it is
-// assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
+// Sees whether the thread has waited for its processor since the last pause. Threads come and go, so after some time it
+// is assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
 void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
     if (time - backoff.due > lost_processor) {
         const bool again = time - backoff.shared < 2 * backoff.shared_ms * ms;
@@ -71,14 +72,14 @@ bool is_alone(const thence_backoff &backoff, nanoseconds time) noexcept {
     return time - backoff.shared >= careful_for * backoff.shared_ms * ms;
 }
 
-// `misses` is at most `spins` while the thread spins without pauses, then `spins` + 1. It is more if `spins` has been made
-// less meanwhile, so `since`, which is 0 before the first pause, says whether there was one.
+// `misses` is at most `spins` while the thread spins without pauses, then `spins` + 1. It is more if `spins` has been
+// made less meanwhile, so `since`, which is 0 before the first pause, says whether there was one.
 nanoseconds next_pause(thence_backoff &backoff) noexcept {
     if (backoff.misses < backoff.spins) {
         ++backoff.misses;
         return -1;
     }
-    const nanoseconds time = now();
+    const nanoseconds time = read_time();
     if (backoff.misses == backoff.spins || backoff.since == 0) {
         backoff.misses = backoff.spins + 1;
         backoff.since = time;
@@ -111,7 +112,7 @@ bool pause(thence_backoff &backoff) noexcept {
 }
 
 void found_after_pauses(thence_backoff &backoff) noexcept {
-    const nanoseconds waited = backoff.since == 0 ? 0 : std::min(now() - backoff.since, most_learnt);
+    const nanoseconds waited = backoff.since == 0 ? 0 : std::min(read_time() - backoff.since, most_learnt);
     const nanoseconds change = waited - backoff.usual;
     backoff.usual += change < 0 ? (change - (part - 1)) / part : change / part; // it can become 0
     backoff.misses = 0;

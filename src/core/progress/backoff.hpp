@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The pauses of all loops that poll, see <thence/backoff.h>. The longer a thread has waited, the longer it pauses, so that
-// a completion is found at most an eighth later than without pauses, and threads that compute get the processor. No loop
-// yields its processor: beside a thread that computes, that costs a time slice of the other.
+// The pauses of all loops that poll, see <thence/backoff.h>. The longer a thread has waited, the longer it pauses, so
+// that a completion is found at most an eighth later than without pauses, and threads that compute get the processor.
+// No loop yields its processor: beside a thread that computes, that costs a time slice of the other.
 #pragma once
 
 #include <thence/backoff.h>
@@ -14,8 +14,8 @@ namespace thence::progress {
 std::int64_t next_pause(thence_backoff &backoff) noexcept;
 bool pause(thence_backoff &backoff) noexcept;
 void found_after_pauses(thence_backoff &backoff) noexcept;
-// For a caller that chooses the length of its sleeps. @return the length of the sleep that begins at `time`: `wanted`, but not
-// shorter than next_pause() would give while other threads want this processor, and at most `longest`.
+// For a caller that chooses the length of its sleeps. @return the length of the sleep that begins at `time`: `wanted`,
+// but not shorter than next_pause() would give while other threads want this processor, and at most `longest`.
 std::int64_t sleep_from(thence_backoff &backoff, std::int64_t time, std::int64_t wanted, std::int64_t longest) noexcept;
 
 // Whether no other thread has wanted this processor for some time. `time`: now.

@@ -11,14 +11,14 @@ namespace thence::progress {
 
 using base::nanoseconds;
 
-// MPI does not say whether a call has handled a message, but its duration does: on MPICH 5.0.2 a call that finds nothing
-// takes 70 ns, one that handles a message 200 ns or more. The first call after a sleep takes 330 ns and the second 190 ns
-// also if they find nothing, since the processor's caches are cold. So the calls end with the first one that is short:
-// when nothing has arrived, it is the second or third.
+// MPI does not say whether a call has handled a message, but its duration does: on MPICH 5.0.2 a call that finds
+// nothing takes 70 ns, one that handles a message 200 ns or more. The first call after a sleep takes 330 ns and the
+// second 190 ns also if they find nothing, since the processor's caches are cold. So the calls end with the first one
+// that is short: when nothing has arrived, it is the second or third.
 //
-// `shortest` is what a call takes that finds nothing. It grows a little each time, since the speed of a processor changes.
-// Threads share it: one that overwrites the value of another does no harm.
-// A wrong value costs up to `most` calls, or leaves messages until the next sleep.
+// `shortest` is what a call takes that finds nothing. It grows a little each time, since the speed of a processor
+// changes. Threads share it: one that overwrites the value of another does no harm. A wrong value costs up to `most`
+// calls, or leaves messages until the next sleep.
 void make_progress_until_idle() noexcept {
     constexpr int most = 256;
     static constinit std::atomic<nanoseconds> shortest{1'000'000};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where one call of MPI's progress handles about one message, the helper thread, interposed waits, blocked tasks and waits of
-// endpoints call it again after a sleep, until all that has arrived is handled. Else each message would wait for another sleep.
+// Where one call of MPI's progress handles about one message, the helper thread, interposed waits, blocked tasks and
+// waits of endpoints call it again after a sleep, until all that has arrived is handled. Else each message would wait
+// for another sleep.
 #pragma once
 
 #include "core/mpi/calls.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The helper thread makes progress also when no application thread does. While nothing is outstanding it sleeps on a
 // futex, so it never wakes an idle process. While something is outstanding it polls, and pauses after polls that find
-// nothing (helper_pauses.hpp). After a poll that ran something it spins again. Idle workers of a task runtime poll in its
-// place, which needs no change of threads.
+// nothing (helper_pauses.hpp). After a poll that ran something it spins again. Idle workers of a task runtime poll in
+// its place, which needs no change of threads.
 #include "core/progress/progress.hpp"
 
 #include "core/base/short_slices.hpp"
@@ -44,7 +44,8 @@ std::atomic<unsigned> epoch_{0};              // the futex: changes with every w
 std::atomic<unsigned long long> wakeups_{0};
 
 // Workers of task runtimes that do the helper's work now. Invariant: a worker counts itself, then reads `stop_`;
-// helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the other.
+// helper_tear_down() sets `stop_`, then reads the count. Both are sequentially consistent, so one of them sees the
+// other.
 std::atomic<int> workers_inside_{0};
 std::atomic<bool> workers_helped_{false}; // since the helper last asked
 

@@ -57,7 +57,8 @@ private:
     nanoseconds begun_ = 0;
 };
 
-// Whether the application itself polls, often and still now. Then it finds completions about as soon as the helper would.
+// Whether the application itself polls, often and until now. Then it finds completions about as soon as the helper
+// does.
 class application_polls {
 public:
     // `polled`: since the last look.
@@ -78,11 +79,12 @@ private:
     nanoseconds usual_ = rarely;
 };
 
-// The pauses of backoff.hpp, but a thread that has its processor alone spins for 25 ms, as MPI_Wait does: a sleep, even the
-// shortest, would delay a message tenfold, and where a sleep costs much save nothing. Then the bound for sleeps is that of
-// `pace`, and after ten seconds the longest sleep. If other threads want this processor, each sleep takes processor time from them: then
-// sleeps have the length that backoff.hpp gives them, and while the application polls often, longer ones, for a twentieth of
-// a processor.
+// The pauses of backoff.hpp, with these differences:
+//  - A thread that has its processor alone spins for 25 ms before the first sleep, as MPI_Wait does. Even the shortest
+//    sleep would delay a message tenfold.
+//  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
+//  - If other threads want this processor, the sleeps are those of backoff.hpp. If the application also polls often,
+//    they are longer: the helper then uses a twentieth of a processor.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.

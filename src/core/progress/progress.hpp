@@ -45,9 +45,9 @@ extern thread_local constinit bool on_helper_thread;
 // not cause that in a program with one thread.
 extern std::mutex helper_in_progress;
 
-// What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. Returns false if there
-// is nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. No worker is in here when
-// helper_tear_down() returns.
+// What an idle worker of a task runtime does in place of the helper, which pauses longer meanwhile. Returns false if
+// there is nothing to wait for, or no helper: then other threads may not call MPI, or nobody wants it. No worker is in
+// here when helper_tear_down() returns.
 bool help_while_idle() noexcept;
 
 // A thread of the application polls: while it does so often, the helper pauses longer. False: known already.

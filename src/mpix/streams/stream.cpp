@@ -4,7 +4,7 @@
 #include "core/base/spin_lock.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
-#include "core/mpi/quietly.hpp"
+#include "core/mpi/scoped_errors_return.hpp"
 #include "core/progress/interposed.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/queues/queue.hpp"
@@ -121,7 +121,7 @@ freeing destroy(context &stream, int &code) noexcept {
             return freeing::has_work;
         }
         if (stream.native != mpi::stream_null) {
-            const mpi::quietly without_abort;
+            const mpi::scoped_errors_return without_abort;
             if (code = mpi::table.stream_free(&stream.native); code != MPI_SUCCESS) {
                 return freeing::refused_by_mpi;
             }
@@ -149,7 +149,7 @@ int take_native() noexcept {
     if (mpi::table.stream_create == nullptr || native_refused) {
         return native;
     }
-    const mpi::quietly without_abort;
+    const mpi::scoped_errors_return without_abort;
     if (mpi::table.stream_create(MPI_INFO_NULL, &native) != MPI_SUCCESS) {
         native_refused = natives == 0;
         return mpi::stream_null;

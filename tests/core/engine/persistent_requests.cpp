@@ -60,9 +60,9 @@ TEST(handle_filter, handles_at_equal_distances_seldom_share_a_bucket) {
 TEST(handle_filter, eight_handles_at_once_are_each_looked_at) {
     auto filter = std::make_unique<handle_filter<MPI_Request>>();
     filter->add(handle(100));
-    MPI_Request eight[handle_filter<MPI_Request>::together];
-    for (int at = 0; at < handle_filter<MPI_Request>::together; ++at) {
-        for (int i = 0; i < handle_filter<MPI_Request>::together; ++i) {
+    MPI_Request eight[handle_filter<MPI_Request>::per_check];
+    for (int at = 0; at < handle_filter<MPI_Request>::per_check; ++at) {
+        for (int i = 0; i < handle_filter<MPI_Request>::per_check; ++i) {
             eight[i] = handle(i);
         }
         EXPECT_FALSE(filter->may_hold_any(eight));

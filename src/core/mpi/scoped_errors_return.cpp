@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/mpi/quietly.hpp"
+#include "core/mpi/scoped_errors_return.hpp"
 
 #include "core/mpi/implementation.hpp"
 
@@ -23,13 +23,13 @@ void restore(MPI_Comm comm, MPI_Errhandler &users) noexcept {
 
 } // namespace
 
-quietly::quietly() noexcept {
+scoped_errors_return::scoped_errors_return() noexcept {
     mutex.lock();
     replace(MPI_COMM_WORLD, of_world_);
     replace(MPI_COMM_SELF, of_self_);
 }
 
-quietly::~quietly() {
+scoped_errors_return::~scoped_errors_return() {
     restore(MPI_COMM_SELF, of_self_);
     restore(MPI_COMM_WORLD, of_world_);
     mutex.unlock();

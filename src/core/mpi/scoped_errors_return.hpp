@@ -7,11 +7,11 @@
 
 namespace thence::mpi {
 
-class quietly {
+class scoped_errors_return {
 public:
-    quietly() noexcept;
-    ~quietly();
-    quietly &operator=(quietly &&) = delete;
+    scoped_errors_return() noexcept;
+    ~scoped_errors_return();
+    scoped_errors_return &operator=(scoped_errors_return &&) = delete;
 
 private:
     MPI_Errhandler of_world_ = MPI_ERRHANDLER_NULL;

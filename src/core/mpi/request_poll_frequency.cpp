@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sets the value once, through MPI's tool interface. That interface stays initialized: to finalize it during a run
 // would free objects that MPICH has created at its own start.
-#include "core/mpi/poll_rarely.hpp"
+#include "core/mpi/request_poll_frequency.hpp"
 
 #include "core/mpi/calls.hpp"
 
@@ -28,7 +28,7 @@ void write_larger(int index, int requests) noexcept {
 
 } // namespace
 
-void poll_rarely_in_tests(int requests) noexcept {
+void set_request_poll_frequency(int requests) noexcept {
     constexpr const char *name = "MPIR_CVAR_REQUEST_POLL_FREQ";
     if (table.Initialized != &PMPI_Initialized || std::getenv(name) != nullptr) {
         return; // a test has replaced the table, or the user has set the variable
@@ -45,7 +45,7 @@ void poll_rarely_in_tests(int requests) noexcept {
 
 #else
 
-void poll_rarely_in_tests(int) noexcept {}
+void set_request_poll_frequency(int) noexcept {}
 
 #endif
 

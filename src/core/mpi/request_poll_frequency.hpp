@@ -8,6 +8,6 @@ namespace thence::mpi {
 // of the call, and one poll would be enough. This makes them poll again only after every `requests`. It does not change
 // a setting of the user (the environment variable MPIR_CVAR_REQUEST_POLL_FREQ), and does nothing if MPI has no such
 // setting.
-void poll_rarely_in_tests(int requests) noexcept;
+void set_request_poll_frequency(int requests) noexcept;
 
 } // namespace thence::mpi
