@@ -99,6 +99,9 @@ int PMPI_Waitsome(int count, MPI_Request requests[], int *found, int indices[], 
         return code;
     });
 }
+int PMPI_Irecv(void *buf, int count, MPI_Datatype type, int source, int tag, MPI_Comm comm, MPI_Request *request) {
+    return table.Irecv(buf, count, type, source, tag, comm, request);
+}
 int PMPI_Start(MPI_Request *request) {
     return table.Start(request);
 }

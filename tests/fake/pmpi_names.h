@@ -30,5 +30,6 @@
 #define PMPI_Recv_init thence_fake_Recv_init
 #define PMPI_Psend_init thence_fake_Psend_init
 #define PMPI_Precv_init thence_fake_Precv_init
+#define PMPI_Irecv thence_fake_Irecv
 
 #endif

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <forward_list>
+#include <initializer_list>
 #include <mutex>
 #include <unistd.h>
 
@@ -61,17 +62,20 @@ milliseconds read_duration(settings &all, setting which, int shortest_ms, const 
     return result;
 }
 
-// `on`: the value that switches it on, beside `also`. `advice`: what the complaint about another value says.
-bool read_switch(settings &all, setting which, const char *on, const char *also, const char *advice) {
-    bool is_on = false;
+// @return the value as it is written, or `off`. `words`: the values that it may have. `advice`: what the complaint about
+// another value says.
+std::string read_word(settings &all, setting which, std::initializer_list<std::string_view> words, const char *advice) {
+    std::string word = row(which).default_value;
     read(all, which, [&](setting_state &state) {
-        is_on = state.text == on || state.text == also;
-        state.in_force = is_on ? on : "off";
-        if (!is_on && !switches_off(*state.text)) {
+        const std::string text = *state.text == "1" ? "on" : *state.text;
+        if (std::ranges::find(words, text) != words.end()) {
+            word = text;
+        } else if (!switches_off(*state.text)) {
             state.complaint = complaint(which, state, std::string("an unknown value. ") + advice);
         }
+        state.in_force = word;
     });
-    return is_on;
+    return word;
 }
 
 void read_trace_limit(settings &all) {
@@ -120,16 +124,22 @@ settings read_environment() {
     settings all;
     std::string mode; // the pools parse it
     read_text(all, setting::engine, all.engine, false);
-    all.helper_wanted = read_switch(all, setting::progress, "thread", "thread",
-                                    "Write thread (the library's own thread makes progress too) or off (MPI calls "
-                                    "alone do). The helper thread stays off.");
+    const std::string progress =
+        read_word(all, setting::progress, {"thread", "always"},
+                  "Write thread (the library's own thread makes progress too), always (also for operations without "
+                  "continuations) or off (MPI calls alone do). The helper thread stays off.");
+    all.helper_wanted = progress == "thread";
+    all.progress_always = progress == "always";
+    const std::string wait = read_word(all, setting::wait, {"yield", "sleep", "spin"},
+                                       "Write spin (as MPI does), yield or sleep. Blocking calls wait as MPI does.");
+    all.wait = wait == "sleep" ? waiting::sleep : wait == "yield" ? waiting::yield : waiting::in_mpi;
     all.stall = read_duration(all, setting::stall, 10, "10s", "Stalls will not be reported.");
     all.slow = read_duration(all, setting::slow_continuation, 1, "5ms", "Slow continuations will not be reported.");
     read_text(all, setting::pools_mode, mode, false);
     read_text(all, setting::trace, all.trace, true);
     read_trace_limit(all);
     all.check_streams =
-        read_switch(all, setting::check_streams, "on", "1", "Write on or off. Streams will not be checked.");
+        read_word(all, setting::check_streams, {"on"}, "Write on or off. Streams will not be checked.") == "on";
     all.unknown = unknown_names();
     return all;
 }

@@ -20,6 +20,7 @@ namespace thence::base {
 enum class setting {
     engine,
     progress,
+    wait,
     stall,
     slow_continuation,
     pools_mode,
@@ -30,6 +31,9 @@ enum class setting {
 };
 inline constexpr std::size_t setting_count = static_cast<std::size_t>(setting::count_);
 
+// How blocking calls of MPI wait (THENCE_WAIT).
+enum class waiting { in_mpi, yield, sleep };
+
 struct setting_row {
     const char *name;
     const char *values;
@@ -39,8 +43,10 @@ struct setting_row {
 inline constexpr std::array<setting_row, setting_count> setting_rows = {{
     {"THENCE_ENGINE", "openmpi, mpich, testsome", "the native engine if it works with this MPI, else testsome",
      "which engine finds completed operations"},
-    {"THENCE_PROGRESS", "thread, off", "off",
-     "whether the library's own thread makes progress and runs callbacks, too"},
+    {"THENCE_PROGRESS", "thread, always, off", "off",
+     "whether the library's own thread makes progress and runs callbacks, too, or always makes progress for the "
+     "program"},
+    {"THENCE_WAIT", "spin, yield, sleep", "spin", "how blocking calls of MPI wait"},
     {"THENCE_STALL", "a duration: 10s, 500ms, 1.5min; a plain number means seconds", "off",
      "report what is outstanding if no continuation has run for that long"},
     {"THENCE_SLOW_CONTINUATION", "a duration of at least 1ms", "off", "report callbacks that ran for longer"},
@@ -67,8 +73,10 @@ struct settings {
     std::array<setting_state, setting_count> states;
     std::vector<std::string> unknown; // names in the environment that begin with THENCE_ and are no setting
 
-    std::string engine;                 // empty: none is named
-    bool helper_wanted = false;         // THENCE_PROGRESS=thread
+    std::string engine;           // empty: none is named
+    bool helper_wanted = false;   // THENCE_PROGRESS=thread
+    bool progress_always = false; // THENCE_PROGRESS=always
+    waiting wait = waiting::in_mpi;
     std::chrono::milliseconds stall{0}; // report a stall after this time without a completion; zero: off
     std::chrono::milliseconds slow{0};  // report callbacks that run for longer; zero: off
     std::string trace;                  // the name of the timeline, without the rank; empty: off

@@ -45,9 +45,7 @@ public:
         if (table.stream_progress != nullptr) {
             table.stream_progress(mpi::stream_null);
         } else {
-            // Not on MPI_COMM_SELF: there MPICH looks at no message of another process.
-            int flag = 0;
-            table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            mpi::progress_by_probe();
         }
     }
     void cancel(operation &op) noexcept override { polled_.cancel(op); }

@@ -57,9 +57,7 @@ public:
         if (reads_) {
             mpi::progress();
         } else if (polled_.empty()) {
-            // Not on MPI_COMM_SELF: there MPICH looks at no message of another process.
-            int flag = 0;
-            mpi::table.Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+            mpi::progress_by_probe();
         }
         polled_.poll();
     }

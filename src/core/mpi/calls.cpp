@@ -132,4 +132,10 @@ void progress() noexcept {
     table.opal_progress();
 }
 
+void progress_by_probe() noexcept {
+    constexpr int unused_tag = 32767; // the largest tag that every MPI has
+    int flag = 0;
+    table.Iprobe(MPI_ANY_SOURCE, unused_tag, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE);
+}
+
 } // namespace thence::mpi

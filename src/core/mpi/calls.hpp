@@ -115,5 +115,8 @@ bool waiting_threads_share_progress() noexcept;
 bool can_progress_for_others() noexcept;
 // Lets MPI make progress. Open MPI only.
 void progress() noexcept;
+// Lets an MPI make progress that has no function for it. A probe that finds a message at once makes none, so the tag is
+// one that hardly any message has. Not on MPI_COMM_SELF: there MPICH looks at no message of another process.
+void progress_by_probe() noexcept;
 
 } // namespace thence::mpi

@@ -7,10 +7,12 @@
 
 #include "core/base/short_slices.hpp"
 #include "core/base/spin_lock.hpp"
+#include "core/engine/engine.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/helper_pauses.hpp"
+#include "core/progress/plain_operations.hpp"
 #include "core/progress/source.hpp"
 #include "core/progress/threads.hpp"
 
@@ -69,11 +71,8 @@ void end_nap() noexcept {
     }
 }
 
-// After a poll that found nothing. @return whether it slept.
-bool pause_after_miss(helper_pauses &pauses) noexcept {
-    const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
-    // The workers find the next completion sooner, and want the processor.
-    const nanoseconds time = workers_helped ? pace::longest : pauses.next(nobody_polled);
+// @return whether it slept.
+bool pause_for(nanoseconds time) noexcept {
     if (time > pace::longest) {
         nap(time);
     } else if (time > 0) {
@@ -83,6 +82,13 @@ bool pause_after_miss(helper_pauses &pauses) noexcept {
         base::cpu_relax();
     }
     return time > 0;
+}
+
+// After a poll that found nothing. @return whether it slept.
+bool pause_after_miss(helper_pauses &pauses) noexcept {
+    const bool workers_helped = workers_helped_.exchange(false, std::memory_order_relaxed);
+    // The workers find the next completion sooner, and want the processor.
+    return pause_for(workers_helped ? pace::longest : pauses.next(nobody_polled));
 }
 
 void rest() noexcept {
@@ -95,8 +101,12 @@ void rest() noexcept {
         wake(); // the hook may have gone to rest while `awake` was false
         return;
     }
-    epoch_.wait(seen, std::memory_order_seq_cst);
-    wakeups_.fetch_add(1, std::memory_order_relaxed);
+    plain.helper_rests.store(true, std::memory_order_seq_cst);
+    if (!any_plain_operation()) {
+        epoch_.wait(seen, std::memory_order_seq_cst);
+        wakeups_.fetch_add(1, std::memory_order_relaxed);
+    }
+    plain.helper_rests.store(false, std::memory_order_relaxed);
 }
 
 // Polls and runs what is ready. Returns true if anything ran.
@@ -113,15 +123,39 @@ bool help(bool has_slept) noexcept {
     return run_sources(LONG_MAX) != 0;
 }
 
+// Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.
+bool help_program(const program_watch &program, helper_pauses &pauses, bool has_slept) noexcept {
+    if (!program.outstanding() || !program.computes()) {
+        if (program.has_just_called()) {
+            pauses.found(); // when it computes again, the pauses begin anew
+        }
+        return pause_for(pauses.small_share());
+    }
+    {
+        const std::scoped_lock guard(helper_in_progress);
+        if (has_slept) {
+            catch_up_after_sleep();
+        }
+        engine::current->progress();
+    }
+    return pause_for(pauses.next(nobody_polled, true));
+}
+
 void run() noexcept {
     on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     base::ask_for_short_slices();
     helper_pauses pauses;
+    program_watch program;
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
+            program.look();
+            if (counts_operations() && !program.is_done()) {
+                has_slept = help_program(program, pauses, has_slept);
+                continue;
+            }
             pauses.found(); // before it rests, which is no time that it waits for something
             rest();
             has_slept = true;

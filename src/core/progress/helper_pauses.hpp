@@ -84,12 +84,13 @@ private:
 //    sleep would delay a message tenfold.
 //  - After that a sleep is at most as long as `pace` says, and after ten seconds at most pace::longest.
 //  - If other threads want this processor, the sleeps are those of backoff.hpp. If the application also polls often,
-//    they are longer: the helper then uses a twentieth of a processor.
+//    or the helper works for the application alone, they are longer: the helper then uses a thirtieth of a processor.
 class helper_pauses {
 public:
     // After a poll that found nothing. 0 or less: a pause instruction at most. Else the length of a sleep.
     // `not_polled`: becomes false when the application polls. Set again here.
-    nanoseconds next(std::atomic<bool> &not_polled) noexcept {
+    // `for_program`: nothing but operations of the program is outstanding, for which the helper makes progress.
+    nanoseconds next(std::atomic<bool> &not_polled, bool for_program = false) noexcept {
         const nanoseconds sleep = next_pause(backoff_);
         if (sleep <= 0) {
             return sleep;
@@ -97,8 +98,8 @@ public:
         const nanoseconds now = backoff_.due - sleep;
         application_.look(!not_polled.exchange(true, std::memory_order_relaxed), now);
         const bool shared = now < backoff_.shared;
-        if (shared && application_.often(now)) {
-            return sleep_from(backoff_, now, with_application(), longest_with_application);
+        if (shared && (for_program || application_.often(now))) {
+            return sleep_from(backoff_, now, small_share(), longest_with_application);
         }
         used_ = 0;
         if (shared) {
@@ -118,6 +119,15 @@ public:
                                                             : pace::longest;
         return sleep_from(backoff_, now, std::min(sleep, bound), pace::longest);
     }
+    // The length of a sleep with which the helper uses a thirtieth of a processor.
+    nanoseconds small_share() noexcept {
+        const nanoseconds before = used_;
+        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        if (before != 0) {
+            cost_ += (used_ - before - cost_) / 4;
+        }
+        return std::clamp(30 * cost_, pace::longest, longest_with_application);
+    }
     void found() noexcept {
         progress::found(backoff_);
         sleeps_ = false;
@@ -127,15 +137,6 @@ public:
     static constexpr nanoseconds longest_with_application = 1000000; // 1 ms
 
 private:
-    nanoseconds with_application() noexcept {
-        const nanoseconds before = used_;
-        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
-        if (before != 0) {
-            cost_ += (used_ - before - cost_) / 4;
-        }
-        return std::clamp(19 * cost_, pace::longest, longest_with_application);
-    }
-
     static constexpr nanoseconds spins_until = 25000000;       // 25 ms
     static constexpr nanoseconds adjusted_until = 10000000000; // 10 s
 

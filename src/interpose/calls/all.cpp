@@ -131,6 +131,7 @@ THENCE_EXPORT int MPI_Testall(int count, MPI_Request requests[], int *flag, MPI_
                                                                      {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Testall)(count, requests, flag, statuses);
     }
+    const counted_completion completes(count, requests, flag);
     poll_first();
     if (!any_cr(count, requests)) {
         const int code = test_all(count, requests, flag, statuses, THENCE_NEXT(Testall));
@@ -182,7 +183,12 @@ THENCE_EXPORT int MPI_Waitall(int count, MPI_Request requests[], MPI_Status stat
         return any_cr(count, requests) ? refuse_null("MPI_Waitall", {{"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitall)(count, requests, statuses);
     }
+    const counted_completion completes(count, requests);
+    const thence::progress::blocking_call blocks;
     const wait_strategy *how = strategy("MPI_Waitall");
+    if (mpi_waits(how, count, requests)) {
+        return THENCE_NEXT(Waitall)(count, requests, statuses);
+    }
     if (any_with_wait_function(count, requests)) {
         turn next(how, "MPI_Waitall", __builtin_return_address(0));
         return wait_for_all_by_function(next, count, requests, statuses);

@@ -151,6 +151,7 @@ THENCE_EXPORT int MPI_Testany(int count, MPI_Request requests[], int *index, int
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Testany)(count, requests, index, flag, status);
     }
+    const counted_completion completes(count, requests, nullptr, index);
     poll_first();
     const int code = test_any("MPI_Testany", count, requests, index, flag, status);
     catch_up_after(count, requests);
@@ -167,7 +168,13 @@ THENCE_EXPORT int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI
                    ? refuse_null("MPI_Waitany", {{"index", index == nullptr}, {"status", refused_status(status)}})
                    : THENCE_NEXT(Waitany)(count, requests, index, status);
     }
-    turn next(strategy("MPI_Waitany"), "MPI_Waitany", __builtin_return_address(0));
+    const counted_completion completes(count, requests, nullptr, index);
+    const thence::progress::blocking_call blocks;
+    const wait_strategy *how = strategy("MPI_Waitany");
+    if (mpi_waits(how, count, requests)) {
+        return THENCE_NEXT(Waitany)(count, requests, index, status);
+    }
+    turn next(how, "MPI_Waitany", __builtin_return_address(0));
     for (;;) {
         int flag = untouched;
         const int code = test_any("MPI_Waitany", count, requests, index, &flag, status);
@@ -185,6 +192,7 @@ THENCE_EXPORT int MPI_Testsome(int count, MPI_Request requests[], int *found, in
     if (is_plain(count, requests)) [[likely]] {
         return THENCE_NEXT(Testsome)(count, requests, found, indices, statuses);
     }
+    const counted_completion completes(count, requests, found, indices);
     poll_first();
     const int code = test_some("MPI_Testsome", count, requests, found, indices, statuses);
     catch_up_after(count, requests);
@@ -202,7 +210,13 @@ THENCE_EXPORT int MPI_Waitsome(int count, MPI_Request requests[], int *found, in
                                                                       {"array_of_statuses", refused_status(statuses)}})
                                        : THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
     }
-    turn next(strategy("MPI_Waitsome"), "MPI_Waitsome", __builtin_return_address(0));
+    const counted_completion completes(count, requests, found, indices);
+    const thence::progress::blocking_call blocks;
+    const wait_strategy *how = strategy("MPI_Waitsome");
+    if (mpi_waits(how, count, requests)) {
+        return THENCE_NEXT(Waitsome)(count, requests, found, indices, statuses);
+    }
+    turn next(how, "MPI_Waitsome", __builtin_return_address(0));
     for (;;) {
         int some = untouched;
         const int code = test_some("MPI_Waitsome", count, requests, &some, indices, statuses);

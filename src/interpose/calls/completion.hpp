@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/api/cr_calls.hpp"
+#include "interpose/requests/counted.hpp"
 #include "interpose/requests/grequests.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
@@ -28,6 +29,12 @@ inline constexpr api::renamed_argument several_requests[] = {{"cr", "array_of_re
 inline int test_entry(const char *call, MPI_Request requests[], int i, int *flag, MPI_Status *status) {
     return interpose::is_cr_handle(requests[i]) ? api::test({call, several_requests, i}, &requests[i], flag, status)
                                                 : interpose::test(&requests[i], flag, status, &PMPI_Test);
+}
+
+// True if MPI itself waits: no other way applies, and none of the requests is ours.
+inline bool mpi_waits(const interpose::wait_strategy *how, int count, const MPI_Request requests[]) {
+    return how == nullptr && !interpose::any_special(count, requests) &&
+           !interpose::any_with_wait_function(count, requests);
 }
 
 // Called between two tests of a blocking call. If the first test finds all complete, the destructor calls catch_up():

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI_Init, MPI_Init_thread and MPI_Finalize. The library ends inside MPI_Finalize (core/continuation/library.hpp).
+// MPI_Init, MPI_Init_thread, MPI_Query_thread and MPI_Finalize. A program that runs with THENCE_PROGRESS=always gets
+// MPI_THREAD_MULTIPLE, which the helper thread needs, and is told the level that it asked for. The library ends inside MPI_Finalize (core/continuation/library.hpp).
 // Only here can a call of MPI_Finalize inside a callback be refused, and only here can the library leave MPI early
 // enough for MPICH: its hook and, on MPICH and its kin, its threads are used only if this file is linked.
 #include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/library.hpp"
+#include "interpose/waiting/unchanged.hpp"
 
 #include <thence/thence.h>
 
+#include <algorithm>
 #include <dlfcn.h>
+
+namespace unchanged = thence::interpose::unchanged;
 
 namespace {
 
@@ -35,12 +40,33 @@ extern "C" {
 // Weak, since a static libthence-tampi defines these two as well.
 THENCE_EXPORT __attribute__((weak)) int MPI_Init(int *argc, char ***argv) {
     become_global();
-    return initialized(THENCE_NEXT(Init)(argc, argv));
+    if (!unchanged::raises_level()) {
+        return initialized(THENCE_NEXT(Init)(argc, argv));
+    }
+    int provided = MPI_THREAD_SINGLE;
+    unchanged::tell_level(MPI_THREAD_SINGLE);
+    return initialized(THENCE_NEXT(Init_thread)(argc, argv, MPI_THREAD_MULTIPLE, &provided));
 }
 
 THENCE_EXPORT __attribute__((weak)) int MPI_Init_thread(int *argc, char ***argv, int required, int *provided) {
     become_global();
-    return initialized(THENCE_NEXT(Init_thread)(argc, argv, required, provided));
+    if (!unchanged::raises_level() || provided == nullptr) {
+        return initialized(THENCE_NEXT(Init_thread)(argc, argv, required, provided));
+    }
+    const int code = THENCE_NEXT(Init_thread)(argc, argv, MPI_THREAD_MULTIPLE, provided);
+    if (code == MPI_SUCCESS) {
+        *provided = std::min(*provided, required);
+        unchanged::tell_level(*provided);
+    }
+    return initialized(code);
+}
+
+THENCE_EXPORT int MPI_Query_thread(int *provided) {
+    const int code = THENCE_NEXT(Query_thread)(provided);
+    if (code == MPI_SUCCESS && provided != nullptr) {
+        *provided = std::min(*provided, unchanged::told_level());
+    }
+    return code;
 }
 
 THENCE_EXPORT int MPI_Finalize(void) {

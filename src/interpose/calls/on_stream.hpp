@@ -6,6 +6,8 @@
 // What is rare is not inlined, so that the fast path is a jump to MPI.
 #pragma once
 
+#include "core/progress/plain_operations.hpp"
+#include "interpose/requests/communicators.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/serial_check.hpp"
 
@@ -29,16 +31,20 @@ inline int call_on(const char *name, MPI_Comm comm, Arguments... arguments) {
                                           : (*function)(arguments...);
 }
 
+// `starts`: it starts an operation, which is counted then.
 template <auto function, bool starts, class... Arguments>
-__attribute__((noinline)) int checked_start(const char *name, MPI_Comm comm, MPI_Request *request,
-                                            Arguments... arguments) {
+__attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_Request *request,
+                                          Arguments... arguments) {
     const streams::serial_call on_stream(name, comm);
     if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         *request = MPI_REQUEST_NULL;
     }
     const int code = (*function)(arguments..., request);
-    if (code == MPI_SUCCESS) {
+    if (code == MPI_SUCCESS && streams::streams_are_checked()) {
         streams::note_request(comm, request, starts);
+    }
+    if (starts && progress::counts_operations() && request != nullptr && *request != MPI_REQUEST_NULL) {
+        progress::operations_started(1);
     }
     return code;
 }
@@ -50,8 +56,8 @@ inline int start_on(const char *name, MPI_Comm comm, MPI_Request *request, Argum
     if (streams::has_queue_if_any(comm)) [[unlikely]] {
         return streams::refuse_on_queue(name, comm);
     }
-    return streams::streams_are_checked() ? checked_start<function, starts>(name, comm, request, arguments...)
-                                          : (*function)(arguments..., request);
+    return interpose::communicators_matter() ? noted_start<function, starts>(name, comm, request, arguments...)
+                                             : (*function)(arguments..., request);
 }
 
 // A call on requests.

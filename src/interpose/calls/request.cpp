@@ -30,7 +30,8 @@ bool names_cr(const MPI_Request *request) {
 }
 
 int start_own(int count, MPI_Request requests[]) {
-    if (!tracks_persistent()) [[likely]] {
+    const bool counts = thence::progress::counts_operations();
+    if (!tracks_persistent() && !counts) [[likely]] {
         return THENCE_NEXT(Startall)(count, requests);
     }
     const std::vector<MPI_Request> before(requests,
@@ -38,6 +39,9 @@ int start_own(int count, MPI_Request requests[]) {
     const int code = THENCE_NEXT(Startall)(count, requests);
     for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
         started(before[static_cast<std::size_t>(i)], requests[i]);
+        if (counts) {
+            count_start(before[static_cast<std::size_t>(i)], requests[i]);
+        }
     }
     return code;
 }
@@ -105,6 +109,9 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
         started(before, *request); // some MPIs give a restarted request a new handle
+        if (thence::progress::counts_operations()) {
+            count_start(before, *request);
+        }
     }
     return code;
 }
@@ -120,6 +127,9 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
 THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return api::free({"MPI_Request_free", one_request}, request);
+    }
+    if (request != nullptr && thence::progress::counts_operations()) {
+        count_freed(*request);
     }
     return request != nullptr
                ? call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free))

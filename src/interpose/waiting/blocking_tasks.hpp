@@ -3,6 +3,7 @@
 // the program has asked for it (thence_task_blocking_calls()).
 #pragma once
 
+#include "interpose/waiting/unchanged.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 #include "tasks/blocking_calls.hpp"
 
@@ -12,7 +13,8 @@ extern const wait_strategy blocking_tasks;
 
 // True if blocking collectives are done by their nonblocking forms.
 inline bool collectives_by_nonblocking() noexcept {
-    return task::calls_block_tasks.load(std::memory_order_relaxed);
+    return task::calls_block_tasks.load(std::memory_order_relaxed) ||
+           waits_leave_the_processor.load(std::memory_order_relaxed);
 }
 
 } // namespace thence::interpose

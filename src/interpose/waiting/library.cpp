@@ -5,6 +5,7 @@
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/progress.hpp"
+#include "interpose/waiting/unchanged.hpp"
 #include "tasks/polling_call.hpp"
 
 namespace thence::interpose {
@@ -16,9 +17,11 @@ bool say_loaded(interposition (*look)() noexcept) noexcept {
 
 void mpi_initialized() noexcept {
     continuation::mpi_initialized();
+    unchanged::mpi_initialized();
 }
 
 void mpi_finalizes() noexcept {
+    unchanged::mpi_finalizes();
     if (mpi::finalize_forbids_other_threads()) {
         task::close_polling_calls();
     }

@@ -12,6 +12,7 @@
 #include "core/progress/source.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
+#include "interpose/waiting/unchanged.hpp"
 #include "mpix/grequest/source.hpp"
 #include "mpix/messages/requests.hpp"
 
@@ -77,8 +78,8 @@ int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) 
     }
 }
 
-// In the order in which they are asked. Those that are added stand before these two.
-const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &testing};
+// In the order in which they are asked. Those that are added stand before these.
+const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &leaving_the_processor, &testing};
 
 } // namespace
 

@@ -31,7 +31,7 @@ struct wait_strategy {
     bool thence_wait_does = false;
 };
 
-inline constexpr int most_strategies = 4;
+inline constexpr int most_strategies = 5;
 // Adds a strategy, which is tried before all others. No other thread may be in a blocking call meanwhile. Returns false
 // if there are `most_strategies` already.
 bool add_strategy(const wait_strategy &added) noexcept;

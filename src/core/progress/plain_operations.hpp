@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Operations of a program that has no continuations for them. With THENCE_PROGRESS=always the helper thread makes
+// progress for them while the program computes. So interposed calls count what is outstanding, and say when a thread is
+// in MPI, which makes progress by itself then.
+//
+// Invariant: a thread that starts an operation counts it, then reads `helper_rests`. The helper sets `helper_rests`, then
+// reads the counts. Both are sequentially consistent, so one of them sees the other: the helper does not rest while an
+// operation is counted.
+#pragma once
+
+#include "core/base/visibility.hpp"
+#include "core/progress/interposed.hpp"
+
+#include <atomic>
+#include <cstdint>
+
+namespace thence::progress {
+
+struct plain_operations {
+    std::atomic<bool> counted{false}; // by interposed calls
+    std::atomic<long> started{0};     // only grows, as the next
+    std::atomic<long> ended{0};
+    std::atomic<unsigned> blocked{0};      // threads in MPI calls that may block
+    std::atomic<unsigned> left{0};         // how often a thread has left such a call
+    std::atomic<bool> helper_rests{false}; // it must be woken
+};
+extern THENCE_INTERNAL plain_operations plain;
+
+// Whether interposed calls count.
+inline bool counts_operations() noexcept {
+    return plain.counted.load(std::memory_order_relaxed);
+}
+
+THENCE_INTERNAL void wake_helper_for_operations() noexcept;
+
+// Called after an operation was started.
+inline void operations_started(long count) noexcept {
+    plain.started.fetch_add(count, std::memory_order_seq_cst);
+    if (plain.helper_rests.load(std::memory_order_seq_cst)) [[unlikely]] {
+        wake_helper_for_operations();
+    }
+}
+// Called after the program has completed or freed requests, or a continuation has taken them.
+inline void operations_ended(long count) noexcept {
+    plain.ended.fetch_add(count, std::memory_order_relaxed);
+}
+
+// A call that may block in MPI lasts.
+class blocking_call {
+public:
+    blocking_call() noexcept : counts_(counts_operations()) {
+        if (counts_) {
+            plain.blocked.fetch_add(1, std::memory_order_relaxed);
+        }
+    }
+    ~blocking_call() {
+        if (counts_) {
+            plain.left.fetch_add(1, std::memory_order_relaxed);
+            plain.blocked.fetch_sub(1, std::memory_order_release);
+        }
+    }
+    blocking_call(const blocking_call &) = delete;
+    blocking_call &operator=(const blocking_call &) = delete;
+
+private:
+    bool counts_;
+};
+
+// Begins to count, and starts the helper thread. Returns null, or why there can be no helper. The library is set up.
+const char *count_operations() noexcept;
+// At MPI_Finalize.
+void stop_counting_operations() noexcept;
+
+bool any_plain_operation() noexcept;
+
+// What the helper sees of the program when it looks.
+class program_watch {
+public:
+    void look() noexcept;
+    // It has been outside of MPI for a while, so the helper should make progress for it.
+    bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
+    // Nothing is outstanding, and it has started nothing for a while.
+    bool is_done() const noexcept { return !outstanding_ && quiet_ >= done_after; }
+    bool outstanding() const noexcept { return outstanding_; }
+    // It computed at the look before this one.
+    bool has_just_called() const noexcept { return computed_ && !computes(); }
+
+private:
+    // A program that has made a call a shorter time ago may make the next one.
+    static constexpr std::int64_t computes_after = 20'000;
+    // To wake a helper that rests costs the program some microseconds.
+    static constexpr std::int64_t done_after = 10'000'000;
+
+    unsigned long calls_ = 0;
+    std::int64_t called_ = 0; // when the number of calls had changed
+    std::int64_t quiet_ = 0;  // the time since then
+    bool blocked_ = false;
+    bool outstanding_ = false;
+    bool computed_ = false;
+};
+
+} // namespace thence::progress

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How many operations of the program are outstanding, for the helper thread (core/progress/plain_operations.hpp): what
+// calls on requests count. A request that becomes null has ended. A persistent request stays: it is known from its
+// creation on, and has ended when a call says that it is complete.
+#pragma once
+
+#include "core/base/visibility.hpp"
+#include "core/progress/plain_operations.hpp"
+
+#include <mpi.h>
+
+namespace thence::interpose {
+
+// A call that completes requests lasts. If nothing is counted, it does nothing.
+class counted_completion {
+public:
+    // All of them are complete if `flag` is null, or not 0 at the end.
+    counted_completion(int count, MPI_Request requests[], const int *flag = nullptr) noexcept
+        : flag_(flag), size_(count) {
+        begin(requests);
+    }
+    // Those are complete that the first `*found` of `indices` name; if `found` is null, the first one.
+    counted_completion(int count, MPI_Request requests[], const int *found, const int indices[]) noexcept
+        : found_(found), indices_(indices), size_(count) {
+        begin(requests);
+    }
+    ~counted_completion() {
+        if (requests_ != nullptr) {
+            end();
+        }
+    }
+    counted_completion(const counted_completion &) = delete;
+    counted_completion &operator=(const counted_completion &) = delete;
+
+private:
+    void begin(MPI_Request requests[]) noexcept {
+        if (progress::counts_operations() && requests != nullptr && size_ > 0) [[unlikely]] {
+            requests_ = requests;
+            before_ = active_ones();
+        }
+    }
+    THENCE_INTERNAL long active_ones() const noexcept; // but persistent ones
+    THENCE_INTERNAL void end() noexcept;
+
+    MPI_Request *requests_ = nullptr;
+    const int *flag_ = nullptr;
+    const int *found_ = nullptr;
+    const int *indices_ = nullptr;
+    int size_;
+    long before_ = 0;
+};
+
+// Each is called only while operations are counted.
+THENCE_INTERNAL void count_created(MPI_Request persistent) noexcept;
+// A start may give a persistent request a new handle.
+THENCE_INTERNAL void count_start(MPI_Request before, MPI_Request after) noexcept;
+THENCE_INTERNAL void count_freed(MPI_Request request) noexcept;
+
+} // namespace thence::interpose

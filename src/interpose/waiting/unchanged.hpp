@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What libthence does for a program that nobody has changed, if its environment asks for it: progress by the helper
+// thread (THENCE_PROGRESS=always), and blocking calls that leave the processor (THENCE_WAIT).
+#pragma once
+
+#include "core/base/visibility.hpp"
+#include "interpose/waiting/wait_strategy.hpp"
+
+namespace thence::interpose {
+
+// A blocking call tests, and pauses as THENCE_WAIT says.
+extern const wait_strategy leaving_the_processor;
+extern THENCE_INTERNAL std::atomic<bool> waits_leave_the_processor;
+
+namespace unchanged {
+
+// True if MPI shall be initialized with MPI_THREAD_MULTIPLE, whatever the program asks for.
+THENCE_INTERNAL bool raises_level() noexcept;
+// The level that the program is told of, if it is less than what MPI has.
+THENCE_INTERNAL void tell_level(int level) noexcept;
+THENCE_INTERNAL int told_level() noexcept;
+// MPI is initialized. Begins what the environment asks for.
+void mpi_initialized() noexcept;
+// MPI_Finalize begins.
+void mpi_finalizes() noexcept;
+
+} // namespace unchanged
+} // namespace thence::interpose

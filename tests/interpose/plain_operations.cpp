@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// THENCE_PROGRESS=always: what interposed calls count, and when the helper thread makes progress for the program.
+#include "library.hpp"
+
+#include "core/progress/plain_operations.hpp"
+#include "core/progress/progress.hpp"
+
+#include <chrono>
+#include <functional>
+#include <thread>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+namespace progress = thence::progress;
+
+class plain_operations : public on_fake {
+protected:
+    void SetUp() override {
+        on_fake::SetUp();
+        ASSERT_EQ(progress::count_operations(), nullptr);
+    }
+    void TearDown() override {
+        progress::stop_counting_operations();
+        on_fake::TearDown();
+    }
+    static long outstanding() { return progress::plain.started.load() - progress::plain.ended.load(); }
+
+    static MPI_Request started() {
+        static char buffer[4];
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Irecv(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        return r;
+    }
+    static MPI_Request created() {
+        static char buffer[4];
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Recv_init(buffer, 4, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        return r;
+    }
+    // The helper has made progress since, without a call of this thread.
+    static bool helper_polls() {
+        const unsigned long long before = world.progress_calls;
+        return eventually_alone([&] { return world.progress_calls > before + 3; });
+    }
+    static bool eventually_alone(const std::function<bool()> &done) {
+        for (const auto end = std::chrono::steady_clock::now() + 20s; !done();) {
+            std::this_thread::sleep_for(1ms);
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+        }
+        return true;
+    }
+    static bool helper_stays_away() {
+        const unsigned long long before = world.progress_calls;
+        std::this_thread::sleep_for(50ms);
+        return world.progress_calls == before;
+    }
+};
+
+using completing = void (*)(MPI_Request *one);
+const completing ways[] = {
+    [](MPI_Request *r) { MPI_Wait(r, MPI_STATUS_IGNORE); },
+    [](MPI_Request *r) { MPI_Waitall(1, r, MPI_STATUSES_IGNORE); },
+    [](MPI_Request *r) {
+        int index = -1;
+        MPI_Waitany(1, r, &index, MPI_STATUS_IGNORE);
+    },
+    [](MPI_Request *r) {
+        int found = 0;
+        int index = -1;
+        MPI_Waitsome(1, r, &found, &index, MPI_STATUSES_IGNORE);
+    },
+    [](MPI_Request *r) {
+        for (int flag = 0; flag == 0;) {
+            MPI_Test(r, &flag, MPI_STATUS_IGNORE);
+        }
+    },
+    [](MPI_Request *r) {
+        for (int flag = 0; flag == 0;) {
+            MPI_Testall(1, r, &flag, MPI_STATUSES_IGNORE);
+        }
+    },
+    [](MPI_Request *r) {
+        int index = -1;
+        for (int flag = 0; flag == 0;) {
+            MPI_Testany(1, r, &index, &flag, MPI_STATUS_IGNORE);
+        }
+    },
+    [](MPI_Request *r) {
+        int index = -1;
+        for (int found = 0; found == 0;) {
+            MPI_Testsome(1, r, &found, &index, MPI_STATUSES_IGNORE);
+        }
+    },
+};
+
+TEST_P(plain_operations, end_when_a_call_completes_them) {
+    for (const completing complete : ways) {
+        MPI_Request r = started();
+        EXPECT_EQ(outstanding(), 1);
+        int flag = 0;
+        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+        EXPECT_EQ(outstanding(), 1) << "it is pending";
+        world.complete(r);
+        complete(&r);
+        EXPECT_EQ(r, MPI_REQUEST_NULL);
+        EXPECT_EQ(outstanding(), 0) << "way " << &complete - ways;
+        complete(&r);
+        EXPECT_EQ(outstanding(), 0) << "a null request";
+    }
+}
+
+TEST_P(plain_operations, of_several_each_ends_once) {
+    MPI_Request r[] = {started(), MPI_REQUEST_NULL, started(), started()};
+    EXPECT_EQ(outstanding(), 3);
+    world.complete(r[2]);
+    int found = 0;
+    int indices[4];
+    while (found == 0) {
+        MPI_Testsome(4, r, &found, indices, MPI_STATUSES_IGNORE);
+    }
+    EXPECT_EQ(outstanding(), 2);
+    world.complete(r[0]);
+    world.complete(r[3]);
+    MPI_Waitall(4, r, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(outstanding(), 0);
+}
+
+TEST_P(plain_operations, persistent_ones_are_outstanding_while_they_are_active) {
+    for (const completing complete : ways) {
+        MPI_Request r = created();
+        EXPECT_EQ(outstanding(), 0);
+        for (int round = 0; round < 2; ++round) {
+            MPI_Start(&r);
+            EXPECT_EQ(outstanding(), 1);
+            int flag = 0;
+            MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+            EXPECT_EQ(outstanding(), 1) << "it is pending";
+            world.complete(r);
+            complete(&r);
+            EXPECT_EQ(outstanding(), 0) << "way " << &complete - ways;
+        }
+        MPI_Request_free(&r);
+        EXPECT_EQ(outstanding(), 0) << "it was not active";
+    }
+    MPI_Request two[] = {created(), created()};
+    MPI_Startall(2, two);
+    EXPECT_EQ(outstanding(), 2);
+    world.complete(two[0]);
+    world.complete(two[1]);
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(outstanding(), 0);
+    MPI_Waitall(2, two, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(outstanding(), 0) << "they are inactive";
+    MPI_Request_free(&two[0]);
+    MPI_Request_free(&two[1]);
+}
+
+TEST_P(plain_operations, what_was_not_counted_hides_nothing) {
+    MPI_Request foreign = world.start(); // by a call that is not interposed
+    world.complete(foreign);
+    MPI_Wait(&foreign, MPI_STATUS_IGNORE);
+    EXPECT_FALSE(progress::any_plain_operation());
+    MPI_Request r = started();
+    EXPECT_TRUE(progress::any_plain_operation());
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    EXPECT_FALSE(progress::any_plain_operation());
+}
+
+TEST_P(plain_operations, the_helper_makes_progress_while_the_program_computes) {
+    std::this_thread::sleep_for(20ms);
+    EXPECT_TRUE(helper_stays_away()) << "nothing is outstanding";
+    for (int round = 0; round < 3; ++round) {
+        MPI_Request r = started();
+        EXPECT_TRUE(helper_polls());
+        {
+            const progress::blocking_call in_mpi;
+            std::this_thread::sleep_for(20ms);
+            EXPECT_TRUE(helper_stays_away()) << "a thread is in MPI";
+        }
+        EXPECT_TRUE(helper_polls());
+        world.complete(r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        std::this_thread::sleep_for(20ms);
+        EXPECT_TRUE(helper_stays_away()) << "nothing is outstanding";
+    }
+}
+
+TEST_P(plain_operations, the_helper_rests_afterwards_and_is_woken) {
+    for (int round = 0; round < 20; ++round) {
+        const unsigned long long woken = progress::helper_wakeups();
+        ASSERT_TRUE(eventually_alone([] { return progress::plain.helper_rests.load(); })) << "round " << round;
+        MPI_Request r = started();
+        EXPECT_TRUE(eventually_alone([&] { return progress::helper_wakeups() > woken; }));
+        world.complete(r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+}
+
+// The wake-up is not lost, however the helper goes to rest meanwhile.
+TEST_P(plain_operations, every_start_is_seen) {
+    for (int round = 0; round < 300; ++round) {
+        if (round % 3 != 0) {
+            std::this_thread::sleep_for(std::chrono::microseconds(9500 + round * 5)); // about when it goes to rest
+        }
+        MPI_Request r = started();
+        ASSERT_TRUE(helper_polls()) << "round " << round;
+        world.complete(r);
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+    }
+}
+
+THENCE_RULES(plain_operations);
+
+} // namespace
