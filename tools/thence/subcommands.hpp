@@ -4,6 +4,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
 
 namespace command {
 
@@ -11,6 +13,8 @@ namespace command {
 enum exit_status { done = 0, wrong_usage = 2, failed = 3 };
 
 void add_info(CLI::App &app, int &status);
+// `from_dashes`: the words of the command line from the first `--` on, which `app` does not parse.
+void add_run(CLI::App &app, int &status, const std::vector<std::string> &from_dashes);
 void add_trace(CLI::App &app, int &status);
 void add_bench(CLI::App &app, int &status);
 

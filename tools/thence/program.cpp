@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sstream>
+#include <stdexcept>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utility>
+
+namespace command {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void fail(const std::string &text) {
+    throw std::runtime_error(text);
+}
+
+bool is_launcher(const fs::path &path) {
+    static constexpr std::array known = {"mpirun", "mpiexec", "orterun", "prterun", "prun",
+                                         "srun",   "aprun",   "jsrun",   "flux"};
+    const std::string name = path.filename().string();
+    return std::any_of(known.begin(), known.end(), [&](const std::string &each) {
+        return name == each || ((each == "mpirun" || each == "mpiexec") && name.starts_with(each + "."));
+    });
+}
+
+bool is_executable(const fs::path &path) {
+    std::error_code ignored;
+    return fs::is_regular_file(path, ignored) && access(path.c_str(), X_OK) == 0;
+}
+
+// As the shell finds it.
+fs::path find_program(const std::string &name) {
+    if (name.find('/') != std::string::npos) {
+        if (!fs::exists(name)) {
+            fail("there is no file " + name);
+        }
+        if (!is_executable(name)) {
+            fail(name + " is not executable");
+        }
+        return name;
+    }
+    const char *path = std::getenv("PATH");
+    std::istringstream folders(path != nullptr ? path : "/bin:/usr/bin");
+    std::string found;
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        const fs::path file = fs::path(folder.empty() ? "." : folder) / name;
+        if (is_executable(file)) {
+            return file;
+        }
+        if (found.empty() && fs::exists(file)) {
+            found = file.string();
+        }
+    }
+    if (!found.empty()) {
+        fail(found + " is not executable");
+    }
+    fail("there is no program " + name + " in PATH");
+}
+
+// The process of the program would have other rights than this one, so that its loader ignores LD_PRELOAD.
+bool gets_other_rights(const fs::path &path) {
+    struct stat facts {};
+    struct statvfs mounted {};
+    if (stat(path.c_str(), &facts) != 0 || prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ||
+        (statvfs(path.c_str(), &mounted) == 0 && (mounted.f_flag & ST_NOSUID) != 0)) {
+        return false;
+    }
+    constexpr mode_t set_group = S_ISGID | S_IXGRP;
+    return ((facts.st_mode & S_ISUID) != 0 && facts.st_uid != getuid()) ||
+           ((facts.st_mode & set_group) == set_group && facts.st_gid != getgid()) ||
+           (getuid() != 0 && getxattr(path.c_str(), "security.capability", nullptr, 0) > 0);
+}
+
+// What a program prints that reads nothing, with what it reports as errors, and its status as waitpid() has it.
+std::pair<std::string, int> output_of(const std::vector<std::string> &words) {
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0) {
+        fail(std::string("cannot make a pipe: ") + std::strerror(errno));
+    }
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDOUT_FILENO);
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&files, ends[1], STDERR_FILENO);
+    std::vector<char *> arguments;
+    for (const std::string &word : words) {
+        arguments.push_back(const_cast<char *>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    pid_t child = 0;
+    const int error = posix_spawn(&child, arguments[0], &files, nullptr, arguments.data(), environ);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[1]);
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t size = 0; error == 0 && (size = read(ends[0], buffer.data(), buffer.size())) != 0;) {
+        if (size < 0 && errno != EINTR) {
+            break;
+        }
+        text.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    }
+    close(ends[0]);
+    if (error != 0) {
+        fail("cannot run the loader " + words[0] + ": " + std::strerror(error));
+    }
+    int status = 0;
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return {text, status};
+}
+
+// Finds the libraries that matter among those that the program loads, in the order in which the loader searches them.
+void look_at_libraries(program &found) {
+    for (const loaded_library &each : list_libraries(found.file.interpreter, found.path)) {
+        const elf_file library = read_elf(each.path);
+        const std::string name = each.path.filename().string();
+        if (name.starts_with("libthence-core")) {
+            found.core = each.path;
+        } else if (library.defines("thence_query") || (name.starts_with("libthence") && library.defines("MPI_Wait"))) {
+            found.has_thence = true;
+        }
+        if (found.mpi.soname.empty() && library.defines("PMPI_Init")) {
+            found.mpi = {library.soname.empty() ? name : library.soname, each.path};
+        }
+    }
+}
+
+} // namespace
+
+std::vector<loaded_library> list_libraries(const std::string &loader, const fs::path &file) {
+    const auto [text, status] = output_of({loader, "--list", fs::absolute(file).string()});
+    std::istringstream lines(text);
+    std::vector<loaded_library> all;
+    std::string line;
+    while (std::getline(lines, line)) { // a tab, and NAME => PATH (ADDRESS) or PATH (ADDRESS)
+        const std::size_t arrow = line.find(" => ");
+        const std::size_t end = line.rfind(" (");
+        if (line.starts_with('\t') && end != std::string::npos) {
+            const std::size_t start = arrow == std::string::npos ? 1 : arrow + 4;
+            const std::string path = line.substr(start, end - start);
+            if (path.find('/') != std::string::npos) { // not the kernel's, which has no file
+                all.push_back({line.substr(1, std::min(arrow, end) - 1), fs::absolute(path)});
+            }
+        }
+    }
+    if (status != 0) {
+        const std::size_t last = text.find_last_not_of('\n');
+        const std::size_t start = last == std::string::npos ? last : text.rfind('\n', last) + 1;
+        fail("the loader cannot load " + file.string() + ": " +
+             (last == std::string::npos ? "it ended with status " + std::to_string(status)
+                                        : text.substr(start, last + 1 - start)));
+    }
+    return all;
+}
+
+mpi_library look_at_mpi(const std::string &name) {
+    if (name.find('/') == std::string::npos) {
+        return {name, {}};
+    }
+    const elf_file library = read_elf(name);
+    if (!library.defines("PMPI_Init")) {
+        fail(name + " is no shared library of an MPI: it does not define PMPI_Init");
+    }
+    return {library.soname.empty() ? fs::path(name).filename().string() : library.soname, fs::absolute(name)};
+}
+
+program look_at_program(const std::string &name) {
+    if (is_launcher(name)) {
+        fail(name + " is a launcher; put thence run behind it: " + name + " ... thence run -- PROGRAM");
+    }
+    program found;
+    found.path = find_program(name);
+    if (is_launcher(fs::canonical(found.path))) {
+        fail(name + " is a launcher; put thence run behind it: " + name + " ... thence run -- PROGRAM");
+    }
+    found.file = read_elf(found.path);
+    if (found.file.is == elf_file::kind::script) {
+        return found;
+    }
+    if (found.file.is == elf_file::kind::other) {
+        fail(name + " is neither an ELF program nor a script that begins with #!");
+    }
+    if (!found.file.foreign.empty()) {
+        fail(name + " is for another architecture than this Thence: " + found.file.foreign);
+    }
+    if (gets_other_rights(found.path)) {
+        fail(name +
+             " has the set-user-ID or the set-group-ID bit or file capabilities, so the loader preloads nothing; "
+             "run a copy without them");
+    }
+    if (found.file.interpreter.empty()) {
+        fail(name + " is linked statically, so nothing can be preloaded; link it dynamically, or with libthence.a");
+    }
+    look_at_libraries(found);
+    if (found.file.defines("thence_query")) {
+        found.has_thence = true;
+    } else if (found.file.defines("PMPI_Init") || (found.file.defines("MPI_Init") && found.mpi.soname.empty())) {
+        fail(name + " contains its MPI, linked statically, so its calls cannot be interposed; link it with the shared "
+                    "library of the MPI, or with libthence.a");
+    }
+    return found;
+}
+
+} // namespace command

@@ -1,0 +1,330 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""usage: check_run.py CASE THENCE CC PROGRAM LAUNCHER...
+
+Checks of `thence run`, one function each, named for what must hold. CC is a C compiler. PROGRAM (unchanged_program.c) is an
+MPI program that is not linked with Thence; LAUNCHER starts it on as many ranks as the number that is appended.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from command import SKIPPED, main, run, succeed
+
+
+class Given:
+    """The command, a folder, and how to compile small programs there."""
+
+    def __init__(self, thence, cc, program, *launcher):
+        self.thence, self.cc, self.program, self.launcher = thence, cc, program, launcher
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = Path(self.kept.name)
+        self.folder.chmod(0o755)
+
+    def compile(self, name, code, *options):
+        source = self.folder / f"{name}.c"
+        source.write_text(code)
+        subprocess.run([self.cc, "-w", str(source), "-o", str(self.folder / name), *options], check=True)
+        return str(self.folder / name)
+
+    def library(self, soname, code):
+        """@return the options that link a program with it."""
+        self.compile(soname, code, "-shared", "-fPIC", f"-Wl,-soname,{soname}")
+        return [str(self.folder / soname), f"-Wl,-rpath,{self.folder}"]
+
+    def script(self, text, name="script", mode=0o755):
+        path = self.folder / name
+        path.write_text(text)
+        path.chmod(mode)
+        return str(path)
+
+    def run(self, *words, **environment):
+        return run(self.thence, "run", *words, **environment)
+
+    def on_ranks(self, ranks, *words):
+        return subprocess.run([*self.launcher, str(ranks), self.thence, "run", *words], capture_output=True, text=True,
+                              check=False)
+
+    def variables(self, *words, **environment):
+        """What a shell that evaluates the output of --print-env exports."""
+        printed = succeed(self.run("--print-env", *words, **environment))
+        assert all(re.match(r"export [A-Z_]+='", line) for line in printed.splitlines()), printed
+        names = [line.split("=")[0].split()[1] for line in printed.splitlines()]
+        shell = printed + "".join(f"printf '%s\\0' \"${name}\"\n" for name in names)
+        values = subprocess.run(["sh", "-c", shell], capture_output=True, text=True, check=True,
+                                env={"PATH": os.environ["PATH"]}).stdout.split("\0")
+        return dict(zip(names, values))
+
+    def refused(self, text, *words, status=3, **environment):
+        done = self.run(*words, **environment)
+        assert done.returncode == status and not done.stdout, done
+        assert done.stderr.startswith("thence run: ") and done.stderr.count("\n") == 1, done.stderr
+        assert text in done.stderr, (text, done.stderr)
+        return done.stderr
+
+
+def loaded(output):
+    """The builds of libthence in the process that printed this."""
+    return re.findall(r"^loaded .*/(libthence(?!-core)[^/\n]*)$", output, re.MULTILINE)
+
+
+def own_library(given):
+    return Path(given.variables()["LD_PRELOAD"])
+
+
+def unchanged_program_gets_the_library_and_its_level(given):
+    done = given.on_ranks(2, "--progress", "--wait=yield", "--", given.program, "1", "a b", "--", "--stall", "")
+    assert done.returncode == 7, done
+    assert "ranks 2, wrong 0" in done.stdout and len(loaded(done.stdout)) == 1, done.stdout
+    assert "level 1\n" in done.stdout, done.stdout
+    words = re.findall(r"^argument \[(.*)\]$", done.stdout, re.MULTILINE)
+    assert words == ["a b", "--", "--stall", ""], words
+
+
+def program_with_MPI_Init_is_told_single(given):
+    plain = run(given.program)
+    done = given.run("--progress", "--wait", "sleep", given.program)
+    assert done.returncode == plain.returncode == 7, (plain, done)
+    assert "level 0\n" in done.stdout, done.stdout
+    assert len(loaded(done.stdout)) == 1 and not loaded(plain.stdout), (plain, done)
+
+
+def options_set_variables(given):
+    all_of_them = given.variables("--progress", "--wait=sleep", "--stall", "30s", "--trace", "it's a 'name'", "--report")
+    library = all_of_them.pop("LD_PRELOAD")
+    assert Path(library).name.startswith("libthence.so" if "-" not in Path(given.thence).name else "libthence-"), library
+    assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_WAIT": "sleep", "THENCE_STALL": "30s",
+                           "THENCE_TRACE": "it's a 'name'", "THENCE_REPORT": "1"}, all_of_them
+    assert given.variables("--", given.program) == {"LD_PRELOAD": library}
+    assert given.variables(given.program, "--stall") == {"LD_PRELOAD": library}
+
+
+def another_preloaded_library_stays_behind_this_one(given):
+    tool = given.library("libtool.so.1", "int tool;")[0]
+    library = str(own_library(given))
+    script = given.script('#!/bin/sh\necho "$LD_PRELOAD"\n')
+    assert succeed(given.run("--", script, LD_PRELOAD=tool)) == f"{library}:{tool}\n"
+    assert given.variables("--", given.program, LD_PRELOAD=tool)["LD_PRELOAD"] == f"{library}:{tool}"
+    # What is there already is not put there twice.
+    again = f"{tool}:{library}"
+    assert given.variables("--progress", "--", script, LD_PRELOAD=again) == {"THENCE_PROGRESS": "always"}
+    assert given.variables("--progress", "--", given.program, LD_PRELOAD=again) == {"THENCE_PROGRESS": "always"}
+
+
+def program_that_has_the_library_gets_variables_only(given):
+    library = own_library(given)
+    code = "int MPI_Wait(); int main() { return MPI_Wait == 0; }"
+    linked = given.compile("linked", code, "-Wl,--no-as-needed", str(library), f"-Wl,-rpath,{library.parent}",
+                           "-Wl,--unresolved-symbols=ignore-all")
+    assert given.variables("--progress", "--", linked) == {"THENCE_PROGRESS": "always"}
+    # Another program is started with the environment, too.
+    succeed(given.run("--progress", "--", linked))
+    inside = given.compile("inside", "int thence_query() {} int MPI_Wait() {} int main() { return 0; }")
+    assert given.variables("--progress", "--", inside) == {"THENCE_PROGRESS": "always"}
+
+
+def program_with_the_core_gets_the_library_beside_it(given):
+    core = given.library("libthence-core-x.so.0.1", "int thence_query() { return 0; }")
+    program = given.compile("program", "int main() { return thence_query(); }", *core)
+    assert Path(given.variables("--", program)["LD_PRELOAD"]) == own_library(given)  # there is none beside it
+    beside = given.library("libthence-x.so.0.1", "int MPI_Wait() { return 0; }")[0]
+    assert given.variables("--", program) == {"LD_PRELOAD": beside}
+
+
+def program_of_this_kind_runs(given):
+    """Programs that show no MPI get the library of this installation: scripts, and those that load it later."""
+    library = str(own_library(given))
+    assert given.variables("--", sys.executable)["LD_PRELOAD"] == library
+    assert succeed(given.run("--", "sh", "-c", 'echo "$LD_PRELOAD"')) == library + "\n"  # found in PATH
+    script = given.script("#!/bin/sh\nexit 9\n", "of path")
+    assert run(given.thence, "run", Path(script).name, PATH=f"{given.folder}:{os.environ['PATH']}").returncode == 9
+
+
+def what_cannot_be_started_is_refused(given):
+    given.refused("there is no program no_such_program in PATH", "--", "no_such_program")
+    given.refused("there is no program no_such_program in PATH", "--print-env", "--", "no_such_program")
+    given.refused("there is no file ./no_such_program", "--", "./no_such_program")
+    given.refused("/text is not executable", "--", given.script("#!/bin/sh\n", "text", 0o644))
+    given.refused("text is not executable", "--", "text", PATH=str(given.folder))
+    given.refused("is not executable", "--", str(given.folder))
+    given.refused("neither an ELF program nor a script", "--", given.script("echo hello\n"))
+    done = given.run("--", given.script("#!/no/such/interpreter\n"))
+    assert done.returncode == 3 and "cannot run " in done.stderr and "No such file" in done.stderr, done
+    given.refused("incomplete: error while loading shared libraries: libgone.so.1: ", "--", with_missing_library(given))
+
+
+def with_missing_library(given):
+    program = given.compile("incomplete", "int gone(); int main() { return gone(); }",
+                            *given.library("libgone.so.1", "int gone() { return 0; }"))
+    (given.folder / "libgone.so.1").unlink()
+    return program
+
+
+def static_programs_are_refused(given):
+    try:
+        program = given.compile("static", "int main() { return 0; }", "-static")
+    except subprocess.CalledProcessError:
+        return SKIPPED  # no static C library
+    given.refused("is linked statically, so nothing can be preloaded", "--", program)
+    return 0
+
+
+def static_mpi_is_refused(given):
+    for name, code in (("with_tools", "int PMPI_Init() {} int MPI_Init() {}"), ("mpi_alone", "int MPI_Init() {}")):
+        program = given.compile(name, code + " int main() { return 0; }")
+        given.refused("contains its MPI, linked statically", "--", program)
+
+
+def another_architecture_is_refused(given):
+    data = bytearray(Path(given.program).read_bytes())
+    other = given.folder / "other"
+    for at, value, told in ((4, 1, ", 32 bit"), (18, 243, "RISC-V, 64 bit"), (5, 2, "machine ")):
+        changed = data.copy()
+        changed[at] = value
+        other.write_bytes(changed)
+        other.chmod(0o755)
+        text = given.refused("is for another architecture than this Thence: ", "--", str(other))
+        assert told in text, text
+
+
+def damaged_files_do_no_harm(given):
+    data = Path(given.program).read_bytes()
+    for size in (4, 16, 52, 63, 64, 200, 1000, len(data) // 2):
+        cut = given.folder / f"cut{size}"
+        cut.write_bytes(data[:size])
+        cut.chmod(0o755)
+        done = given.run("--print-env", "--", str(cut))
+        assert done.returncode in (0, 3) and done.stderr.count("\n") == (done.returncode == 3), (size, done)
+
+
+def other_rights_are_refused(given):
+    """The loader ignores LD_PRELOAD if the process gets the rights of another user."""
+    if os.getuid() != 0 or os.statvfs(given.folder).f_flag & os.ST_NOSUID:
+        return SKIPPED
+    program = shutil.copy("/bin/true", given.folder / "true")
+    for owner, mode in (((65534, 0), 0o4755), ((0, 65534), 0o2755)):
+        os.chown(program, *owner)
+        os.chmod(program, mode)
+        given.refused("so the loader preloads nothing; run a copy without them", "--", str(program))
+    os.chown(program, 0, 0)
+    os.chmod(program, 0o6755)  # of root, and run by root
+    succeed(given.run("--", str(program)))
+    setcap = shutil.which("setcap")
+    reachable = all(parent.stat().st_mode & 1 for parent in Path(given.thence).parents)
+    if setcap and reachable and subprocess.run([setcap, "cap_net_raw+ep", program], check=False).returncode == 0:
+        done = subprocess.run([given.thence, "run", "--", program], user=65534, capture_output=True, text=True, check=False)
+        assert done.returncode == 3 and "file capabilities" in done.stderr, done
+    return 0
+
+
+def launchers_are_refused(given):
+    for name in ("mpirun", "srun", "/usr/bin/mpiexec.hydra"):
+        given.refused(f"{name} is a launcher; put thence run behind it: {name} ... thence run -- PROGRAM",
+                      "--progress", "--", name, "-n", "4", given.program)
+    link = given.folder / "start"
+    link.symlink_to(given.script("#!/bin/sh\n", "mpiexec"))
+    given.refused("start is a launcher", "--", str(link))
+
+
+def an_mpi_without_a_build_is_refused(given):
+    options = given.library("libmpi_other.so.7", "int PMPI_Init() {} int MPI_Init() {}")
+    program = given.compile("other", "int main() { return MPI_Init(); }", *options)
+    library = own_library(given)
+    text = given.refused("is for libmpi_other.so.7 (", "--", program)
+    assert f"no build of Thence in {library.parent} " in text and f"there are {library.name} (for libmpi" in text, text
+    given.refused("is for libmpi_other.so.7, named by --mpi-library", "--mpi-library", "libmpi_other.so.7", "--", "true")
+    given.refused("is no shared library of an MPI", "--mpi-library", str(library), "--", "true")
+    given.refused("not that of --mpi-library", "--mpi-library", "libmpi_other.so.7", "--", given.program)
+
+
+class Installation:
+    """A copy of the command beside builds for other MPIs, which are stand-ins."""
+
+    def __init__(self, given):
+        (given.folder / "bin").mkdir()
+        (given.folder / "lib").mkdir()
+        (given.folder / "old").mkdir()
+        self.given = given
+        self.own_command = given.thence
+        given.thence = shutil.copy(given.thence, given.folder / "bin")
+
+    def add_build(self, name, mpi, calls="", where="lib"):
+        code = f"void PMPI_Init(); {calls} void MPI_Wait() {{ PMPI_Init(); {calls.replace('void ', '')} }}"
+        path = self.given.compile(f"{where}/{name}", code, "-shared", "-fPIC", f"-Wl,-soname,{name}", mpi[0],
+                                  "-Wl,--unresolved-symbols=ignore-all", mpi[1])
+        return path
+
+
+def the_build_that_fits_is_chosen(given):
+    old_code = "void PMPI_Init() {} void MPI_Init() {}"
+    one = given.library("libmpi.so.40", old_code)
+    two = given.library("libmpich.so.12", old_code)
+    abi = given.library("libmpi_abi.so.1", old_code)
+    programs = {mpi[0]: given.compile(f"p{n}", "int main() { MPI_Init(); return 0; }", *mpi)
+                for n, mpi in enumerate((one, two, abi))}
+    here = Installation(given)
+    chosen = {one[0]: here.add_build("libthence-x.so.0.1", one), two[0]: here.add_build("libthence-debian.so.0.1", two)}
+    here.add_build("libthence-newer.so.0.1", one, "void PMPI_Newer();")
+    for mpi, library in chosen.items():
+        assert given.variables("--", programs[mpi]) == {"LD_PRELOAD": library}, (mpi, library)
+        succeed(given.run("--", programs[mpi]))
+        assert given.variables("--mpi-library", mpi) == {"LD_PRELOAD": library}, (mpi, library)
+        script = given.script("#!/bin/sh\n")
+        assert given.variables("--mpi-library", mpi, "--", script) == {"LD_PRELOAD": library}, (mpi, library)
+    text = given.refused("is for libmpi_abi.so.1 (", "--", programs[abi[0]])
+    assert "libthence-debian.so.0.1 (for libmpich.so.12), " in text, text
+    # Of builds for MPIs with one name, the one that needs what this MPI does not have is left out; else it is the better.
+    given.library("libmpi.so.40", old_code + " void PMPI_Newer() {}")
+    assert given.variables("--", programs[one[0]])["LD_PRELOAD"].endswith("/libthence-newer.so.0.1")
+    Path(chosen[one[0]]).unlink()
+    given.library("libmpi.so.40", old_code)
+    given.refused("libthence-newer.so.0.1 (for libmpi.so.40 with PMPI_Newer)", "--", programs[one[0]])
+
+
+def the_program_keeps_its_own_file_of_the_mpi(given):
+    """The program needs its MPI through another library. The preloaded one is searched first, in folders of its own."""
+    code = "void PMPI_Init() {} void MPI_Init() {}"
+    mpi = given.library("libmpi.so.40", code)
+    through = given.library("libfortran.so.1", "void MPI_Init(); void start() { MPI_Init(); }")
+    subprocess.run([given.cc, "-w", "-shared", "-fPIC", "-Wl,-soname,libfortran.so.1", "-Wl,--no-as-needed",
+                    str(given.folder / "libfortran.so.1.c"), "-o", through[0], *mpi], check=True)
+    program = given.compile("through", "int main() { start(); return 0; }", *through, f"-Wl,-rpath-link,{given.folder}")
+    here = Installation(given)
+    other = shutil.copy(mpi[0], given.folder / "old")
+    here.add_build("libthence.so.0.1", (other, f"-Wl,-rpath,{given.folder}/old,--enable-new-dtags"))
+    assert given.variables("--", program)["LD_LIBRARY_PATH"] == str(given.folder)
+    here.add_build("libthence.so.0.1", (other, f"-Wl,-rpath,{given.folder}/old,--disable-new-dtags"))
+    given.refused("the loader would take ", "--", program)
+
+
+def a_name_that_ld_preload_cannot_have_is_refused(given):
+    (given.folder / "a b").mkdir()
+    given.folder = given.folder / "a b"
+    program = given.compile("p", "int main() { MPI_Init(); return 0; }",
+                            *given.library("libmpi.so.40", "void PMPI_Init() {} void MPI_Init() {}"))
+    here = Installation(given)
+    here.add_build("libthence.so.0.1", (str(given.folder / "libmpi.so.40"), "-g"))
+    given.refused("has a blank or a colon, which LD_PRELOAD cannot have", "--", program)
+
+
+def wrong_usage_is_told(given):
+    for words in ([], ["--"], ["--wait", "never", "--", "true"], ["--no-such-option", "--", "true"], ["--stall"],
+                  ["--stall", "soon", "--", "true"]):
+        done = given.run(*words)
+        assert done.returncode == 2 and done.stderr and not done.stdout, (words, done)
+    assert "name the program that shall run" in given.run("--progress").stderr
+    assert "THENCE_STALL=soon: not a duration" in given.run("--stall", "soon", "--", "true").stderr
+
+
+if __name__ == "__main__":
+    os.environ.pop("LD_PRELOAD", None)
+    if len(sys.argv) < 5:
+        sys.exit(main({}, __doc__))
+    CASES = {name: (lambda *words, case=case: case(Given(*words))) for name, case in list(globals().items())
+             if callable(case)}
+    sys.exit(main(CASES, __doc__))
