@@ -34,7 +34,8 @@ program look_at_program(const std::string &name);
 // @throws std::runtime_error if this is no library of an MPI
 mpi_library look_at_mpi(const std::string &name);
 
-// What the loader would load for `file`, a program or a library, in the environment of this process. Nothing of it runs.
+// What the loader would load for `file`, a program or a library, in the environment of this process. Nothing of it
+// runs.
 // @throws std::runtime_error if something is missing
 std::vector<loaded_library> list_libraries(const std::string &loader, const std::filesystem::path &file);
 

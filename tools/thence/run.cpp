@@ -110,8 +110,8 @@ void preload(const fs::path &library, environment &changed) {
     }
 }
 
-// The preloaded library names the same MPI, but may find another file of it, and before the program does. Then the folder
-// of the program's own is searched first.
+// The preloaded library names the same MPI, but may find another file of it, and before the program does. Then the
+// folder of the program's own is searched first.
 void keep_mpi(const std::string &loader, const fs::path &listed, const mpi_library &mpi, environment &changed) {
     fs::path found;
     for (const bool searched_first : {false, true}) {

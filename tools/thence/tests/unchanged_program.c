@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
 /* An MPI program that knows nothing of Thence: nonblocking messages around computation, between each rank and the next.
-   usage: unchanged_program [LEVEL [ARGUMENT...]]: the thread level to ask for, 0 to 3 for MPI's four; without it, MPI_Init. */
+   usage: unchanged_program [LEVEL [ARGUMENT...]]
+   LEVEL is the thread level to ask for, 0 to 3 for MPI's four. Without it, the program calls MPI_Init. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
