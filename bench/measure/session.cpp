@@ -81,7 +81,13 @@ job without_interposition(job what, const std::string &program) {
 }
 
 std::vector<std::string> session::command_for(const job &what) const {
-    std::vector<std::string> command{
+    std::vector<std::string> command;
+    if (!what.run_options.empty()) {
+        command = {chosen_.thence, "run"};
+        command.insert(command.end(), what.run_options.begin(), what.run_options.end());
+        command.emplace_back("--");
+    }
+    const std::string program[] = {
         what.program.empty() ? chosen_.own_program : chosen_.folder + "/" + what.program,
         "--work",
         what.work,
@@ -90,6 +96,7 @@ std::vector<std::string> session::command_for(const job &what) const {
         : what.threads == level::funneled ? "funneled"
                                           : "multiple",
     };
+    command.insert(command.end(), std::begin(program), std::end(program));
     if (chosen_.quick) {
         command.emplace_back("--quick");
     }

@@ -48,6 +48,9 @@ int persistent(MPI_Request *request) {
 
 extern "C" {
 
+int PMPI_Query_thread(int *level) {
+    return table.Query_thread(level);
+}
 int PMPI_Init(int *, char ***) {
     world.initialize();
     return MPI_SUCCESS;

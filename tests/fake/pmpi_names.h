@@ -5,6 +5,7 @@
 
 #define PMPI_Init thence_fake_Init
 #define PMPI_Init_thread thence_fake_Init_thread
+#define PMPI_Query_thread thence_fake_Query_thread
 #define PMPI_Finalize thence_fake_Finalize
 #define PMPI_Test thence_fake_Test
 #define PMPI_Testall thence_fake_Testall

@@ -25,7 +25,6 @@ namespace fs = std::filesystem;
 
 struct run_options {
     bool progress = false;
-    bool report = false;
     bool print = false;
     std::string wait;
     std::string stall;
@@ -66,8 +65,7 @@ void set_options(const run_options &chosen, environment &changed) {
     const std::pair<const char *, std::string> all[] = {{"THENCE_PROGRESS", chosen.progress ? "always" : ""},
                                                         {"THENCE_WAIT", chosen.wait},
                                                         {"THENCE_STALL", chosen.stall},
-                                                        {"THENCE_TRACE", chosen.trace},
-                                                        {"THENCE_REPORT", chosen.report ? "1" : ""}};
+                                                        {"THENCE_TRACE", chosen.trace}};
     for (const auto &[name, value] : all) {
         if (!value.empty()) {
             changed.set(name, value);
@@ -222,7 +220,6 @@ void add_run(CLI::App &app, int &status, const std::vector<std::string> &from_da
         ->check(CLI::IsMember({"spin", "yield", "sleep"}));
     own->add_option("--stall", chosen->stall, "report what hangs for this long, as in 30s (THENCE_STALL)");
     own->add_option("--trace", chosen->trace, "write a timeline for each rank (THENCE_TRACE)");
-    own->add_flag("--report", chosen->report, "print at the end what it was worth (THENCE_REPORT=1)");
     own->add_option(
         "--mpi-library", chosen->mpi,
         "the MPI, if the program does not show it, as Python or a script: a path, or a name as libmpi.so.12");

@@ -187,11 +187,11 @@ bool help_while_idle() noexcept {
     return goes_on;
 }
 
-void helper_set_up(bool interposed) {
+void helper_set_up(bool told_of_finalize) {
     std::scoped_lock guard(mutex_);
     refused_ = false;
     obstacle_ = !mpi::thread_multiple() ? "not possible: MPI was initialized without MPI_THREAD_MULTIPLE"
-                : !interposed && mpi::finalize_forbids_other_threads()
+                : !told_of_finalize && mpi::finalize_forbids_other_threads()
                     ? "not possible: on this MPI it must leave MPI before MPI_Finalize begins, which only a program "
                       "linked with libthence (-lthence) tells it"
                     : nullptr;

@@ -67,7 +67,7 @@ int send(const char *call, threadcomm::mode mode, const void *buf, Count count, 
         return mode == threadcomm::mode::standard ? enqueue_send(buf, count, type, dest, tag, comm)
                                                   : refuse_on_queue(call, comm);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr) {
         return (*blocking)(buf, count, type, dest, tag, comm);
@@ -87,7 +87,7 @@ int receive(const char *call, void *buf, Count count, MPI_Datatype type, int sou
     if (thence::streams::has_queue_if_any(comm)) {
         return enqueue_receive(buf, count, type, source, tag, comm, status);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, source, tag, comm, status);
@@ -106,7 +106,7 @@ int receive_matched(const char *call, void *buf, Count count, MPI_Datatype type,
     if (message != nullptr && threadcomm::any_alive() && threadcomm::is_own(*message)) {
         return threadcomm::receive_matched(call, {buf, count, type, 0, 0}, message, status, nullptr);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, message, status);
@@ -156,7 +156,7 @@ int send_receive(const char *call, const void *sendbuf, Count sendcount, MPI_Dat
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue(call, comm);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
@@ -184,7 +184,7 @@ int send_receive_replacing(const char *call, void *buf, Count count, MPI_Datatyp
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue(call, comm);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy(call);
     if (how == nullptr || refused_status(status)) {
         return (*blocking)(buf, count, type, dest, sendtag, source, recvtag, comm, status);
@@ -287,7 +287,7 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue("MPI_Probe", comm);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy("MPI_Probe");
     if (how == nullptr) {
         return THENCE_NEXT(Probe)(source, tag, comm, status);
@@ -324,7 +324,7 @@ THENCE_EXPORT int MPI_Mprobe(int source, int tag, MPI_Comm comm, MPI_Message *me
     if (thence::streams::has_queue_if_any(comm)) {
         return refuse_on_queue("MPI_Mprobe", comm);
     }
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     const wait_strategy *how = find_strategy("MPI_Mprobe");
     if (how == nullptr) {
         return THENCE_NEXT(Mprobe)(source, tag, comm, message, status);

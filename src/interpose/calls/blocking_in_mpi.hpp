@@ -20,7 +20,7 @@ template <class Call> int block_in_mpi(const char *name, Call call) {
         return call();
     }
     const interpose::progress_beside while_it_lasts(name);
-    const progress::blocking_call blocks;
+    const interpose::blocking_call blocks;
     const int code = call();
     interpose::catch_up();
     return code;

@@ -6,8 +6,8 @@
 // What is rare is not inlined, so that the fast path is a jump to MPI.
 #pragma once
 
-#include "core/progress/plain_operations.hpp"
 #include "interpose/requests/communicators.hpp"
+#include "interpose/requests/counted.hpp"
 #include "mpix/streams/communicator.hpp"
 #include "mpix/streams/serial_check.hpp"
 
@@ -43,8 +43,8 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
     if (code == MPI_SUCCESS && streams::streams_are_checked()) {
         streams::note_request(comm, request, starts);
     }
-    if (starts && progress::counts_operations() && request != nullptr && *request != MPI_REQUEST_NULL) {
-        progress::operations_started(1);
+    if (starts && interpose::counts_operations() && request != nullptr && *request != MPI_REQUEST_NULL) {
+        interpose::operations_started(1);
     }
     return code;
 }

@@ -30,7 +30,7 @@ bool names_cr(const MPI_Request *request) {
 }
 
 int start_own(int count, MPI_Request requests[]) {
-    const bool counts = thence::progress::counts_operations();
+    const bool counts = thence::interpose::counts_operations();
     if (!tracks_persistent() && !counts) [[likely]] {
         return THENCE_NEXT(Startall)(count, requests);
     }
@@ -109,7 +109,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
         started(before, *request); // some MPIs give a restarted request a new handle
-        if (thence::progress::counts_operations()) {
+        if (thence::interpose::counts_operations()) {
             count_start(before, *request);
         }
     }
@@ -128,7 +128,7 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return api::free({"MPI_Request_free", one_request}, request);
     }
-    if (request != nullptr && thence::progress::counts_operations()) {
+    if (request != nullptr && thence::interpose::counts_operations()) {
         count_freed(*request);
     }
     return request != nullptr

@@ -56,7 +56,7 @@ __attribute__((noinline)) int slow_wait(MPI_Request *request, MPI_Status *status
     }
     const thence::streams::serial_call on_stream("MPI_Wait", 1, request);
     const counted_completion completes(1, request);
-    const thence::progress::blocking_call blocks;
+    const thence::interpose::blocking_call blocks;
     if (any_polled_grequests() && !is_cr_handle(*request)) {
         poll_now(*request);
     }

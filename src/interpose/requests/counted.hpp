@@ -11,6 +11,10 @@
 
 namespace thence::interpose {
 
+using progress::blocking_call;
+using progress::counts_operations;
+using progress::operations_started;
+
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
 public:

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "interpose/waiting/unchanged.hpp"
 
+#include "core/base/clock.hpp"
 #include "core/base/settings.hpp"
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/progress/catch_up.hpp"
-#include "core/base/clock.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 

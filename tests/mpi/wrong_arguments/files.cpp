@@ -26,6 +26,20 @@ argument<MPI_File> file(const world &w) {
 #define BEGIN(name, n) WRONG(File_##name, file(w), fixed<void *>(w.in), count(n), type())
 #define BEGIN_AT(name, n) WRONG(File_##name, file(w), count(MPI_Offset{0}), fixed<void *>(w.in), count(n), type())
 #define END(name) WRONG(File_##name, file(w), fixed<void *>(w.in), pointer(w.statuses))
+#define STARTING(name, n) WRONG(File_##name, file(w), fixed<void *>(w.in), count(n), type(), pointer(w.requests))
+#define STARTING_AT(name, n)                                                                                           \
+    WRONG(File_##name, file(w), count(MPI_Offset{0}), fixed<void *>(w.in), count(n), type(), pointer(w.requests))
+#define WITH_REQUESTS(c, n)                                                                                            \
+    STARTING(iread##c, n);                                                                                             \
+    STARTING(iwrite##c, n);                                                                                            \
+    STARTING(iread_all##c, n);                                                                                         \
+    STARTING(iwrite_all##c, n);                                                                                        \
+    STARTING(iread_shared##c, n);                                                                                      \
+    STARTING(iwrite_shared##c, n);                                                                                     \
+    STARTING_AT(iread_at##c, n);                                                                                       \
+    STARTING_AT(iwrite_at##c, n);                                                                                      \
+    STARTING_AT(iread_at_all##c, n);                                                                                   \
+    STARTING_AT(iwrite_at_all##c, n)
 #define TRANSFERS(c, n)                                                                                                \
     TRANSFER(read_all##c, n);                                                                                          \
     TRANSFER(write_all##c, n);                                                                                         \
@@ -69,8 +83,10 @@ void add_files(table &to, world &w) {
         WRONG(File_seek_shared, file(w), fixed(MPI_Offset{0}), number(MPI_SEEK_SET));
     }
     TRANSFERS(, 1);
+    WITH_REQUESTS(, 1);
 #if defined(THENCE_MPI_LARGE_COUNTS)
     TRANSFERS(_c, MPI_Count{1});
+    WITH_REQUESTS(_c, MPI_Count{1});
 #endif
     END(read_all_end);
     END(write_all_end);

@@ -67,6 +67,7 @@ MPI_Datatype types[2];
 void add_nonblocking(table &to, world &w) {
     types[0] = types[1] = MPI_INT;
     MESSAGES(, 1);
+    TRIED(Query_thread, pointer(&w.number));
     TRIED(Improbe, rank(), tag(world::pending_tag), comm(w.comm), pointer(&w.flag), pointer(&w.new_message),
           pointer(w.statuses));
     WRONG(Ibarrier, END(w.comm));

@@ -12,10 +12,22 @@ namespace wrong_arguments {
     WRONG(Win_allocate_shared##c, count(MPI_Aint{64}), count(unit), fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm),      \
           pointer<void>(&w.base), pointer(&w.new_win))
 
+#define TARGET(n) rank(), fixed(MPI_Aint{0}), count(n), type()
+#define WITH_REQUESTS(c, n)                                                                                            \
+    WRONG(Rput##c, pointer(w.in), count(n), type(), TARGET(n), win(w.win), pointer(w.requests));                       \
+    WRONG(Rget##c, pointer(w.out), count(n), type(), TARGET(n), win(w.win), pointer(w.requests));                      \
+    WRONG(Raccumulate##c, pointer(w.in), count(n), type(), TARGET(n), op(), win(w.win), pointer(w.requests));          \
+    WRONG(Rget_accumulate##c, pointer(w.in), count(n), type(), pointer(w.out), count(n), type(), TARGET(n), op(),      \
+          win(w.win), pointer(w.requests))
+
 void add_windows(table &to, world &w) {
     CREATING(, 1);
 #if defined(THENCE_MPI_LARGE_COUNTS)
     CREATING(_c, MPI_Aint{1});
+#endif
+    WITH_REQUESTS(, 1);
+#if defined(THENCE_MPI_LARGE_COUNTS)
+    WITH_REQUESTS(_c, MPI_Count{1});
 #endif
     WRONG(Win_create_dynamic, fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm), pointer(&w.new_win));
     WRONG(Win_free, pointer(&w.win));

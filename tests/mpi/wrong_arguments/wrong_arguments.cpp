@@ -26,7 +26,8 @@ protected:
 };
 
 TEST_F(every_call, every_interposed_function_is_in_the_table) {
-    std::set<std::string> known{"MPI_Finalize"}; // it has no argument
+    // Those that are called once, and those that cannot fail.
+    std::set<std::string> known{"MPI_Init", "MPI_Init_thread", "MPI_Finalize", "MPI_Request_c2f", "MPI_Request_f2c"};
     for (const call &each : all.calls()) {
         known.insert(each.function);
     }

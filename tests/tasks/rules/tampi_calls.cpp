@@ -7,9 +7,6 @@ using thence::mpi::table;
 
 extern "C" {
 
-int MPI_Query_thread(int *level) {
-    return table.Query_thread(level);
-}
 int MPI_Comm_create_keyval(MPI_Comm_copy_attr_function *copy, MPI_Comm_delete_attr_function *when_deleted, int *keyval,
                            void *extra) {
     return table.Comm_create_keyval(copy, when_deleted, keyval, extra);

@@ -95,12 +95,11 @@ def program_with_MPI_Init_is_told_single(given):
 
 
 def options_set_variables(given):
-    all_of_them = given.variables("--progress", "--wait=sleep", "--stall", "30s", "--trace", "it's a 'name'",
-                                  "--report")
+    all_of_them = given.variables("--progress", "--wait=sleep", "--stall", "30s", "--trace", "it's a 'name'")
     library = all_of_them.pop("LD_PRELOAD")
     assert Path(library).name.startswith(f"lib{Path(given.thence).name}.so."), library
     assert all_of_them == {"THENCE_PROGRESS": "always", "THENCE_WAIT": "sleep", "THENCE_STALL": "30s",
-                           "THENCE_TRACE": "it's a 'name'", "THENCE_REPORT": "1"}, all_of_them
+                           "THENCE_TRACE": "it's a 'name'"}, all_of_them
     assert given.variables("--", given.program) == {"LD_PRELOAD": library}
     assert given.variables(given.program, "--stall") == {"LD_PRELOAD": library}
 

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank that waits in MPI_Recv, in a program that knows nothing of Thence: the share of a processor that it uses, and how
+// late it is, as MPI waits and under `thence run --wait=sleep`.
+#include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
+
+#include <mpi.h>
+
+#include <vector>
+
+namespace {
+
+using measure::nanoseconds;
+using measure::now;
+
+// Rank 1 sends after `pause`, rank 0 waits. @return how late rank 0 knows, in microseconds.
+double late(int rank, nanoseconds pause) {
+    nanoseconds sent = 0;
+    if (rank == 1) {
+        measure::sleep_for(pause);
+        sent = now();
+        MPI_Send(&sent, 1, MPI_LONG_LONG, 0, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(&sent, 1, MPI_LONG_LONG, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        sent = now() - sent;
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    return static_cast<double>(sent) / 1000;
+}
+
+void waits(measure::work &work) {
+    constexpr nanoseconds seconds = 5'000'000'000;
+    const nanoseconds used = measure::processor_time();
+    const nanoseconds begun = now();
+    late(work.rank(), seconds);
+    work.result("share",
+                100 * static_cast<double>(measure::processor_time() - used) / static_cast<double>(now() - begun));
+    std::vector<double> found;
+    for (int i = 0; i < (work.quick() ? 30 : 200); ++i) {
+        found.push_back(late(work.rank(), 2'000'000LL + 2'000'000LL * (i * 7 % 10))); // not periodic
+    }
+    work.result("late", measure::median_of(found).value);
+}
+
+void judge(measure::session &session) {
+    measure::job what{.work = "waits", .threads = measure::level::single};
+    const measure::numbers before = session.together(2, what);
+    what.run_options = {"--wait=sleep"};
+    const measure::numbers after = session.together(2, what);
+    const auto one = [&](const std::string &name, const std::string &result, const std::string &unit, double bar) {
+        const double value = after.at(result);
+        session.add({.name = name,
+                     .found = {value, value, value},
+                     .unit = unit,
+                     .kind = measure::bar_kind::at_most,
+                     .bar = bar,
+                     .against = "as MPI waits",
+                     .side_unit = unit,
+                     .ours = value,
+                     .baseline = before.at(result)});
+    };
+    one("processor time of 5 s in MPI_Recv", "share", "% of one processor", 3);
+    one("message after 2 to 20 ms", "late", "microseconds until the receiver knows, median", 60);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(
+        argc, argv,
+        {.name = "idle_waiter",
+         .about = "a rank of an unchanged program that waits in MPI_Recv under `thence run --wait=sleep`",
+         .bars = "at most 3 % of a processor for 5 s of waiting; median at most 60 microseconds late",
+         .pieces = {{"waits", waits}},
+         .judge = judge});
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Nonblocking operations around computation that takes as long as the transfer, in a program that knows nothing of Thence:
+// how much of the transfer is hidden, as the program is and under `thence run --progress`.
+#include "measure/benchmark.hpp"
+#include "measure/clock.hpp"
+#include "measure/limit.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <vector>
+
+namespace {
+
+using measure::nanoseconds;
+using measure::now;
+
+enum operation { exchange, all_to_all, all_reduce, get };
+constexpr std::array<const char *, 4> names{"Isend/Irecv", "Ialltoall", "Iallreduce", "Rget"};
+
+// One transfer between two ranks, of `bytes` each way.
+class transfer {
+public:
+    transfer(operation kind, long bytes, int rank)
+        : kind_(kind), count_(static_cast<int>(bytes / 8)), rank_(rank), out_(2 * bytes / 8, 1), in_(2 * bytes / 8) {
+        if (kind_ == get) {
+            MPI_Win_create(out_.data(), static_cast<MPI_Aint>(out_.size() * sizeof out_[0]), 8, MPI_INFO_NULL,
+                           MPI_COMM_WORLD, &window_);
+            MPI_Win_lock_all(0, window_);
+        }
+    }
+    ~transfer() {
+        if (window_ != MPI_WIN_NULL) {
+            MPI_Win_unlock_all(window_);
+            MPI_Win_free(&window_);
+        }
+    }
+    transfer(const transfer &) = delete;
+    transfer &operator=(const transfer &) = delete;
+
+    void start() {
+        switch (kind_) {
+        case exchange:
+            MPI_Irecv(in_.data(), count_, MPI_DOUBLE, 1 - rank_, 0, MPI_COMM_WORLD, &requests_[0]);
+            MPI_Isend(out_.data(), count_, MPI_DOUBLE, 1 - rank_, 0, MPI_COMM_WORLD, &requests_[1]);
+            break;
+        case all_to_all:
+            MPI_Ialltoall(out_.data(), count_, MPI_DOUBLE, in_.data(), count_, MPI_DOUBLE, MPI_COMM_WORLD,
+                          &requests_[0]);
+            break;
+        case all_reduce:
+            MPI_Iallreduce(out_.data(), in_.data(), count_, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, &requests_[0]);
+            break;
+        case get:
+            MPI_Rget(in_.data(), count_, MPI_DOUBLE, 1 - rank_, 0, count_, MPI_DOUBLE, window_, &requests_[0]);
+        }
+    }
+    void complete() { MPI_Waitall(2, requests_.data(), MPI_STATUSES_IGNORE); }
+    bool is_right() const {
+        const double expected = kind_ == all_reduce ? 2 : 1;
+        return std::all_of(in_.begin(), in_.begin() + count_, [&](double each) { return each == expected; });
+    }
+
+private:
+    operation kind_;
+    int count_;
+    int rank_;
+    std::vector<double> out_;
+    std::vector<double> in_;
+    std::array<MPI_Request, 2> requests_{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    MPI_Win window_ = MPI_WIN_NULL;
+};
+
+void compute(nanoseconds time) {
+    volatile double x = 1;
+    for (const nanoseconds end = now() + time; now() < end;) {
+        for (int i = 0; i < 1000; ++i) {
+            x = x * 1.0000001 + 1e-9;
+        }
+    }
+}
+
+// The longer one of both ranks.
+double round_of(transfer &one, nanoseconds computation) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const nanoseconds begun = now();
+    one.start();
+    compute(computation);
+    one.complete();
+    auto took = static_cast<double>(now() - begun);
+    MPI_Allreduce(MPI_IN_PLACE, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return took / 1e6;
+}
+
+double median_round(transfer &one, nanoseconds computation, int rounds) {
+    std::vector<double> found;
+    for (int i = 0; i < rounds; ++i) {
+        found.push_back(round_of(one, computation));
+    }
+    return measure::median_of(found).value;
+}
+
+// The parameter `computation` is in nanoseconds; 0: as long as the transfer takes.
+void one(measure::work &work) {
+    const int rounds = work.quick() ? 7 : 21;
+    transfer moved(static_cast<operation>(work.parameter("operation")), work.parameter("bytes"), work.rank());
+    median_round(moved, 0, 3);
+    const double alone = median_round(moved, 0, rounds);
+    const long given = work.parameter("computation");
+    const auto computation = given != 0 ? nanoseconds{given} : static_cast<nanoseconds>(alone * 1e6);
+    const double together = median_round(moved, computation, rounds);
+    work.result("right", moved.is_right() ? 1 : 0);
+    work.result("alone", alone);
+    work.result("computation", static_cast<double>(computation) / 1e6);
+    work.result("together", together);
+}
+
+void compare(measure::session &session, operation kind, long bytes, const std::string &delay) {
+    measure::job plain{.work = "one",
+                       .threads = measure::level::single,
+                       .parameters = {{"operation", kind}, {"bytes", bytes}, {"computation", 0}},
+                       .environment = {"OMPI_MCA_mpi_yield_when_idle=1"}};
+    const auto run = [&](const measure::job &what) {
+        const measure::numbers found = delay.empty() ? session.together(2, what) : session.on_two_hosts(delay, what);
+        if (found.at("right") != 1) {
+            throw std::runtime_error(std::string(names[kind]) + ": wrong values");
+        }
+        return found;
+    };
+    const measure::numbers before = run(plain);
+    plain.parameters["computation"] = static_cast<long>(before.at("computation") * 1e6);
+    plain.run_options = {"--progress"};
+    const measure::numbers after = run(plain);
+    // Both compute for the same time and move the same, so the transfer alone is that of the plain program.
+    const auto hidden = [&](const measure::numbers &found) {
+        return (before.at("alone") + before.at("computation") - found.at("together")) / before.at("alone");
+    };
+    const std::string what = std::string(names[kind]) + " of " + std::to_string(bytes / 1024) + " KiB, " +
+                             (delay.empty() ? "one host" : "two hosts, delay " + delay);
+    if (delay.empty()) {
+        const double ratio = after.at("together") / before.at("together");
+        session.add({.name = what,
+                     .found = {ratio, ratio, ratio},
+                     .unit = "times as long",
+                     .kind = measure::bar_kind::at_most,
+                     .bar = 1.03,
+                     .against = "the program as it is",
+                     .side_unit = "milliseconds",
+                     .ours = after.at("together"),
+                     .baseline = before.at("together")});
+        return;
+    }
+    const bool has_bar = hidden(before) < 0.4;
+    measure::figure found{.name = what,
+                          .found = {hidden(after), hidden(after), hidden(after)},
+                          .unit = "of the transfer hidden",
+                          .kind = has_bar ? measure::bar_kind::at_least : measure::bar_kind::none,
+                          .bar = 0.8,
+                          .against = "the program as it is",
+                          .side_unit = "of the transfer hidden",
+                          .ours = hidden(after),
+                          .baseline = hidden(before)};
+    measure::add_note(found, "transfer and computation " + measure::text_of(before.at("alone")) +
+                                 " ms each; together " + measure::text_of(before.at("together")) +
+                                 " ms, with progress " + measure::text_of(after.at("together")) + " ms");
+    session.add(found);
+}
+
+void judge(measure::session &session) {
+    const std::vector<long> sizes =
+        session.quick() ? std::vector<long>{1 << 20} : std::vector<long>{256 << 10, 1 << 20, 8 << 20};
+    const std::string why = session.why_no_two_hosts();
+    if (!why.empty()) {
+        session.skip("two hosts: not measured, it " + why);
+    }
+    for (const char *delay : {"50us", "300us", ""}) {
+        for (const operation kind : {exchange, all_to_all, all_reduce, get}) {
+            // Open MPI 4.1 has no one-sided communication over TCP at MPI_THREAD_MULTIPLE.
+            const bool possible = *delay == '\0' || (why.empty() && kind != get);
+            for (const long bytes : possible ? sizes : std::vector<long>{}) {
+                compare(session, kind, bytes, delay);
+            }
+        }
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "overlap",
+                          .about =
+                              "an unchanged program under `thence run --progress`: how much of a transfer is hidden "
+                              "behind computation",
+                          .bars = "two hosts: at least 0.8 of the transfer, where the program as it is hides less than "
+                                  "0.4; one host: at most 1.03 times as long",
+                          .pieces = {{"one", one}},
+                          .judge = judge});
+}
