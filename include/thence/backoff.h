@@ -14,23 +14,23 @@
  *              thence_backoff_pause(&backoff);
  *      }
  *
- *  All loops of Thence that poll pause in this way: the helper thread, blocking calls that must not block in MPI, and the
- *  adapters to OpenMP, oneTBB, Boost.Fiber, threads and pools.
+ *  All loops of Thence that poll pause in this way: the helper thread, blocking calls that must not block in MPI, and
+ *  the adapters to OpenMP, oneTBB, Boost.Fiber, threads and pools.
  *
  *  In a row of polls that find nothing the thread first does not pause, for `spins` polls. Then it spins, with a pause
- *  instruction between polls, for up to 50 microseconds, which is longer than a message usually takes. Then it sleeps. A
- *  sleep is an eighth of the time since it began to spin or, if that is longer, of the usual time that it took to find
- *  something, which it learns; but at least 3 microseconds and at most `longest`. Where such times are usually longer than
- *  50 microseconds, the thread spins for a shorter time before it sleeps.
+ *  instruction between polls, for up to 50 microseconds, which is longer than a message usually takes. Then it sleeps.
+ *  A sleep is an eighth of the time since it began to spin or, if that is longer, of the usual time that it took to
+ *  find something, which it learns; but at least 3 microseconds and at most `longest`. Where such times are usually
+ *  longer than 50 microseconds, the thread spins for a shorter time before it sleeps.
  *
- *  It never yields its processor: a thread that yields beside one that computes runs again after a whole time slice of the
- *  other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread that
+ *  It never yields its processor: a thread that yields beside one that computes runs again after a whole time slice of
+ *  the other, 3 to 4 milliseconds, and stays in the queue of its processor while others may be idle. A thread that
  *  sleeps and uses little of its share runs at once when it wakes, and is placed on an idle processor if there is one.
  *
  *  If the thread comes back half a millisecond later than it should, another thread wants this processor. Then it spins
  *  for 10 microseconds at most, and no sleep is shorter than 20 microseconds, so that it keeps its claim to run at
- *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is shorter than
- *  10 microseconds. */
+ *  once. That lasts 40 milliseconds, and longer where it happens again soon. For some time afterwards no sleep is
+ *  shorter than 10 microseconds. */
 
 #include <stdint.h>
 
@@ -60,15 +60,16 @@ typedef struct thence_backoff {
 
 /** @brief A poll has found nothing, and the caller will pause by itself, for example on a condition variable.
  *  @param backoff the state of the loop.
- *  @return how long: 0 or less: not at all, or for a pause instruction. Above 0: sleep that many nanoseconds. A thread that
+ *  @return how long: 0 or less: not at all, or for a pause instruction. Above 0: sleep that many nanoseconds. A thread
+ *  that
  *          has other work to do may do it in place of a pause; it calls thence_backoff_found() if that took long.
  *  @note Threads: any; one at a time with the same state. */
 THENCE_EXPORT int64_t thence_backoff_next(thence_backoff *backoff);
 
 /** @brief A poll has found nothing: pauses as thence_backoff_next() says.
  *
- *  A sleep of a few microseconds needs a small timer slack (`PR_SET_TIMERSLACK`). The thread has it during the sleep, and
- *  afterwards its own again.
+ *  A sleep of a few microseconds needs a small timer slack (`PR_SET_TIMERSLACK`). The thread has it during the sleep,
+ *  and afterwards its own again.
  *  @param backoff the state of the loop.
  *  @note Threads: any; one at a time with the same state. */
 THENCE_EXPORT void thence_backoff_pause(thence_backoff *backoff);

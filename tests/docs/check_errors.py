@@ -29,7 +29,7 @@ OTHER = {
     "src/dataflow/report.cpp": "the states of waiting tasks: dataflow.md explains them",
 }
 # Strings that are no errors.
-NO_ERROR = re.compile(r"need C\+\+20: compile with|^\s*(?:counting|running) |\\\"|^kept as failed$|^test in a loop$|^block the task$|^enqueue on [\w ]+$")
+NO_ERROR = re.compile(r"need C\+\+20: compile with|^\s*(?:counting|running) |\\\"|^kept as failed$|^test in a loop$|^block the task$|^test and pause$|^enqueue on [\w ]+$")
 
 
 def without_comments(text):

@@ -4,6 +4,7 @@
 
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
+#include "interpose/requests/counted.hpp"
 
 #include <chrono>
 #include <functional>
@@ -25,7 +26,7 @@ protected:
         progress::stop_counting_operations();
         on_fake::TearDown();
     }
-    static long outstanding() { return progress::plain.started.load() - progress::plain.ended.load(); }
+    static long outstanding() { return progress::plain.outstanding.load(); }
 
     static MPI_Request started() {
         static char buffer[4];
@@ -163,12 +164,44 @@ TEST_P(plain_operations, what_was_not_counted_hides_nothing) {
     MPI_Request foreign = world.start(); // by a call that is not interposed
     world.complete(foreign);
     MPI_Wait(&foreign, MPI_STATUS_IGNORE);
-    EXPECT_FALSE(progress::any_plain_operation());
     MPI_Request r = started();
     EXPECT_TRUE(progress::any_plain_operation());
     world.complete(r);
     MPI_Wait(&r, MPI_STATUS_IGNORE);
     EXPECT_FALSE(progress::any_plain_operation());
+}
+
+TEST_P(plain_operations, are_not_counted_once_the_program_uses_thence) {
+    MPI_Request r = started();
+    {
+        cr c;
+        EXPECT_FALSE(progress::counts_operations());
+        EXPECT_FALSE(progress::any_plain_operation());
+        note n;
+        const ticket t = world.ticket_of(r);
+        attach(r, n, c);
+        world.complete(t);
+        EXPECT_TRUE(eventually([&] { return n.runs == 1; }));
+    }
+    EXPECT_EQ(outstanding(), 0);
+}
+
+TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
+    MPI_Request both[] = {created(), created()};
+    MPI_Startall(2, both);
+    EXPECT_EQ(outstanding(), 2);
+    int found = 1'000'000'000; // as a variable that nobody has set
+    int index = 7;
+    EXPECT_NE(MPI_Testsome(2, both, &found, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
+    { const thence::interpose::counted_completion refused(2, both, &found, &index); }
+    EXPECT_EQ(outstanding(), 2);
+    reported();
+    world.complete(both[0]);
+    world.complete(both[1]);
+    MPI_Waitall(2, both, MPI_STATUSES_IGNORE);
+    MPI_Request_free(&both[0]);
+    MPI_Request_free(&both[1]);
+    EXPECT_EQ(outstanding(), 0);
 }
 
 TEST_P(plain_operations, the_helper_makes_progress_while_the_program_computes) {

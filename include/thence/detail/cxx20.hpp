@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every header of C++ includes this, or one that does, before it declares anything: a compiler of an older standard says
-// what to do and ends there.
+// Every header of C++ includes this, or one that does, before it declares anything: a compiler of an older standard
+// says what to do and ends there.
 #pragma once
 
 #if __cplusplus < 202002L

@@ -3,9 +3,10 @@
 
 // The one place that starts threads of the library.
 //
-// A signal for the process is delivered on any thread that does not block it. A program that blocks one in its own threads,
-// to take it with `sigwait` or `signalfd` in one of them, would lose it to ours. So our threads block all signals but those that
-// a fault of the thread itself raises: a handler that prints where a callback crashed still runs.
+// A signal for the process is delivered on any thread that does not block it. A program that blocks one in its own
+// threads, to take it with `sigwait` or `signalfd` in one of them, would lose it to ours. So our threads block all
+// signals but those that a fault of the thread itself raises: a handler that prints where a callback crashed still
+// runs.
 
 #include <thence/detail/cxx20.hpp>
 
@@ -46,8 +47,9 @@ template <class Function> std::thread start_thread(Function &&function) {
     return std::thread(std::forward<Function>(function));
 }
 
-/// Workers of oneTBB are its threads, but they start because our arena has work. `Observer` is `tbb::task_scheduler_observer`. A
-/// worker that has been in the arena keeps the signals blocked, since it sleeps outside of it.
+/// Workers of oneTBB are its threads, but they start because our arena has work. `Observer` is
+/// `tbb::task_scheduler_observer`. A worker that has been in the arena keeps the signals blocked, since it sleeps
+/// outside of it.
 template <class Observer> class workers_without_signals : public Observer {
 public:
     template <class Arena> explicit workers_without_signals(Arena &arena) : Observer(arena) { this->observe(true); }

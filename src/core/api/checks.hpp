@@ -6,6 +6,7 @@
 #include "core/api/errors.hpp"
 #include "core/continuation/attach.hpp"
 #include "core/continuation/library.hpp"
+#include "core/progress/plain_operations.hpp"
 
 #include <thence/thence.h>
 
@@ -13,8 +14,12 @@
 
 namespace thence::api {
 
-// Sets the library up if that has not been done. If it cannot be, it reports the error and returns its code.
+// Sets the library up if that has not been done. If it cannot be, it reports the error and returns its code. From here
+// on the program uses Thence itself, so its operations without continuations are not counted any more.
 inline int set_up(const public_call &call) noexcept {
+    if (progress::counts_operations()) [[unlikely]] {
+        progress::stop_counting_operations();
+    }
     switch (continuation::set_up()) {
     case continuation::setting_up::done:
         return MPI_SUCCESS;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One object of a type for each thread, made at first use and destroyed when the thread ends.
 //
-// The libraries use the initial-exec model for thread-local variables, so all of them must fit into the few hundred bytes
-// that a process keeps free for libraries that dlopen() loads (see tests/loading). Whatever is larger than two words or has
-// a destructor is allocated: a per_thread object, of which a pointer is thread-local, or a rare_per_thread one, which needs
-// no thread-local variable and is found in the list of all objects of the thread.
+// The libraries use the initial-exec model for thread-local variables, so all of them must fit into the few hundred
+// bytes that a process keeps free for libraries that dlopen() loads (see tests/loading). Whatever is larger than two
+// words or has a destructor is allocated: a per_thread object, of which a pointer is thread-local, or a rare_per_thread
+// one, which needs no thread-local variable and is found in the list of all objects of the thread.
 #pragma once
 
 #include <new>

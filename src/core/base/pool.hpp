@@ -2,9 +2,9 @@
 // A pool of objects of one type. In steady state it does not allocate. A thread takes no lock while it reuses objects
 // that it gave back. Every object that was ever handed out can be visited.
 //
-// Invariant: an object is in a thread's cache, or in the shared list, or in use. Slabs are never freed while the process
-// runs, so for_each() may look at any object at any time. The object's own atomic state decides which of its other
-// fields may be read then.
+// Invariant: an object is in a thread's cache, or in the shared list, or in use. Slabs are never freed while the
+// process runs, so for_each() may look at any object at any time. The object's own atomic state decides which of its
+// other fields may be read then.
 #pragma once
 
 #include <atomic>

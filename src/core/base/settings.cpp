@@ -62,8 +62,8 @@ milliseconds read_duration(settings &all, setting which, int shortest_ms, const 
     return result;
 }
 
-// @return the value as it is written, or `off`. `words`: the values that it may have. `advice`: what the complaint about
-// another value says.
+// @return the value as it is written, or `off`. `words`: the values that it may have. `advice`: what the complaint
+// about another value says.
 std::string read_word(settings &all, setting which, std::initializer_list<std::string_view> words, const char *advice) {
     std::string word = row(which).default_value;
     read(all, which, [&](setting_state &state) {

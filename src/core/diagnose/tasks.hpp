@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What reports ask about tasks. Tasks lie above this room, so src/tasks/reports.cpp registers the functions before main().
+// What reports ask about tasks. Tasks lie above this room, so src/tasks/reports.cpp registers the functions before
+// main().
 #pragma once
 
 #include "core/continuation/continuation.hpp"

@@ -7,7 +7,6 @@
 
 #include "core/base/short_slices.hpp"
 #include "core/base/spin_lock.hpp"
-#include "core/engine/engine.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/implementation.hpp"
 #include "core/progress/catch_up.hpp"
@@ -131,13 +130,7 @@ bool help_program(const program_watch &program, helper_pauses &pauses, bool has_
         }
         return pause_for(pauses.small_share());
     }
-    {
-        const std::scoped_lock guard(helper_in_progress);
-        if (has_slept) {
-            catch_up_after_sleep();
-        }
-        engine::current->progress();
-    }
+    help(has_slept);
     return pause_for(pauses.next(nobody_polled, true));
 }
 

@@ -22,7 +22,8 @@ inline constexpr std::uint64_t callback_runs = std::uint64_t{1} << 49;
 // Streams are checked (mpix/streams/serial_check.hpp): calls say on which stream they are. own_communicators is set,
 // too.
 inline constexpr std::uint64_t streams_checked = std::uint64_t{1} << 58;
-// A generalized request with a poll function is not complete, or has failed: MPI_Test and MPI_Wait on it call that function first.
+// A generalized request with a poll function is not complete, or has failed: MPI_Test and MPI_Wait on it call that
+// function first.
 inline constexpr std::uint64_t polled_grequests = std::uint64_t{1} << 59;
 // A generalized request with a wait function is not complete, or has failed: calls that block on it call that function.
 inline constexpr std::uint64_t waited_grequests = std::uint64_t{1} << 60;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Operations of a program that has no continuations for them. With THENCE_PROGRESS=always the helper thread makes
 // progress for them while the program computes. So interposed calls count what is outstanding, and say when a thread is
-// in MPI, which makes progress by itself then.
+// in MPI, which makes progress by itself then. As soon as the program uses Thence itself, nothing is counted any more:
+// from then on its own calls say where it needs progress.
 //
-// Invariant: a thread that starts an operation counts it, then reads `helper_rests`. The helper sets `helper_rests`, then
-// reads the counts. Both are sequentially consistent, so one of them sees the other: the helper does not rest while an
-// operation is counted.
+// Invariant: a thread that starts an operation counts it, then reads `helper_rests`. The helper sets `helper_rests`,
+// then reads the count. Both are sequentially consistent, so one of them sees the other: the helper does not rest while
+// an operation is counted.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -18,10 +19,10 @@ namespace thence::progress {
 
 struct plain_operations {
     std::atomic<bool> counted{false}; // by interposed calls
-    std::atomic<long> started{0};     // only grows, as the next
-    std::atomic<long> ended{0};
+    std::atomic<bool> in_mpi{true};   // blocking calls wait inside MPI, so they make progress all the time
+    std::atomic<long> outstanding{0}; // never negative
+    std::atomic<unsigned long> calls{0};
     std::atomic<unsigned> blocked{0};      // threads in MPI calls that may block
-    std::atomic<unsigned> left{0};         // how often a thread has left such a call
     std::atomic<bool> helper_rests{false}; // it must be woken
 };
 extern THENCE_INTERNAL plain_operations plain;
@@ -34,28 +35,32 @@ inline bool counts_operations() noexcept {
 THENCE_INTERNAL void wake_helper_for_operations() noexcept;
 
 // Called after an operation was started.
-inline void operations_started(long count) noexcept {
-    plain.started.fetch_add(count, std::memory_order_seq_cst);
+inline void operation_started() noexcept {
+    plain.calls.fetch_add(1, std::memory_order_relaxed);
+    plain.outstanding.fetch_add(1, std::memory_order_seq_cst);
     if (plain.helper_rests.load(std::memory_order_seq_cst)) [[unlikely]] {
         wake_helper_for_operations();
     }
 }
-// Called after the program has completed or freed requests, or a continuation has taken them.
-inline void operations_ended(long count) noexcept {
-    plain.ended.fetch_add(count, std::memory_order_relaxed);
+// Called after the program has completed or freed requests. One of them may not have been counted, for example since a
+// library has started it by a PMPI_ function: it hides no later one.
+THENCE_INTERNAL void operations_ended(long count) noexcept;
+// The program has called MPI.
+inline void note_call() noexcept {
+    plain.calls.fetch_add(1, std::memory_order_relaxed);
 }
 
 // A call that may block in MPI lasts.
 class blocking_call {
 public:
-    blocking_call() noexcept : counts_(counts_operations()) {
+    blocking_call() noexcept : counts_(counts_operations() && plain.in_mpi.load(std::memory_order_relaxed)) {
         if (counts_) {
             plain.blocked.fetch_add(1, std::memory_order_relaxed);
         }
     }
     ~blocking_call() {
         if (counts_) {
-            plain.left.fetch_add(1, std::memory_order_relaxed);
+            note_call();
             plain.blocked.fetch_sub(1, std::memory_order_release);
         }
     }
@@ -68,10 +73,12 @@ private:
 
 // Begins to count, and starts the helper thread. Returns null, or why there can be no helper. The library is set up.
 const char *count_operations() noexcept;
-// At MPI_Finalize.
+// At MPI_Finalize, and when the program uses Thence itself. Any thread may call it, any number of times.
 void stop_counting_operations() noexcept;
 
-bool any_plain_operation() noexcept;
+inline bool any_plain_operation() noexcept {
+    return plain.outstanding.load(std::memory_order_seq_cst) != 0;
+}
 
 // What the helper sees of the program when it looks.
 class program_watch {
@@ -79,7 +86,7 @@ public:
     void look() noexcept;
     // It has been outside of MPI for a while, so the helper should make progress for it.
     bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
-    // Nothing is outstanding, and it has started nothing for a while.
+    // Nothing is outstanding, and it has made no call for a while.
     bool is_done() const noexcept { return !outstanding_ && quiet_ >= done_after; }
     bool outstanding() const noexcept { return outstanding_; }
     // It computed at the look before this one.

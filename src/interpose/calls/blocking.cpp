@@ -131,7 +131,7 @@ int exchange(const wait_strategy &how, Irecv irecv, SendInit send_init, Isend is
     }
     MPI_Request sending = MPI_REQUEST_NULL;
     if (const int code = isend(&sending); code != MPI_SUCCESS || sending == MPI_REQUEST_NULL) {
-        PMPI_Cancel(&receiving); // nothing may write into the buffer after we return
+        cancel(&receiving, &PMPI_Cancel); // nothing may write into the buffer after we return
         how.complete(&receiving, MPI_STATUS_IGNORE, where);
         return code;
     }
@@ -305,6 +305,9 @@ THENCE_EXPORT int MPI_Probe(int source, int tag, MPI_Comm comm, MPI_Status *stat
 THENCE_EXPORT int MPI_Iprobe(int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status) {
     if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
         return threadcomm::probe("MPI_Iprobe", *threads, source, tag, flag, status);
+    }
+    if (counts_operations()) {
+        note_call();
     }
     const int code = thence::pmpi::call_on<&THENCE_NEXT(Iprobe)>("MPI_Iprobe", comm, source, tag, comm, flag, status);
     if (!is_plain()) [[unlikely]] {

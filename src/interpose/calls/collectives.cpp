@@ -17,6 +17,11 @@ using namespace thence::interpose;
 
 namespace {
 
+bool is_intracommunicator(MPI_Comm comm) {
+    int inter = 0;
+    return PMPI_Comm_test_inter(comm, &inter) != MPI_SUCCESS || inter == 0;
+}
+
 template <class Start> int by_nonblocking(const char *name, Start start, const void *where) {
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = start(&request);
@@ -40,8 +45,8 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
     if (thence::streams::has_queue_if_any(comm)) {
         return enqueue();
     }
-    return collectives_by_nonblocking() ? by_nonblocking(name, start, where)
-                                        : thence::pmpi::block_in_mpi(name, blocking);
+    return collectives_by_nonblocking() && is_intracommunicator(comm) ? by_nonblocking(name, start, where)
+                                                                      : thence::pmpi::block_in_mpi(name, blocking);
 }
 
 } // namespace

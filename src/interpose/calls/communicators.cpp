@@ -24,7 +24,27 @@ template <class Free> int free_communicator(const char *call, MPI_Comm *comm, bo
                : code;
 }
 
+// After a call that has started an operation.
+int count_if_started(int code, const MPI_Request *request) {
+    if (code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL &&
+        thence::interpose::counts_operations()) {
+        thence::interpose::operation_started();
+    }
+    return code;
+}
+
 } // namespace
+
+// As THENCE_BLOCKING_OR, since some MPIs wait in it, for a call with a request.
+#define STARTING_OR(name, parameters, arguments, otherwise)                                                            \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
+        if (auto *const found = threadcomm::find_if_any(comm)) [[unlikely]] {                                          \
+            return otherwise(*found);                                                                                  \
+        }                                                                                                              \
+        const int code = thence::pmpi::block_in_mpi("MPI_" #name, comm,                                                \
+                                                    [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });       \
+        return count_if_started(code, request);                                                                        \
+    }
 
 extern "C" {
 
@@ -32,13 +52,12 @@ THENCE_BLOCKING_OR(Comm_dup, (MPI_Comm comm, MPI_Comm *created), (comm, created)
                    [&](auto &threads) { return threadcomm::dup("MPI_Comm_dup", threads, created); })
 THENCE_BLOCKING_OR(Comm_dup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created), (comm, info, created),
                    [&](auto &threads) { return threadcomm::dup("MPI_Comm_dup_with_info", threads, created); })
-THENCE_BLOCKING_OR(Comm_idup, (MPI_Comm comm, MPI_Comm *created, MPI_Request *request), (comm, created, request),
-                   [&](auto &threads) { return threadcomm::idup("MPI_Comm_idup", threads, created, request); })
+STARTING_OR(Comm_idup, (MPI_Comm comm, MPI_Comm *created, MPI_Request *request), (comm, created, request),
+            [&](auto &threads) { return threadcomm::idup("MPI_Comm_idup", threads, created, request); })
 #if defined(THENCE_MPI_IDUP_WITH_INFO)
-THENCE_BLOCKING_OR(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created, MPI_Request *request),
-                   (comm, info, created, request), [&](auto &threads) {
-                       return threadcomm::idup("MPI_Comm_idup_with_info", threads, created, request);
-                   })
+STARTING_OR(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *created, MPI_Request *request),
+            (comm, info, created, request),
+            [&](auto &threads) { return threadcomm::idup("MPI_Comm_idup_with_info", threads, created, request); })
 #endif
 THENCE_BLOCKING_ON_PROCESSES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *created), (comm, group, created))
 THENCE_BLOCKING_ON_PROCESSES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created),

@@ -44,7 +44,7 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
         streams::note_request(comm, request, starts);
     }
     if (starts && interpose::counts_operations() && request != nullptr && *request != MPI_REQUEST_NULL) {
-        interpose::operations_started(1);
+        interpose::operation_started();
     }
     return code;
 }

@@ -128,12 +128,16 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     if (names_cr(request)) {
         return api::free({"MPI_Request_free", one_request}, request);
     }
-    if (request != nullptr && thence::interpose::counts_operations()) {
-        count_freed(*request);
+    if (request == nullptr) {
+        return THENCE_NEXT(Request_free)(request);
     }
-    return request != nullptr
-               ? call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free))
-               : THENCE_NEXT(Request_free)(request);
+    const MPI_Request freed = *request;
+    const int code =
+        call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free));
+    if (*request == MPI_REQUEST_NULL && thence::interpose::counts_operations()) {
+        count_freed(freed);
+    }
+    return code;
 }
 
 THENCE_EXPORT int MPI_Cancel(MPI_Request *request) {

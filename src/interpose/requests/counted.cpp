@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <unordered_map>
+#include <utility>
 
 namespace thence::interpose {
 
@@ -26,12 +27,14 @@ std::uintptr_t key_of(MPI_Request request) noexcept {
     return mpi::bits(request);
 }
 
-void note(MPI_Request request, bool active) noexcept {
+// @return whether it was noted as active.
+bool note(MPI_Request request, bool active) noexcept {
     try {
         const std::scoped_lock guard(mutex);
-        persistent()[key_of(request)] = active;
         any_persistent.store(true, std::memory_order_relaxed);
+        return std::exchange(persistent()[key_of(request)], active);
     } catch (const std::bad_alloc &) { // it counts as a request that is not persistent
+        return false;
     }
 }
 
@@ -42,12 +45,16 @@ void count_created(MPI_Request request) noexcept {
 }
 
 void count_start(MPI_Request before, MPI_Request after) noexcept {
+    if (after == MPI_REQUEST_NULL) {
+        return;
+    }
     if (before != after) {
         const std::scoped_lock guard(mutex);
         persistent().erase(key_of(before));
     }
-    note(after, true);
-    progress::operations_started(1);
+    if (!note(after, true)) {
+        progress::operation_started();
+    }
 }
 
 void count_freed(MPI_Request request) noexcept {
@@ -88,7 +95,7 @@ void counted_completion::end() noexcept {
             }
         };
         if (indices_ != nullptr) {
-            const int found = found_ != nullptr ? *found_ : 1;
+            const int found = found_ != nullptr ? std::clamp(*found_, 0, size_) : 1;
             for (int i = 0; i < found; ++i) {
                 complete(indices_[i]);
             }

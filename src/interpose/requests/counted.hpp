@@ -13,7 +13,8 @@ namespace thence::interpose {
 
 using progress::blocking_call;
 using progress::counts_operations;
-using progress::operations_started;
+using progress::note_call;
+using progress::operation_started;
 
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
@@ -23,9 +24,10 @@ public:
         : flag_(flag), size_(count) {
         begin(requests);
     }
-    // Those are complete that the first `*found` of `indices` name; if `found` is null, the first one.
+    // Those are complete that the first `*found` of `indices` name; if `found` is null, the first one. If MPI refuses
+    // the call, these may be any numbers.
     counted_completion(int count, MPI_Request requests[], const int *found, const int indices[]) noexcept
-        : found_(found), indices_(indices), size_(count) {
+        : found_(found), indices_(indices), size_(indices != nullptr ? count : 0) {
         begin(requests);
     }
     ~counted_completion() {
@@ -39,6 +41,7 @@ public:
 private:
     void begin(MPI_Request requests[]) noexcept {
         if (progress::counts_operations() && requests != nullptr && size_ > 0) [[unlikely]] {
+            progress::note_call(); // also of one that finds nothing
             requests_ = requests;
             before_ = active_ones();
         }
@@ -58,6 +61,7 @@ private:
 THENCE_INTERNAL void count_created(MPI_Request persistent) noexcept;
 // A start may give a persistent request a new handle.
 THENCE_INTERNAL void count_start(MPI_Request before, MPI_Request after) noexcept;
+// MPI has freed it.
 THENCE_INTERNAL void count_freed(MPI_Request request) noexcept;
 
 } // namespace thence::interpose

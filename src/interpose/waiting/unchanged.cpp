@@ -30,10 +30,10 @@ bool applies() noexcept {
     return waits_leave_the_processor.load(std::memory_order_relaxed) && !continuation::this_thread.in_callback();
 }
 
-// A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor. Beside
-// a thread that computes a yield costs a time slice: after one that did, no call yields for some time. Then it sleeps, the
-// longer the longer it has waited: a message that comes soon is found soon, and a rank that waits for seconds uses about
-// a fiftieth of a processor.
+// A call first tests without a pause. Then it yields, which lets another rank run that waits for the same processor.
+// Beside a thread that computes a yield costs a time slice: after one that did, no call yields for some time. Then it
+// sleeps, the longer the longer it has waited: a message that comes soon is found soon, and a rank that waits for
+// seconds uses about a fiftieth of a processor.
 constexpr unsigned tests_without_pause = 16;
 constexpr nanoseconds yields_for = 200'000;
 constexpr nanoseconds slice = 500'000;
@@ -44,19 +44,18 @@ constexpr nanoseconds part = 1000; // of the time waited
 
 std::atomic<nanoseconds> may_yield{0}; // from this time on
 
-bool yield(nanoseconds now, nanoseconds waited) noexcept {
+// @return when it was back; 0: it has not yielded.
+nanoseconds yield(nanoseconds now, nanoseconds waited) noexcept {
     const bool always = yields.load(std::memory_order_relaxed);
     if (!always && (waited >= yields_for || now < may_yield.load(std::memory_order_relaxed))) {
-        return false;
+        return 0;
     }
     sched_yield();
-    if (!always) {
-        const nanoseconds back = base::read_clock();
-        if (back - now > slice) {
-            may_yield.store(back + after_slice, std::memory_order_relaxed);
-        }
+    const nanoseconds back = base::read_clock();
+    if (back - now > slice) {
+        may_yield.store(back + after_slice, std::memory_order_relaxed);
     }
-    return true;
+    return back;
 }
 
 void pause(polling_call &call) noexcept {
@@ -71,8 +70,8 @@ void pause(polling_call &call) noexcept {
         backoff.misses = backoff.spins + 1; // it has spun
     }
     const nanoseconds waited = now - backoff.since;
-    if (yield(now, waited)) {
-        backoff.due = now; // what it has lost by the yield says nothing about sleeps
+    if (const nanoseconds back = yield(now, waited); back != 0) {
+        backoff.due = back; // what it has lost by the yield says nothing about sleeps
         return;
     }
     backoff.longest = std::clamp(waited / part, short_sleep, long_sleep);
@@ -103,7 +102,7 @@ void begin_progress() noexcept {
 
 } // namespace
 
-const wait_strategy leaving_the_processor{"test and sleep", &applies, &complete, &pause};
+const wait_strategy leaving_the_processor{"test and pause", &applies, &complete, &pause};
 
 namespace unchanged {
 
@@ -127,6 +126,7 @@ void mpi_initialized() noexcept {
     }
     if (leaves) {
         yields.store(chosen.wait == base::waiting::yield);
+        progress::plain.in_mpi.store(false); // the helper makes progress while a call sleeps
         waits_leave_the_processor.store(true);
         progress::add_way_to_wait();
     }
@@ -137,6 +137,7 @@ void mpi_initialized() noexcept {
 
 void mpi_finalizes() noexcept {
     progress::stop_counting_operations();
+    progress::plain.in_mpi.store(true);
     if (waits_leave_the_processor.exchange(false)) {
         progress::remove_way_to_wait();
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Finds the generalized request of a handle: lists by hash, linked through the objects. The caller holds the lock of the
-// room.
+// Finds the generalized request of a handle: lists by hash, linked through the objects. The caller holds the lock of
+// the room.
 #pragma once
 
 #include "core/mpi/handles.hpp"

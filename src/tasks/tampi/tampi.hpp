@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the files of libthence-tampi share: starting and stopping it. It stands on the public headers, and reports errors as the
-// calls of thence.h do.
+// What the files of libthence-tampi share: starting and stopping it. It stands on the public headers, and reports
+// errors as the calls of thence.h do.
 #pragma once
 
 #include "core/api/errors.hpp"

@@ -124,6 +124,11 @@ void add_starting(table &to, world &w) {
 
     CALL_AFTER(SET(MPI_REQUEST_NULL), Grequest_complete, "null request", w.requests[0]);
     CALL_AFTER(SET(w.pending), Grequest_complete, "no generalized request", w.requests[0]);
+    to.add_call({"MPI_Grequest_start", "null request", true, true, [](bool pmpi) {
+                     return (pmpi ? &PMPI_Grequest_start : &MPI_Grequest_start)(
+                         [](void *, MPI_Status *) { return int{MPI_SUCCESS}; }, [](void *) { return int{MPI_SUCCESS}; },
+                         [](void *, int) { return int{MPI_SUCCESS}; }, nullptr, nullptr);
+                 }});
 }
 
 #define ANY(name, ...)                                                                                                 \

@@ -99,8 +99,8 @@ template <class R> void complete_scheduled(R &receiver) noexcept {
     ex::set_value(static_cast<R &&>(receiver));
 }
 
-/** The base of a scheduler, which is made of one value. `Derived` has a template `operation` of the receiver, made of that
- *  value and the receiver. */
+/** The base of a scheduler, which is made of one value. `Derived` has a template `operation` of the receiver, made of
+ *  that value and the receiver. */
 template <class Derived, class Where> class scheduler_base {
     struct environment {
         Where where;

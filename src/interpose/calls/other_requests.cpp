@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls that start an operation on a window or a file and create a request. They are interposed only because their
-// operations are counted (core/progress/plain_operations.hpp).
+// Calls that start an operation on a window or a file, or a generalized request, and create a request. They are
+// interposed only because their operations are counted (core/progress/plain_operations.hpp).
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 
@@ -17,6 +17,11 @@
 #define TARGET(count_t) int rank, MPI_Aint displacement, count_t target_count, MPI_Datatype target_type
 
 extern "C" {
+
+STARTING(Grequest_start,
+         (MPI_Grequest_query_function * query, MPI_Grequest_free_function *free_fn,
+          MPI_Grequest_cancel_function *cancel, void *state),
+         (query, free_fn, cancel, state))
 
 #define WINDOWS(c, count_t)                                                                                            \
     STARTING(Rput##c, (ORIGIN(count_t), TARGET(count_t), MPI_Win win),                                                 \
