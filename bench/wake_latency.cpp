@@ -163,8 +163,8 @@ void beside_others(measure::work &work) {
     wait_and_callback(work, pair);
 }
 
-// A note about the smallest possible ratio. For a thread that may use half of a processor, the median delay of a
-// message is at least the processor time that one sleep costs; see src/core/progress/helper.cpp.
+// A note about the smallest possible ratio after 1 s. After 25 ms the helper may use half of a processor. The median
+// delay of a message is then at least the processor time that one sleep costs; see src/core/progress/helper_pauses.hpp.
 std::string smallest_ratio(double sleep, double wait) {
     char text[200];
     std::snprintf(

@@ -15,7 +15,7 @@
 //    The thread that does so calls tell_if_idle(). A thread that waits for it increments `idle_waiters_` first and
 //    calls is_idle() then. Both hold the lock. So either the waiter finds the scheduler idle, or the thread that makes
 //    it idle finds the waiter. tests/model/submit_throttle.pml checks all interleavings, and
-//    tests/dataflow/schedules/throttling.cpp those of these sources.
+//    tests/dataflow/schedules/throttling.cpp all schedules of these sources with at most two preemptions.
 #pragma once
 
 #include "dataflow/poll_watchdog.hpp"

@@ -7,9 +7,9 @@
 
 namespace thence::engine::openmpi {
 
-// How the polled set reads and tests these requests. It does not call MPI_Testsome on a request that is pending: after
-// an error, Open MPI's MPI_Testsome frees every request of its array whose error field is not zero. In a pending send
-// that field is a remnant of the request that used the memory before. So the send would be lost.
+// How the polled set reads and tests these requests. It never calls MPI_Testsome on them: after an error, Open MPI's
+// MPI_Testsome frees every request of its array whose error field is not zero. In a pending send that field is a
+// remnant of the request that used the memory before. So the send would be lost.
 extern const polled_set::methods read_requests;
 
 // engine::take_complete() for these requests.

@@ -8,8 +8,8 @@
 
 namespace thence::threadcomm {
 
-// For a communicator with a meeting. False: it has to be done by messages, on all ranks. True: it is done, with an
-// error class in `error`.
+// For a communicator with a shared exchange. False: it has to be done by messages, on all ranks. True: it is done, with
+// an error class in `error`.
 bool broadcast_in_shared_memory(member &me, const data_argument &data, int root, int &error) noexcept;
 // To all ranks, in their order. The arguments are checked.
 bool reduce_in_shared_memory(member &me, const reduction &what, int &error) noexcept;

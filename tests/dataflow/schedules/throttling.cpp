@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A thread that waits in submit() is resumed when few tasks are open, or when no task runs: in all schedules of small
-// programs with the real sources. tests/model/submit_throttle.pml has the protocol alone, with more threads.
+// A thread that waits in submit() is resumed when few tasks are open, or when no task runs: in all schedules with at
+// most two preemptions (one or none beside a long task) of small programs with the real sources.
+// tests/model/submit_throttle.pml has the protocol alone, with more threads.
 #include "threads.hpp"
 
 #include <thence/dataflow.h>
