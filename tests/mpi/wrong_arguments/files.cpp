@@ -27,8 +27,9 @@ argument<MPI_File> file(const world &w) {
 #define BEGIN_AT(name, n) WRONG(File_##name, file(w), count(MPI_Offset{0}), fixed<void *>(w.in), count(n), type())
 #define END(name) WRONG(File_##name, file(w), fixed<void *>(w.in), pointer(w.statuses))
 #define STARTING(name, n) WRONG(File_##name, file(w), fixed<void *>(w.in), count(n), type(), pointer(w.requests))
+// Some MPIs take a negative offset, and begin.
 #define STARTING_AT(name, n)                                                                                           \
-    WRONG(File_##name, file(w), count(MPI_Offset{0}), fixed<void *>(w.in), count(n), type(), pointer(w.requests))
+    WRONG(File_##name, file(w), fixed(MPI_Offset{0}), fixed<void *>(w.in), count(n), type(), pointer(w.requests))
 #define WITH_REQUESTS(c, n)                                                                                            \
     STARTING(iread##c, n);                                                                                             \
     STARTING(iwrite##c, n);                                                                                            \
