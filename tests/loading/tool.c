@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A tool that wraps some of MPI's calls. It goes on to PMPI_ functions, or, if GO_ON is defined, to the next
-// definition.
+// definition. With ONLY_NONBLOCKING it wraps none that waits. With PMPI_IN_TEST or
+// PMPI_IN_WAITANY it also wraps that call, and there goes on to the PMPI_ function.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <mpi.h>
@@ -17,6 +18,7 @@ int MPI_Isend(const void *buf, int count, MPI_Datatype type, int dest, int tag, 
     ++calls_that_the_tool_has_seen;
     return NEXT(Isend)(buf, count, type, dest, tag, comm, request);
 }
+#ifndef ONLY_NONBLOCKING
 int MPI_Wait(MPI_Request *request, MPI_Status *status) {
     return NEXT(Wait)(request, status);
 }
@@ -29,3 +31,14 @@ int MPI_Request_free(MPI_Request *request) {
 int MPI_Finalize(void) {
     return NEXT(Finalize)();
 }
+#endif
+#ifdef PMPI_IN_TEST
+int MPI_Test(MPI_Request *request, int *flag, MPI_Status *status) {
+    return PMPI_Test(request, flag, status);
+}
+#endif
+#ifdef PMPI_IN_WAITANY
+int MPI_Waitany(int count, MPI_Request requests[], int *index, MPI_Status *status) {
+    return PMPI_Waitany(count, requests, index, status);
+}
+#endif

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks where MPI's names lead in this process: from libthence to the next definition, and from the program to
 // libthence, which is not so if MPI or a tool comes first that goes on to PMPI_ functions. A tool that goes on to the
-// next definition, as libthence does, may come first. Whether it does is learned by a call: its blocking calls must
-// come to us.
+// next definition, as libthence does, may come first. Whether it does is learned by calls: those that block
+// or test, and that it defines, must come to us, each of them.
 #include "interpose/calls/next.hpp"
+#include "interpose/requests/comes_to_us.hpp"
 #include "interpose/waiting/library.hpp"
-#include "interpose/waiting/wait_strategy.hpp"
 
 #include <array>
 #include <cstdio>
@@ -33,44 +33,57 @@ struct harmless_call {
     const char *name;
     void (*make)(void *function);
 };
-constexpr std::array harmless_calls{
-    harmless_call{"MPI_Wait",
-                  [](void *function) {
-                      MPI_Request none = MPI_REQUEST_NULL;
-                      reinterpret_cast<decltype(&PMPI_Wait)>(function)(&none, MPI_STATUS_IGNORE);
-                  }},
-    harmless_call{"MPI_Waitall",
-                  [](void *function) {
-                      MPI_Request none = MPI_REQUEST_NULL;
-                      reinterpret_cast<decltype(&PMPI_Waitall)>(function)(1, &none, MPI_STATUSES_IGNORE);
-                  }},
-    harmless_call{"MPI_Send",
-                  [](void *function) {
-                      const int nothing = 0;
-                      reinterpret_cast<decltype(&PMPI_Send)>(function)(&nothing, 0, MPI_INT, MPI_PROC_NULL, 0,
-                                                                       MPI_COMM_SELF);
-                  }},
-    harmless_call{"MPI_Recv",
-                  [](void *function) {
-                      int nothing = 0;
-                      reinterpret_cast<decltype(&PMPI_Recv)>(function)(&nothing, 0, MPI_INT, MPI_PROC_NULL, 0,
-                                                                       MPI_COMM_SELF, MPI_STATUS_IGNORE);
-                  }},
+struct harmless_arguments {
+    MPI_Request request = MPI_REQUEST_NULL;
+    MPI_Message message = MPI_MESSAGE_NO_PROC;
+    int buffer = 0;
+    int flag = 0;
+    int index = 0;
 };
-
-// True if the harmless calls of this object, of which there is at least one, come to us.
-bool goes_on_to_us(const Dl_info &object) noexcept {
-    bool any = false;
-    for (const harmless_call &each : harmless_calls) {
-        void *const function = dlsym(RTLD_DEFAULT, each.name);
-        if (function != nullptr && object_of(function).dli_fbase == object.dli_fbase) {
-            any = true;
-            if (!interpose::comes_to_us(each.make, function)) {
-                return false;
-            }
-        }
+#define HARMLESS(name, ...)                                                                                            \
+    harmless_call {                                                                                                    \
+        "MPI_" #name, [](void *function) {                                                                             \
+            [[maybe_unused]] harmless_arguments a;                                                                     \
+            reinterpret_cast<decltype(&PMPI_##name)>(function)(__VA_ARGS__);                                           \
+        }                                                                                                              \
     }
-    return any;
+constexpr std::array harmless_calls{
+    HARMLESS(Wait, &a.request, MPI_STATUS_IGNORE),
+    HARMLESS(Waitall, 1, &a.request, MPI_STATUSES_IGNORE),
+    HARMLESS(Waitany, 1, &a.request, &a.index, MPI_STATUS_IGNORE),
+    HARMLESS(Waitsome, 1, &a.request, &a.flag, &a.index, MPI_STATUSES_IGNORE),
+    HARMLESS(Test, &a.request, &a.flag, MPI_STATUS_IGNORE),
+    HARMLESS(Testall, 1, &a.request, &a.flag, MPI_STATUSES_IGNORE),
+    HARMLESS(Testany, 1, &a.request, &a.index, &a.flag, MPI_STATUS_IGNORE),
+    HARMLESS(Testsome, 1, &a.request, &a.flag, &a.index, MPI_STATUSES_IGNORE),
+    HARMLESS(Request_get_status, a.request, &a.flag, MPI_STATUS_IGNORE),
+    HARMLESS(Send, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
+    HARMLESS(Ssend, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
+    HARMLESS(Rsend, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
+    HARMLESS(Recv, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE),
+    HARMLESS(Mrecv, &a.buffer, 0, MPI_INT, &a.message, MPI_STATUS_IGNORE),
+    HARMLESS(Sendrecv, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, &a.index, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF,
+             MPI_STATUS_IGNORE),
+    HARMLESS(Sendrecv_replace, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_SELF,
+             MPI_STATUS_IGNORE),
+    HARMLESS(Probe, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE),
+    HARMLESS(Mprobe, MPI_PROC_NULL, 0, MPI_COMM_SELF, &a.message, MPI_STATUS_IGNORE),
+};
+#undef HARMLESS
+
+// True if a call of this name comes to us from `function`, which is of another object. Of a name that is not among
+// those above it is believed if the object defines one of them: each of them is asked for itself.
+bool goes_on_to_us(const char *name, void *function) noexcept {
+    const void *const object = object_of(function).dli_fbase;
+    bool defines_any = false;
+    for (const harmless_call &each : harmless_calls) {
+        if (std::strcmp(each.name, name) == 0) {
+            return interpose::comes_to_us(each.make, function);
+        }
+        void *const defined = dlsym(RTLD_DEFAULT, each.name);
+        defines_any = defines_any || (defined != nullptr && object_of(defined).dli_fbase == object);
+    }
+    return defines_any;
 }
 
 class leads_to_us {
@@ -78,29 +91,25 @@ public:
     bool operator()(const char *name) noexcept {
         void *const function = dlsym(RTLD_DEFAULT, name);
         const Dl_info object = object_of(function);
-        if (function == nullptr || object.dli_fbase == own_.dli_fbase || object.dli_fbase == goes_on_) {
+        if (function == nullptr || object.dli_fbase == own_.dli_fbase || goes_on_to_us(name, function)) {
             return true;
         }
-        if (!goes_on_to_us(object)) {
-            std::snprintf(why_not_.data(), why_not_.size(),
-                          "%s leads to %s, not to %s: put %s first in LD_PRELOAD, or link -lthence before all others",
-                          name, file_of(object), file_of(own_), file_of(own_));
-            return false;
-        }
-        goes_on_ = object.dli_fbase;
-        return true;
+        std::snprintf(why_not_.data(), why_not_.size(),
+                      "%s leads to %s, not to %s: put %s first in LD_PRELOAD, or link -lthence before all others", name,
+                      file_of(object), file_of(own_), file_of(own_));
+        return false;
     }
     const char *why_not() const noexcept { return why_not_.data(); }
 
 private:
     static inline std::array<char, 256> why_not_{};
     const Dl_info own_ = object_of(reinterpret_cast<const void *>(&goes_on_to_us));
-    const void *goes_on_ = nullptr;
 };
 
-// Features of ours do not depend on these, or ask for themselves. Tools that wrap only these are common.
+// Features of ours do not depend on these, or ask for themselves, or, as nonblocking calls (MPI_Isend), they take no
+// continuation request and do not wait. Tools that wrap only these are common.
 bool may_lead_elsewhere(const char *name) noexcept {
-    constexpr std::array prefixes{"MPI_Init", "MPI_Finalize", "MPI_File_", "MPI_Win_"};
+    constexpr std::array prefixes{"MPI_I", "MPI_Finalize", "MPI_File_", "MPI_Win_"};
     for (const char *each : prefixes) {
         if (std::strncmp(name, each, std::strlen(each)) == 0) {
             return true;

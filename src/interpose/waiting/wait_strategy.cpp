@@ -11,6 +11,7 @@
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
+#include "interpose/requests/comes_to_us.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "interpose/waiting/unchanged.hpp"
@@ -32,10 +33,6 @@ using continuation::this_thread;
 
 namespace {
 
-// The thread in comes_to_us(), and whether its call has come. One at a time.
-std::atomic<const void *> asking{nullptr};
-bool has_come = false;
-
 bool has_reason(std::uint64_t reason) noexcept {
     return (progress::slow_path_reasons.load(std::memory_order_relaxed) & reason) != 0;
 }
@@ -44,9 +41,6 @@ bool has_reason(std::uint64_t reason) noexcept {
 // since they do so under a lock that the completion of the call needs. If no hook runs callbacks, a blocked call must
 // run them.
 bool must_test() noexcept {
-    if (asking.load(std::memory_order_relaxed) == &this_thread) [[unlikely]] {
-        has_come = true;
-    }
     if (this_thread.in_callback() ||
         (has_reason(progress::persistent_attached) && engine::shared_persistent::any_waited_for())) {
         return true;
@@ -88,16 +82,6 @@ const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &leaving_th
 
 const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
 
-bool comes_to_us(void (*make)(void *function), void *function) noexcept {
-    progress::add_way_to_wait(); // blocking calls ask the strategies
-    has_come = false;
-    asking.store(&this_thread, std::memory_order_relaxed);
-    make(function);
-    asking.store(nullptr, std::memory_order_relaxed);
-    progress::remove_way_to_wait();
-    return has_come;
-}
-
 bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {
         return false;
@@ -115,6 +99,7 @@ void remove_strategy(const wait_strategy &removed) noexcept {
 }
 
 const wait_strategy *find_strategy(const char *call) noexcept {
+    has_come();
     for (const wait_strategy *each : strategies) {
         if (each == nullptr) {
             break;

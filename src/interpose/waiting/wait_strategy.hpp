@@ -50,9 +50,6 @@ inline const wait_strategy *strategy(const char *call) noexcept {
     return progress::slow_path_reasons.load(std::memory_order_relaxed) == 0 ? nullptr : find_strategy(call);
 }
 
-// Calls `make(function)`, which makes a blocking call. True if that came here, from wherever the name leads.
-THENCE_INTERNAL bool comes_to_us(void (*make)(void *function), void *function) noexcept;
-
 // Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
 extern THENCE_INTERNAL const wait_strategy testing;
 
