@@ -37,7 +37,6 @@
 
 #include <omp.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -218,9 +217,6 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     int level, rc;
     pthread_t thread;
     thence_omp_tester_ tester;
-#ifdef _POSIX_C_SOURCE
-    sigset_t signals, before;
-#endif
 
     rc = thence_cr_query(cr, &info, sizeof info);
     if (rc == MPI_SUCCESS)
@@ -240,14 +236,7 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     tester.error = MPI_SUCCESS;
     pthread_mutex_init(&tester.mutex, NULL);
     pthread_cond_init(&tester.stopped, NULL);
-#ifdef _POSIX_C_SOURCE    /* else the C library hides them: strict C */
-    sigfillset(&signals); /* they are for threads of the program: this one inherits that all are blocked */
-    pthread_sigmask(SIG_SETMASK, &signals, &before);
-#endif
-    rc = pthread_create(&thread, NULL, thence_omp_test_until_stopped_, &tester) ? MPI_ERR_NO_MEM : MPI_SUCCESS;
-#ifdef _POSIX_C_SOURCE
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-#endif
+    rc = thence_start_thread_(&thread, thence_omp_test_until_stopped_, &tester) ? MPI_ERR_NO_MEM : MPI_SUCCESS;
     if (rc == MPI_SUCCESS) {
         thence_omp_wait_for_children_();
         pthread_mutex_lock(&tester.mutex);

@@ -15,6 +15,8 @@
  *  Source: Sala et al. 2021, "Combining one-sided communications with task-based programming models", sections 2 and 5;
  *  Schuchart et al. 2020, "Fibers are not (P)Threads", section 5. */
 
+#include <pthread.h>
+
 #include <thence/task_table.h>
 #include <thence/thence.h>
 
@@ -91,6 +93,10 @@ THENCE_EXPORT int thence_detached_pause(void **paused);
  *  @return `MPI_ERR_ARG` (a body that has begun on this thread meanwhile has not ended): nothing has changed.
  *  @note Threads: that of the body. */
 THENCE_EXPORT int thence_detached_resume(void *paused);
+
+/* For thence/omp.h: as pthread_create(), and the thread blocks the signals of the program, for which strict C declares
+ * nothing. */
+THENCE_EXPORT int thence_start_thread_(pthread_t *thread, void *(*function)(void *), void *argument);
 
 /** @brief The table of the runtime that exports ALPI 1.0 or later in this process (nOS-V, Nanos6, `libthence-alpi`).
  *         Its functions are looked up by name, so nothing is linked.

@@ -2,6 +2,7 @@
 // Events and tasks in the C API: thence/events.h and thence/task_runtime.h. Each call that takes operations attaches to
 // them as thence_attach() does, with a callback of its own.
 #include <thence/backoff.h>
+#include <thence/detail/start_thread.hpp>
 #include <thence/events.h>
 #include <thence/task_runtime.h>
 
@@ -266,6 +267,11 @@ int thence_detached_resume(void *paused) {
                : fail("thence_detached_resume",
                       {MPI_ERR_ARG,
                        "the body of a detached task that has begun on this thread since the pause has not ended"});
+}
+
+int thence_start_thread_(pthread_t *thread, void *(*function)(void *), void *argument) {
+    const thence::detail::signals_blocked inherited;
+    return pthread_create(thread, nullptr, function, argument);
 }
 
 int thence_task_runtime_alpi(const thence_task_runtime **runtime, const char **why) {

@@ -21,7 +21,7 @@ WITHOUT = {"thence.pc.in"}  # installed together with the LICENSE
 WARN, FAIL = 400, 500
 COLUMNS = 120
 # Threads of the library block the signals of the program, so they are started in one place; omp.h is C.
-STARTS_THREADS = {"include/thence/detail/start_thread.hpp", "include/thence/omp.h"}
+STARTS_THREADS = {"include/thence/detail/start_thread.hpp", "src/tasks/api.cpp"}
 THREAD_START = re.compile(r"\bstd::j?thread\s*\w*\s*[({]|<\s*std::j?thread\s*>|\bstd::async\b|\b(?:pthread|thrd)_create\b")
 # Beside a thread that computes a yield costs a time slice of it; see include/thence/backoff.h.
 YIELDS = {"src/interpose/waiting/unchanged.cpp"}  # for users who ask for it with THENCE_WAIT
