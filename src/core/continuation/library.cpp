@@ -34,7 +34,7 @@ std::mutex mutex;
 std::mutex clients_mutex;
 std::array<const client *, most_clients> clients{}; // from the front; null: none
 int keyval = MPI_KEYVAL_INVALID;                    // of the attribute whose deletion ends the library
-std::atomic<bool> ended{false};                     // that has happened
+std::atomic<bool> ended{false};                     // that has happened; changes under the mutex
 
 void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c, control_word kind) {
@@ -69,6 +69,36 @@ void run_the_rest() noexcept {
     }
 }
 
+// `for_good`: MPI ends, so from the moment on in which the library is not set up, no thread sets it up again.
+void tear_down(bool for_good) noexcept {
+    busy_scope tearing_down;
+    if (is_set_up.load(std::memory_order_acquire)) {
+        for_each_client(&client::tear_down);
+        {
+            const std::scoped_lock none(clients_mutex);
+            clients.fill(nullptr);
+        }
+        progress::remove_source(as_source);
+        progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
+    }
+    std::scoped_lock guard(mutex);
+    keyval = MPI_KEYVAL_INVALID;
+    ended.store(for_good);
+    if (!is_set_up) {
+        return;
+    }
+    if (report_outstanding != nullptr) {
+        report_outstanding("MPI_Finalize");
+    }
+    if (observer_tear_down != nullptr) {
+        observer_tear_down();
+    }
+    engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
+    continuation_request::close_all();
+    mpi::forget_error_codes();
+    is_set_up = false;
+}
+
 // MPI_Finalize first deletes the attributes of MPI_COMM_SELF, the last one first, and so calls this function.
 int at_finalize(MPI_Comm, int, void *, void *) {
     if (this_thread.in_callback()) { // libthence refuses such a call before MPI_Finalize begins
@@ -77,7 +107,6 @@ int at_finalize(MPI_Comm, int, void *, void *) {
                    stderr);
     }
     finalizing();
-    ended.store(true);
     return MPI_SUCCESS;
 }
 
@@ -138,38 +167,13 @@ setting_up set_up_first() noexcept {
     return setting_up::done;
 }
 
-void tear_down() noexcept {
-    busy_scope tearing_down;
-    ended.store(false);
-    if (is_set_up.load(std::memory_order_acquire)) {
-        for_each_client(&client::tear_down);
-        {
-            const std::scoped_lock none(clients_mutex);
-            clients.fill(nullptr);
-        }
-        progress::remove_source(as_source);
-        progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
-    }
-    std::scoped_lock guard(mutex);
-    keyval = MPI_KEYVAL_INVALID;
-    if (!is_set_up) {
-        return;
-    }
-    if (report_outstanding != nullptr) {
-        report_outstanding("MPI_Finalize");
-    }
-    if (observer_tear_down != nullptr) {
-        observer_tear_down();
-    }
-    engine::for_each_watched([](engine::operation &op) { engine::current->abandon(op); });
-    continuation_request::close_all();
-    mpi::forget_error_codes();
-    is_set_up = false;
-}
-
 void add_client(const client &added) noexcept {
     const std::scoped_lock guard(clients_mutex);
     *std::ranges::find_if(clients, [&](auto *each) { return each == nullptr || each == &added; }) = &added;
+}
+
+void tear_down() noexcept {
+    tear_down(false);
 }
 
 void finalizing() noexcept {
@@ -177,7 +181,7 @@ void finalizing() noexcept {
         for_each_client(&client::finalizing);
     }
     run_the_rest();
-    tear_down();
+    tear_down(true);
 }
 
 } // namespace thence::continuation

@@ -25,13 +25,13 @@ inline setting_up set_up() noexcept {
 }
 
 // Removes the library's hook, callbacks and helper thread from MPI, and resets the state. Reports outstanding
-// continuations.
+// continuations. Afterwards it may be set up again, as tests do: they start their MPI again.
 void tear_down() noexcept;
 
 // MPI has been initialized, and nobody has set an attribute of MPI_COMM_SELF yet.
 THENCE_INTERNAL void mpi_initialized() noexcept;
 
-// The attribute is deleted: runs what is complete, then tears down.
+// The attribute is deleted: runs what is complete, then tears down for good.
 THENCE_INTERNAL void finalizing() noexcept;
 
 // True after that.

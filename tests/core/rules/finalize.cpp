@@ -127,6 +127,21 @@ TEST_P(finalizing, finalize_ends_the_helper_thread) {
     EXPECT_EXIT(with_helper(GetParam()), ::testing::ExitedWithCode(0), "");
 }
 
+[[noreturn]] void another_thread_comes_at_the_end(const variant &v) {
+    library l(v);
+    thence::continuation::finalizing(); // MPI still is usable: MPI_Finalize goes on
+    std::thread([] {
+        MPI_Request c = MPI_REQUEST_NULL;
+        require(thence_cr_create(0, -1, MPI_INFO_NULL, &c) == MPI_ERR_OTHER, "it is refused");
+    }).join();
+    require(!thence::continuation::is_set_up, "the library is not set up again");
+    std::_Exit(0);
+}
+
+TEST_P(finalizing, no_thread_sets_the_library_up_again_once_it_has_ended) {
+    EXPECT_EXIT(another_thread_comes_at_the_end(GetParam()), ::testing::ExitedWithCode(0), "");
+}
+
 // A source whose work never ends. MPI_Finalize of MPICH waits for every hook that is registered.
 [[noreturn]] void another_source_has_work(const variant &v) {
     static const thence::progress::source endless{"a test's", []() noexcept { return true; },
