@@ -9,6 +9,7 @@
 #include <thence/thence.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,18 +64,24 @@ int start_by_hand() {
             TAMPI_Iwait(&request, MPI_STATUS_IGNORE);
             ++steps;
         },
-        nullptr, [](void *) { ++steps; }, nullptr, "bound", nullptr);
+        nullptr,
+        [](void *) { // inside of the callback that has lowered the event, which runs on after the task is complete
+            ++steps;
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        },
+        nullptr, "bound", nullptr);
     while (steps == 0) {
         std::this_thread::yield();
     }
     int error_class = MPI_SUCCESS;
     MPI_Error_class(TAMPI_Finalize(), &error_class);
     faults += error_class == MPI_ERR_PENDING ? 0 : 1;
-    MPI_Send(&faults, 1, MPI_INT, 0, 1, MPI_COMM_SELF);
+    std::thread sends([&faults] { MPI_Send(&faults, 1, MPI_INT, 0, 1, MPI_COMM_SELF); }); // it may run the callback
     while (steps != 2) {
         std::this_thread::yield();
     }
-    faults += TAMPI_Finalize() == MPI_SUCCESS ? 0 : 1; // also if the callback of the operation still runs
+    faults += TAMPI_Finalize() == MPI_SUCCESS ? 0 : 1; // the callback of the operation still runs
+    sends.join();
     MPI_Finalize();
     std::fprintf(stderr, "%d faults\n", faults);
     return faults;
