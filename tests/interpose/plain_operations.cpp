@@ -99,7 +99,7 @@ const completing ways[] = {
 };
 
 TEST_P(plain_operations, end_when_a_call_completes_them) {
-    for (const completing complete : ways) {
+    for (const completing &complete : ways) {
         MPI_Request r = started();
         EXPECT_EQ(outstanding(), 1);
         int flag = 0;
@@ -131,7 +131,7 @@ TEST_P(plain_operations, of_several_each_ends_once) {
 }
 
 TEST_P(plain_operations, persistent_ones_are_outstanding_while_they_are_active) {
-    for (const completing complete : ways) {
+    for (const completing &complete : ways) {
         MPI_Request r = created();
         EXPECT_EQ(outstanding(), 0);
         for (int round = 0; round < 2; ++round) {
@@ -192,10 +192,8 @@ TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     EXPECT_EQ(outstanding(), 2);
     int found = 1'000'000'000; // as a variable that nobody has set
     int index = 7;
-    EXPECT_NE(MPI_Testsome(2, both, &found, nullptr, MPI_STATUSES_IGNORE), MPI_SUCCESS);
     { const thence::interpose::counted_completion refused(2, both, &found, &index); }
     EXPECT_EQ(outstanding(), 2);
-    reported();
     world.complete(both[0]);
     world.complete(both[1]);
     MPI_Waitall(2, both, MPI_STATUSES_IGNORE);

@@ -76,8 +76,9 @@ const char *count_operations() noexcept;
 // At MPI_Finalize, and when the program uses Thence itself. Any thread may call it, any number of times.
 void stop_counting_operations() noexcept;
 
+// A thread may be about to count one when counting stops.
 inline bool any_plain_operation() noexcept {
-    return plain.outstanding.load(std::memory_order_seq_cst) != 0;
+    return plain.outstanding.load(std::memory_order_seq_cst) != 0 && counts_operations();
 }
 
 // What the helper sees of the program when it looks.

@@ -5,7 +5,6 @@
 #include "core/base/settings.hpp"
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
-#include "core/mpi/calls.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
@@ -81,16 +80,7 @@ void pause(polling_call &call) noexcept {
 }
 
 int complete(MPI_Request *request, MPI_Status *status, const void *) noexcept {
-    for (polling_call call(nullptr, nullptr);; pause(call)) {
-        int flag = INT_MIN;
-        const int code = mpi::table.Test(request, &flag, status);
-        if (flag != 0 || code != MPI_SUCCESS) {
-            if (call.turns == 0) {
-                catch_up();
-            }
-            return code;
-        }
-    }
+    return complete_by_tests(request, status, &pause);
 }
 
 void begin_progress() noexcept {

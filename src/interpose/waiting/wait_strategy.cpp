@@ -63,6 +63,17 @@ void pause(polling_call &call) noexcept {
 }
 
 int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) noexcept {
+    return complete_by_tests(request, status, &pause);
+}
+
+// In the order in which they are asked. Those that are added stand before these.
+const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &leaving_the_processor, &testing};
+
+} // namespace
+
+const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
+
+int complete_by_tests(MPI_Request *request, MPI_Status *status, void (*pause)(polling_call &call)) noexcept {
     for (polling_call call(nullptr, nullptr);; pause(call)) {
         int flag = untouched;
         const int code = mpi::table.Test(request, &flag, status);
@@ -74,13 +85,6 @@ int complete_by_testing(MPI_Request *request, MPI_Status *status, const void *) 
         }
     }
 }
-
-// In the order in which they are asked. Those that are added stand before these.
-const wait_strategy *strategies[most_strategies] = {&blocking_tasks, &leaving_the_processor, &testing};
-
-} // namespace
-
-const wait_strategy testing{"test in a loop", &must_test, &complete_by_testing, &pause, nullptr, true};
 
 bool add_strategy(const wait_strategy &added) noexcept {
     if (strategies[most_strategies - 1] != nullptr) {

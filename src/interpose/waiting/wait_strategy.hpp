@@ -50,6 +50,9 @@ inline const wait_strategy *strategy(const char *call) noexcept {
     return progress::slow_path_reasons.load(std::memory_order_relaxed) == 0 ? nullptr : find_strategy(call);
 }
 
+// The loop of a strategy that tests: for wait_strategy::complete.
+int complete_by_tests(MPI_Request *request, MPI_Status *status, void (*pause)(polling_call &call)) noexcept;
+
 // Tests in a loop, in which MPI makes progress and callbacks run. It is always registered, as the last strategy.
 extern THENCE_INTERNAL const wait_strategy testing;
 

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// THENCE_WAIT: blocking calls test, and pause in a way that leaves the processor.
+#include "library.hpp"
+
+#include "core/progress/interposed.hpp"
+#include "interpose/waiting/unchanged.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+namespace interpose = thence::interpose;
+
+class leaving_the_processor : public on_fake {
+protected:
+    void SetUp() override {
+        on_fake::SetUp();
+        interpose::waits_leave_the_processor = true;
+        thence::progress::add_way_to_wait();
+    }
+    void TearDown() override {
+        thence::progress::remove_way_to_wait();
+        interpose::waits_leave_the_processor = false;
+        on_fake::TearDown();
+    }
+};
+
+// A call that spun would test a million times.
+TEST_P(leaving_the_processor, a_call_that_waits_long_tests_rarely) {
+    MPI_Request r = world.start();
+    const ticket t = world.ticket_of(r);
+    const unsigned long long before = world.progress_calls;
+    std::thread other([&] {
+        std::this_thread::sleep_for(300ms);
+        world.complete(t);
+    });
+    EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    other.join();
+    EXPECT_EQ(r, MPI_REQUEST_NULL);
+    EXPECT_LT(world.progress_calls - before, 50'000ULL);
+}
+
+TEST_P(leaving_the_processor, all_forms_of_wait_end) {
+    for (int form = 0; form < 4; ++form) {
+        MPI_Request r[] = {world.start(), MPI_REQUEST_NULL};
+        const ticket t = world.ticket_of(r[0]);
+        std::thread other([&] {
+            std::this_thread::sleep_for(2ms);
+            world.complete(t, {4});
+        });
+        MPI_Status status[2]{};
+        int index = -1;
+        int found = -1;
+        switch (form) {
+        case 0:
+            EXPECT_EQ(MPI_Wait(&r[0], status), MPI_SUCCESS);
+            break;
+        case 1:
+            EXPECT_EQ(MPI_Waitall(2, r, status), MPI_SUCCESS);
+            break;
+        case 2:
+            EXPECT_EQ(MPI_Waitany(2, r, &index, status), MPI_SUCCESS);
+            EXPECT_EQ(index, 0);
+            break;
+        default:
+            EXPECT_EQ(MPI_Waitsome(2, r, &found, &index, status), MPI_SUCCESS);
+            EXPECT_EQ(found, 1);
+        }
+        other.join();
+        EXPECT_EQ(status[0].MPI_SOURCE, 4) << "form " << form;
+        EXPECT_EQ(r[0], MPI_REQUEST_NULL);
+    }
+}
+
+TEST_P(leaving_the_processor, a_failed_operation_ends_the_call_with_its_error) {
+    MPI_Request r = world.start();
+    world.complete(r, {.error = MPI_ERR_TRUNCATE});
+    EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_ERR_TRUNCATE);
+    reported();
+}
+
+TEST_P(leaving_the_processor, continuations_run_meanwhile_and_may_wait) {
+    cr c;
+    note n;
+    const ticket t = attach_pending(n, c);
+    MPI_Request own = world.start();
+    const ticket ends = world.ticket_of(own);
+    n.inside = [&] {
+        MPI_Request r = world.start();
+        world.complete_in_progress(r);
+        EXPECT_EQ(MPI_Wait(&r, MPI_STATUS_IGNORE), MPI_SUCCESS);
+        world.complete(ends);
+    };
+    world.complete(t);
+    EXPECT_EQ(MPI_Wait(&own, MPI_STATUS_IGNORE), MPI_SUCCESS);
+    EXPECT_EQ(n.runs, 1);
+    MPI_Request handle = c;
+    EXPECT_EQ(MPI_Wait(&handle, MPI_STATUS_IGNORE), MPI_SUCCESS);
+}
+
+THENCE_RULES(leaving_the_processor);
+
+} // namespace
