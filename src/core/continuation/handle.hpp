@@ -85,15 +85,15 @@ template <class Handle = MPI_Request> Handle handle_of(const continuation_reques
     }
 }
 
-// The handle in Fortran, on every MPI: that of type int above. MPI gives no request this number. It is either a macro
-// that changes nothing (MPICH), or an index, or a handle of that form (standard ABI).
-inline MPI_Fint to_fortran(MPI_Request cr) noexcept {
-    return handle_of<MPI_Fint>(object_of(cr));
+// The handle in Fortran, whose type is int on every MPI that has one: that of type int above. MPI gives no request this
+// number. MPI's own conversion is either a macro that changes nothing (MPICH), or gives an index.
+inline int to_fortran(MPI_Request cr) noexcept {
+    return handle_of<int>(object_of(cr));
 }
-inline bool is_fortran_handle(MPI_Fint handle) noexcept {
+inline bool is_fortran_handle(int handle) noexcept {
     return static_cast<std::uint32_t>(handle) - integer_prefix < max_crs;
 }
-inline MPI_Request from_fortran(MPI_Fint handle) noexcept {
+inline MPI_Request from_fortran(int handle) noexcept {
     const std::size_t index = static_cast<std::uint32_t>(handle) - integer_prefix;
     return handle_of(reinterpret_cast<const continuation_request *>(cr_arena + index * cr_bytes));
 }
