@@ -222,8 +222,8 @@ int main(int argc, char **argv) {
     MPI_Init_thread(&argc, &argv, MPI_THREAD_MULTIPLE, &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, thence_errors_return());
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, thence_errors_return());
     interposed = is_interposed(&MPI_Finalize, &PMPI_Finalize);
 
     static prepared before_first_use;
