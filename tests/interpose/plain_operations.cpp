@@ -191,8 +191,8 @@ TEST_P(plain_operations, a_call_that_mpi_refuses_reads_no_index) {
     MPI_Startall(2, both);
     EXPECT_EQ(outstanding(), 2);
     int found = 1'000'000'000; // as a variable that nobody has set
-    int index = 7;
-    { const thence::interpose::counted_completion refused(2, both, &found, &index); }
+    const int indices[2] = {7, -7};
+    { const thence::interpose::counted_completion refused(2, both, &found, indices); }
     EXPECT_EQ(outstanding(), 2);
     world.complete(both[0]);
     world.complete(both[1]);
