@@ -16,7 +16,8 @@ std::vector<build> builds_in(const fs::path &folder) {
     std::error_code ignored;
     for (const fs::directory_entry &each : fs::directory_iterator(folder, ignored)) {
         const std::string name = each.path().filename().string();
-        if (!name.starts_with("libthence") || name.find(".so.") == std::string::npos) {
+        if (!name.starts_with("libthence") || name.find(".so.") == std::string::npos ||
+            !fs::exists(each.path(), ignored)) { // or a link that leads nowhere
             continue;
         }
         elf_file file = read_elf(each.path());

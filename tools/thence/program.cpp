@@ -44,7 +44,8 @@ bool is_executable(const fs::path &path) {
 // As the shell finds it.
 fs::path find_program(const std::string &name) {
     if (name.find('/') != std::string::npos) {
-        if (!fs::exists(name)) {
+        std::error_code ignored;
+        if (!fs::exists(name, ignored)) {
             fail("there is no file " + name);
         }
         if (!is_executable(name)) {
@@ -60,7 +61,8 @@ fs::path find_program(const std::string &name) {
         if (is_executable(file)) {
             return file;
         }
-        if (found.empty() && fs::exists(file)) {
+        std::error_code ignored; // as a shell does, it goes on after a folder that it may not search
+        if (found.empty() && fs::exists(file, ignored)) {
             found = file.string();
         }
     }

@@ -273,6 +273,7 @@ def the_build_that_fits_is_chosen(given):
     here = Installation(given)
     chosen = {one[0]: here.add_build("libthence-x.so.0.1", one), two[0]: here.add_build("libthence-debian.so.0.1", two)}
     here.add_build("libthence-newer.so.0.1", one, "void PMPI_Newer();")
+    (Path(chosen[one[0]]).parent / "libthence-gone.so.0.1").symlink_to("/no/such/file")
     for mpi, library in chosen.items():
         assert given.variables("--", programs[mpi]) == {"LD_PRELOAD": library}, (mpi, library)
         succeed(given.run("--", programs[mpi]))
