@@ -24,7 +24,7 @@ struct job {
     int threads_per_rank = 1; // that compute; with more than 1, together() does not bind ranks to cores
     std::string program = {}; // the benchmark that has the work; empty: this one
     std::vector<std::string> run_options = {}; // of `thence run`, under which the work runs if there are any
-    long few = 100;           // the two iteration counts of instructions()
+    long few = 100;                            // the two iteration counts of instructions()
     long many = 500;
     std::chrono::seconds limit{300};
     bool main_thread_only = false; // instructions() leaves out other threads, such as the helper, which polls meanwhile

@@ -166,6 +166,7 @@ void prepare(const run_options &chosen, program &found, environment &changed) {
 // Returns only if the program could not be started.
 void become_program(const fs::path &path, const std::vector<std::string> &words) {
     std::vector<char *> arguments;
+    arguments.reserve(words.size() + 1);
     for (const std::string &word : words) {
         arguments.push_back(const_cast<char *>(word.c_str()));
     }
