@@ -144,10 +144,12 @@ void run() noexcept {
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
         if (!any_outstanding()) {
-            program.look();
-            if (counts_operations() && !program.is_done()) {
-                has_slept = help_program(program, pauses, has_slept);
-                continue;
+            if (counts_operations()) {
+                program.look();
+                if (!program.is_done()) {
+                    has_slept = help_program(program, pauses, has_slept);
+                    continue;
+                }
             }
             pauses.found(); // before it rests, which is no time that it waits for something
             rest();

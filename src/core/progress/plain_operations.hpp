@@ -34,9 +34,14 @@ inline bool counts_operations() noexcept {
 
 THENCE_INTERNAL void wake_helper_for_operations() noexcept;
 
+// The program has called MPI.
+inline void note_call() noexcept {
+    plain.calls.fetch_add(1, std::memory_order_relaxed);
+}
+
 // Called after an operation was started.
 inline void operation_started() noexcept {
-    plain.calls.fetch_add(1, std::memory_order_relaxed);
+    note_call();
     plain.outstanding.fetch_add(1, std::memory_order_seq_cst);
     if (plain.helper_rests.load(std::memory_order_seq_cst)) [[unlikely]] {
         wake_helper_for_operations();
@@ -45,10 +50,6 @@ inline void operation_started() noexcept {
 // Called after the program has completed or freed requests. One of them may not have been counted, for example since a
 // library has started it by a PMPI_ function: it hides no later one.
 THENCE_INTERNAL void operations_ended(long count) noexcept;
-// The program has called MPI.
-inline void note_call() noexcept {
-    plain.calls.fetch_add(1, std::memory_order_relaxed);
-}
 
 // A call that may block in MPI lasts.
 class blocking_call {

@@ -24,15 +24,6 @@ template <class Free> int free_communicator(const char *call, MPI_Comm *comm, bo
                : code;
 }
 
-// After a call that has started an operation.
-int count_if_started(int code, const MPI_Request *request) {
-    if (code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL &&
-        thence::interpose::counts_operations()) {
-        thence::interpose::operation_started();
-    }
-    return code;
-}
-
 } // namespace
 
 // As THENCE_BLOCKING_OR, since some MPIs wait in it, for a call with a request.
@@ -43,7 +34,8 @@ int count_if_started(int code, const MPI_Request *request) {
         }                                                                                                              \
         const int code = thence::pmpi::block_in_mpi("MPI_" #name, comm,                                                \
                                                     [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });       \
-        return count_if_started(code, request);                                                                        \
+        thence::interpose::count_if_started(code, request);                                                            \
+        return code;                                                                                                   \
     }
 
 extern "C" {

@@ -43,8 +43,8 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
     if (code == MPI_SUCCESS && streams::streams_are_checked()) {
         streams::note_request(comm, request, starts);
     }
-    if (starts && interpose::counts_operations() && request != nullptr && *request != MPI_REQUEST_NULL) {
-        interpose::operation_started();
+    if (starts) {
+        interpose::count_if_started(code, request);
     }
     return code;
 }

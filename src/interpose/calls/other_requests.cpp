@@ -3,10 +3,10 @@
 // interposed only because their operations are counted (core/progress/plain_operations.hpp).
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
+#include "interpose/calls/on_threadcomm.hpp"
 
 #include <thence/thence.h>
 
-#define THENCE_UNPACK(...) __VA_ARGS__
 #define STARTING(name, parameters, arguments)                                                                          \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Request *request) {                                     \
         return thence::pmpi::start_on<&THENCE_NEXT(name)>("MPI_" #name, MPI_COMM_NULL, request,                        \

@@ -4,7 +4,6 @@
 #include "interpose/calls/next.hpp"
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
-#include "interpose/requests/counted.hpp"
 #include "interpose/requests/requests.hpp"
 
 #include <thence/thence.h>
@@ -19,9 +18,6 @@ int create(const char *name, MPI_Comm comm, bool can_be_cancelled, MPI_Request *
     const int code = thence::pmpi::start_on<function, false>(name, comm, request, arguments...);
     if (code == MPI_SUCCESS && request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         created_persistent(*request, can_be_cancelled);
-        if (thence::interpose::counts_operations()) {
-            count_created(*request);
-        }
     }
     return code;
 }

@@ -30,8 +30,7 @@ bool names_cr(const MPI_Request *request) {
 }
 
 int start_own(int count, MPI_Request requests[]) {
-    const bool counts = thence::interpose::counts_operations();
-    if (!tracks_persistent() && !counts) [[likely]] {
+    if (!tracks_persistent()) [[likely]] {
         return THENCE_NEXT(Startall)(count, requests);
     }
     const std::vector<MPI_Request> before(requests,
@@ -39,9 +38,6 @@ int start_own(int count, MPI_Request requests[]) {
     const int code = THENCE_NEXT(Startall)(count, requests);
     for (int i = 0; i < count && code == MPI_SUCCESS; ++i) {
         started(before[static_cast<std::size_t>(i)], requests[i]);
-        if (counts) {
-            count_start(before[static_cast<std::size_t>(i)], requests[i]);
-        }
     }
     return code;
 }
@@ -109,9 +105,6 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
         started(before, *request); // some MPIs give a restarted request a new handle
-        if (thence::interpose::counts_operations()) {
-            count_start(before, *request);
-        }
     }
     return code;
 }

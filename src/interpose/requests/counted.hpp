@@ -14,7 +14,6 @@ namespace thence::interpose {
 using progress::blocking_call;
 using progress::counts_operations;
 using progress::note_call;
-using progress::operation_started;
 
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
@@ -56,6 +55,13 @@ private:
     int size_;
     long before_ = 0;
 };
+
+// After a call that starts an operation has returned `code`.
+inline void count_if_started(int code, const MPI_Request *request) noexcept {
+    if (counts_operations() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
+        progress::operation_started();
+    }
+}
 
 // Each is called only while operations are counted.
 THENCE_INTERNAL void count_created(MPI_Request persistent) noexcept;

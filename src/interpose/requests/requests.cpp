@@ -12,6 +12,7 @@
 #include "core/mpi/persistent.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
+#include "interpose/requests/counted.hpp"
 #include "interpose/requests/grequests.hpp"
 
 #include <algorithm>
@@ -307,16 +308,22 @@ void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
     if (!engine::can_read_requests) { // or no engine is chosen yet
         mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }
+    if (counts_operations()) {
+        count_created(request);
+    }
 }
 
 bool tracks_persistent() noexcept {
-    return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0;
+    return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0 || counts_operations();
 }
 
 void started(MPI_Request before, MPI_Request after) noexcept {
     forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
+    }
+    if (counts_operations()) {
+        count_start(before, after);
     }
 }
 

@@ -109,7 +109,7 @@ int told_level() noexcept {
 }
 
 void mpi_initialized() noexcept {
-    const base::settings &chosen = base::read_settings();
+    const base::settings &chosen = base::current_settings();
     const bool leaves = chosen.wait != base::waiting::in_mpi;
     if ((!leaves && !chosen.progress_always) || continuation::set_up() != continuation::setting_up::done) {
         return;
