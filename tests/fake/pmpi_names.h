@@ -21,6 +21,7 @@
 #define PMPI_Request_get_status thence_fake_Request_get_status
 #define PMPI_Grequest_complete thence_fake_Grequest_complete
 #define PMPI_Cancel thence_fake_Cancel
+#define PMPI_Type_size thence_fake_Type_size
 #define PMPI_Op_free thence_fake_Op_free
 #define PMPI_Comm_call_errhandler thence_fake_Comm_call_errhandler
 #define PMPI_Comm_set_attr thence_fake_Comm_set_attr

@@ -23,7 +23,7 @@ protected:
         ASSERT_EQ(progress::count_operations(), nullptr);
     }
     void TearDown() override {
-        progress::stop_counting_operations();
+        progress::stop_observing_calls();
         on_fake::TearDown();
     }
     static long outstanding() { return progress::plain.outstanding.load(); }

@@ -27,6 +27,7 @@ struct run_options {
     bool progress = false;
     bool print = false;
     std::string wait;
+    std::string report;
     std::string stall;
     std::string trace;
     std::string mpi;
@@ -64,6 +65,7 @@ private:
 void set_options(const run_options &chosen, environment &changed) {
     const std::pair<const char *, std::string> all[] = {{"THENCE_PROGRESS", chosen.progress ? "always" : ""},
                                                         {"THENCE_WAIT", chosen.wait},
+                                                        {"THENCE_REPORT", chosen.report},
                                                         {"THENCE_STALL", chosen.stall},
                                                         {"THENCE_TRACE", chosen.trace}};
     for (const auto &[name, value] : all) {
@@ -219,6 +221,8 @@ void add_run(CLI::App &app, int &status, const std::vector<std::string> &from_da
                   "a thread makes progress while nonblocking operations are outstanding (THENCE_PROGRESS=always)");
     own->add_option("--wait", chosen->wait, "how blocking calls wait (THENCE_WAIT)")
         ->check(CLI::IsMember({"spin", "yield", "sleep"}));
+    own->add_flag("--report{on}", chosen->report,
+                  "say at the end what was waited for; --report=FILE also writes JSON (THENCE_REPORT)");
     own->add_option("--stall", chosen->stall, "report what hangs for this long, as in 30s (THENCE_STALL)");
     own->add_option("--trace", chosen->trace, "write a timeline for each rank (THENCE_TRACE)");
     own->add_option(

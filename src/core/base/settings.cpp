@@ -133,6 +133,11 @@ settings read_environment() {
     const std::string wait = read_word(all, setting::wait, {"yield", "sleep", "spin"},
                                        "Write spin (as MPI does), yield or sleep. Blocking calls wait as MPI does.");
     all.wait = wait == "sleep" ? waiting::sleep : wait == "yield" ? waiting::yield : waiting::in_mpi;
+    read_text(all, setting::report, all.report_file, true);
+    all.report = !all.report_file.empty();
+    if (all.report_file == "on" || all.report_file == "1") {
+        all.report_file.clear();
+    }
     all.stall = read_duration(all, setting::stall, 10, "10s", "Stalls will not be reported.");
     all.slow = read_duration(all, setting::slow_continuation, 1, "5ms", "Slow continuations will not be reported.");
     read_text(all, setting::pools_mode, mode, false);

@@ -21,6 +21,7 @@ enum class setting {
     engine,
     progress,
     wait,
+    report,
     stall,
     slow_continuation,
     pools_mode,
@@ -47,6 +48,8 @@ inline constexpr std::array<setting_row, setting_count> setting_rows = {{
      "whether the library's own thread makes progress and runs callbacks, too, or always makes progress for the "
      "program"},
     {"THENCE_WAIT", "spin, yield, sleep", "spin", "how blocking calls of MPI wait"},
+    {"THENCE_REPORT", "on, or the name of a file", "off",
+     "at MPI_Finalize, say what nonblocking operations were waited for"},
     {"THENCE_STALL", "a duration: 10s, 500ms, 1.5min; a plain number means seconds", "off",
      "report what is outstanding if no continuation has run for that long"},
     {"THENCE_SLOW_CONTINUATION", "a duration of at least 1ms", "off", "report callbacks that ran for longer"},
@@ -77,6 +80,8 @@ struct settings {
     bool helper_wanted = false;   // THENCE_PROGRESS=thread
     bool progress_always = false; // THENCE_PROGRESS=always
     waiting wait = waiting::in_mpi;
+    bool report = false;                // measure the calls of the program, and report at MPI_Finalize
+    std::string report_file;            // as JSON, too; empty: none
     std::chrono::milliseconds stall{0}; // report a stall after this time without a completion; zero: off
     std::chrono::milliseconds slow{0};  // report callbacks that run for longer; zero: off
     std::string trace;                  // the name of the timeline, without the rank; empty: off

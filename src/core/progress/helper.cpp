@@ -21,6 +21,7 @@
 #include <climits>
 #include <condition_variable>
 #include <mutex>
+#include <pthread.h>
 #include <sys/prctl.h>
 #include <system_error>
 #include <thread>
@@ -232,6 +233,12 @@ bool helper_running() noexcept {
 
 unsigned long long helper_wakeups() noexcept {
     return wakeups_.load(std::memory_order_relaxed);
+}
+
+std::int64_t helper_processor_time() noexcept {
+    const std::scoped_lock guard(mutex_);
+    clockid_t clock{};
+    return running_.load() && pthread_getcpuclockid(thread_.native_handle(), &clock) == 0 ? read_clock(clock) : 0;
 }
 
 void helper_wake() noexcept {

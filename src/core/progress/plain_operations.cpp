@@ -10,6 +10,17 @@ namespace thence::progress {
 
 constinit plain_operations plain;
 
+namespace {
+
+void observe(unsigned why) noexcept {
+    if (plain.observed.fetch_or(why) == 0) {
+        add_own_communicators(); // calls that start operations leave their fast path
+        add_way_to_wait();       // and so do calls that complete them, and those that block
+    }
+}
+
+} // namespace
+
 void operations_ended(long count) noexcept {
     note_call();
     long before = plain.outstanding.load(std::memory_order_relaxed);
@@ -41,15 +52,17 @@ const char *count_operations() noexcept {
     if (!require_helper()) {
         return helper_state();
     }
-    if (!plain.counted.exchange(true)) {
-        add_own_communicators(); // calls that start operations leave their fast path
-        add_way_to_wait();       // and so do calls that complete them, and those that block
-    }
+    observe(for_helper);
     return nullptr;
 }
 
-void stop_counting_operations() noexcept {
-    if (plain.counted.exchange(false)) {
+void measure_calls() noexcept {
+    observe(for_report);
+}
+
+void stop_observing_calls() noexcept {
+    if (plain.observed.exchange(0) != 0) {
+        plain.stopped.store(base::read_clock());
         remove_own_communicators();
         remove_way_to_wait();
         plain.outstanding.store(0);

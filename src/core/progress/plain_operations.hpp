@@ -2,7 +2,8 @@
 // Operations of a program that has no continuations for them. With THENCE_PROGRESS=always the helper thread makes
 // progress for them while the program computes. So interposed calls count what is outstanding, and say when a thread is
 // in MPI, which makes progress by itself then. As soon as the program uses Thence itself, nothing is counted any more:
-// from then on its own calls say where it needs progress.
+// from then on its own calls say where it needs progress. With THENCE_REPORT the calls are measured, too
+// (interpose/requests/measured.hpp).
 //
 // Invariant: a thread that starts an operation counts it, then reads `helper_rests`. The helper sets `helper_rests`,
 // then reads the count. Both are sequentially consistent, so one of them sees the other: the helper does not rest while
@@ -17,19 +18,31 @@
 
 namespace thence::progress {
 
+inline constexpr unsigned for_helper = 1;
+inline constexpr unsigned for_report = 2;
+
 struct plain_operations {
-    std::atomic<bool> counted{false}; // by interposed calls
-    std::atomic<bool> in_mpi{true};   // blocking calls wait inside MPI, so they make progress all the time
-    std::atomic<long> outstanding{0}; // never negative
+    std::atomic<unsigned> observed{0}; // why interposed calls count: `for_helper`, `for_report`
+    std::atomic<bool> in_mpi{true};    // blocking calls wait inside MPI, so they make progress all the time
+    std::atomic<long> outstanding{0};  // never negative
     std::atomic<unsigned long> calls{0};
     std::atomic<unsigned> blocked{0};      // threads in MPI calls that may block
     std::atomic<bool> helper_rests{false}; // it must be woken
+    std::atomic<std::int64_t> stopped{0};  // when calls were observed for the last time
 };
 extern THENCE_INTERNAL plain_operations plain;
 
 // Whether interposed calls count.
+inline bool observes_calls() noexcept {
+    return plain.observed.load(std::memory_order_relaxed) != 0;
+}
+// Whether they do so for the helper thread.
 inline bool counts_operations() noexcept {
-    return plain.counted.load(std::memory_order_relaxed);
+    return (plain.observed.load(std::memory_order_relaxed) & for_helper) != 0;
+}
+// Whether they do so for the report.
+inline bool measures_calls() noexcept {
+    return (plain.observed.load(std::memory_order_relaxed) & for_report) != 0;
 }
 
 THENCE_INTERNAL void wake_helper_for_operations() noexcept;
@@ -54,7 +67,7 @@ THENCE_INTERNAL void operations_ended(long count) noexcept;
 // A call that may block in MPI lasts.
 class blocking_call {
 public:
-    blocking_call() noexcept : counts_(counts_operations() && plain.in_mpi.load(std::memory_order_relaxed)) {
+    blocking_call() noexcept : counts_(observes_calls() && plain.in_mpi.load(std::memory_order_relaxed)) {
         if (counts_) {
             plain.blocked.fetch_add(1, std::memory_order_relaxed);
         }
@@ -74,8 +87,10 @@ private:
 
 // Begins to count, and starts the helper thread. Returns null, or why there can be no helper. The library is set up.
 const char *count_operations() noexcept;
+// Begins to count for the report. The library is set up.
+void measure_calls() noexcept;
 // At MPI_Finalize, and when the program uses Thence itself. Any thread may call it, any number of times.
-void stop_counting_operations() noexcept;
+void stop_observing_calls() noexcept;
 
 // A thread may be about to count one when counting stops.
 inline bool any_plain_operation() noexcept {

@@ -12,6 +12,7 @@
 #include "core/base/visibility.hpp"
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 
 namespace thence::progress {
@@ -36,6 +37,8 @@ const char *helper_state() noexcept;
 bool helper_possible() noexcept;
 bool helper_running() noexcept;
 unsigned long long helper_wakeups() noexcept;
+// In nanoseconds; 0 if it does not run.
+std::int64_t helper_processor_time() noexcept;
 
 // True on the helper thread itself.
 extern thread_local constinit bool on_helper_thread;

@@ -23,6 +23,7 @@ bool is_intracommunicator(MPI_Comm comm) {
 }
 
 template <class Start> int by_nonblocking(const char *name, Start start, const void *where) {
+    const thence::interpose::blocking_call blocks;
     MPI_Request request = MPI_REQUEST_NULL;
     const int code = start(&request);
     if (code != MPI_SUCCESS || request == MPI_REQUEST_NULL) {

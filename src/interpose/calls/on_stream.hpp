@@ -6,6 +6,7 @@
 // What is rare is not inlined, so that the fast path is a jump to MPI.
 #pragma once
 
+#include "interpose/calls/bytes.hpp"
 #include "interpose/requests/communicators.hpp"
 #include "interpose/requests/counted.hpp"
 #include "mpix/streams/communicator.hpp"
@@ -36,6 +37,7 @@ template <auto function, bool starts, class... Arguments>
 __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_Request *request,
                                           Arguments... arguments) {
     const streams::serial_call on_stream(name, comm);
+    const interpose::timed_call timed(interpose::call_kind::starts);
     if (request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
         *request = MPI_REQUEST_NULL;
     }
@@ -44,7 +46,8 @@ __attribute__((noinline)) int noted_start(const char *name, MPI_Comm comm, MPI_R
         streams::note_request(comm, request, starts);
     }
     if (starts) {
-        interpose::count_if_started(code, request);
+        interpose::count_if_started(code, request,
+                                    interpose::measures_calls() ? bytes_of(name, comm, arguments...) : 0);
     }
     return code;
 }

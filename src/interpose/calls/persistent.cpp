@@ -17,7 +17,8 @@ template <auto function, class... Arguments>
 int create(const char *name, MPI_Comm comm, bool can_be_cancelled, MPI_Request *request, Arguments... arguments) {
     const int code = thence::pmpi::start_on<function, false>(name, comm, request, arguments...);
     if (code == MPI_SUCCESS && request != nullptr) { // MPICH 5 returns MPI_SUCCESS after an error handler of the user
-        created_persistent(*request, can_be_cancelled);
+        created_persistent(*request, can_be_cancelled,
+                           measures_calls() ? thence::pmpi::bytes_of(name, comm, arguments...) : 0);
     }
     return code;
 }

@@ -101,6 +101,7 @@ THENCE_EXPORT int MPI_Start(MPI_Request *request) {
     if (names_cr(request)) {
         return api::start({"MPI_Start", one_request}, request);
     }
+    const timed_call timed(call_kind::starts);
     const MPI_Request before = request != nullptr ? *request : MPI_REQUEST_NULL;
     const int code = call_with<&THENCE_NEXT(Start)>("MPI_Start", 1, request, request);
     if (code == MPI_SUCCESS && request != nullptr) {
@@ -113,6 +114,7 @@ THENCE_EXPORT int MPI_Startall(int count, MPI_Request requests[]) {
     if (count <= 0 || requests == nullptr) {
         return THENCE_NEXT(Startall)(count, requests);
     }
+    const timed_call timed(call_kind::starts);
     return any_cr(count, requests) ? call_with<&start_mixed>("MPI_Startall", count, requests, count, requests)
                                    : call_with<&start_own>("MPI_Startall", count, requests, count, requests);
 }
@@ -127,7 +129,7 @@ THENCE_EXPORT int MPI_Request_free(MPI_Request *request) {
     const MPI_Request freed = *request;
     const int code =
         call_with<&thence::interpose::free>("MPI_Request_free", 1, request, request, THENCE_NEXT(Request_free));
-    if (*request == MPI_REQUEST_NULL && thence::interpose::counts_operations()) {
+    if (*request == MPI_REQUEST_NULL && observes_calls()) {
         count_freed(freed);
     }
     return code;

@@ -15,10 +15,15 @@ using continuation::is_cr_handle;
 
 namespace {
 
-// The persistent requests of the program, and whether each is active.
+struct persistent_request {
+    bool active = false;
+    std::int64_t bytes = 0; // that each of its operations transfers, for the report
+};
+
+// Those of the program.
 std::mutex mutex;
-std::unordered_map<std::uintptr_t, bool> &persistent() {
-    static auto &all = *new std::unordered_map<std::uintptr_t, bool>; // used until the process ends
+std::unordered_map<std::uintptr_t, persistent_request> &persistent() {
+    static auto &all = *new std::unordered_map<std::uintptr_t, persistent_request>; // used until the process ends
     return all;
 }
 std::atomic<bool> any_persistent{false}; // there has been one
@@ -27,33 +32,39 @@ std::uintptr_t key_of(MPI_Request request) noexcept {
     return mpi::bits(request);
 }
 
-// @return whether it was noted as active.
-bool note(MPI_Request request, bool active) noexcept {
+} // namespace
+
+void count_created(MPI_Request request, std::int64_t bytes) noexcept {
     try {
         const std::scoped_lock guard(mutex);
         any_persistent.store(true, std::memory_order_relaxed);
-        return std::exchange(persistent()[key_of(request)], active);
+        persistent()[key_of(request)] = {false, bytes};
     } catch (const std::bad_alloc &) { // it counts as a request that is not persistent
-        return false;
     }
-}
-
-} // namespace
-
-void count_created(MPI_Request request) noexcept {
-    note(request, false);
 }
 
 void count_start(MPI_Request before, MPI_Request after) noexcept {
     if (after == MPI_REQUEST_NULL) {
         return;
     }
-    if (before != after) {
+    persistent_request known;
+    bool was_active = false;
+    try {
         const std::scoped_lock guard(mutex);
-        persistent().erase(key_of(before));
+        any_persistent.store(true, std::memory_order_relaxed);
+        if (const auto at = persistent().find(key_of(before)); at != persistent().end()) {
+            known = at->second;
+            persistent().erase(at);
+        }
+        was_active = std::exchange(known.active, true);
+        persistent()[key_of(after)] = known;
+    } catch (const std::bad_alloc &) { // it counts as a request that is not persistent
     }
-    if (!note(after, true)) {
+    if (!was_active) {
         progress::operation_started();
+        if (measures_calls()) {
+            measure_start(after, known.bytes);
+        }
     }
 }
 
@@ -65,9 +76,12 @@ void count_freed(MPI_Request request) noexcept {
     if (any_persistent.load(std::memory_order_relaxed)) {
         const std::scoped_lock guard(mutex);
         if (const auto at = persistent().find(key_of(request)); at != persistent().end()) {
-            active = at->second;
+            active = at->second.active;
             persistent().erase(at);
         }
+    }
+    if (measures_calls()) {
+        measure_freed(request);
     }
     progress::operations_ended(active ? 1 : 0);
 }
@@ -90,8 +104,11 @@ void counted_completion::end() noexcept {
         const auto complete = [&](int i) {
             const auto at = i >= 0 && i < size_ ? persistent().find(key_of(requests_[i])) : persistent().end();
             if (at != persistent().end()) {
-                ended += at->second ? 1 : 0;
-                at->second = false;
+                ended += at->second.active ? 1 : 0;
+                at->second.active = false;
+                if (measured_ != nullptr) {
+                    measured_->ended(i);
+                }
             }
         };
         if (indices_ != nullptr) {
@@ -104,6 +121,9 @@ void counted_completion::end() noexcept {
                 complete(i);
             }
         }
+    }
+    if (measured_ != nullptr) {
+        measured_->end(requests_);
     }
     if (ended != 0) {
         progress::operations_ended(ended);

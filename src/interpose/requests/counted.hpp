@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How many operations of the program are outstanding, for the helper thread (core/progress/plain_operations.hpp): what
-// calls on requests count. A request that becomes null has ended. A persistent request stays: it is known from its
-// creation on, and has ended when a call says that it is complete.
+// How many operations of the program are outstanding, for the helper thread (core/progress/plain_operations.hpp) and
+// the report (measured.hpp): what calls on requests count. A request that becomes null has ended. A persistent request
+// stays: it is known from its creation on, and has ended when a call says that it is complete.
 #pragma once
 
 #include "core/base/visibility.hpp"
 #include "core/progress/plain_operations.hpp"
+#include "interpose/requests/measured.hpp"
 
 #include <mpi.h>
 
+#include <cstdint>
+#include <memory>
+
 namespace thence::interpose {
 
-using progress::blocking_call;
-using progress::counts_operations;
+using progress::measures_calls;
 using progress::note_call;
+using progress::observes_calls;
+
+// A call that may block lasts. Inside a call that completes requests, that call waits.
+class blocking_call {
+    const timed_call timed_{call_kind::blocks};
+    const progress::blocking_call in_mpi_;
+};
 
 // A call that completes requests lasts. If nothing is counted, it does nothing.
 class counted_completion {
@@ -39,15 +49,18 @@ public:
 
 private:
     void begin(MPI_Request requests[]) noexcept {
-        if (progress::counts_operations() && requests != nullptr && size_ > 0) [[unlikely]] {
-            progress::note_call(); // also of one that finds nothing
+        if (observes_calls() && requests != nullptr && size_ > 0) [[unlikely]] {
+            note_call(); // also of one that finds nothing
             requests_ = requests;
             before_ = active_ones();
+            measured_ = measured_completion::begin(size_, requests);
         }
     }
     THENCE_INTERNAL long active_ones() const noexcept; // but persistent ones
     THENCE_INTERNAL void end() noexcept;
 
+    const timed_call timed_{call_kind::tests};
+    std::unique_ptr<measured_completion> measured_;
     MPI_Request *requests_ = nullptr;
     const int *flag_ = nullptr;
     const int *found_ = nullptr;
@@ -56,15 +69,18 @@ private:
     long before_ = 0;
 };
 
-// After a call that starts an operation has returned `code`.
-inline void count_if_started(int code, const MPI_Request *request) noexcept {
-    if (counts_operations() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
+// After a call that starts an operation has returned `code`. `bytes`: what it transfers, see measure_start().
+inline void count_if_started(int code, const MPI_Request *request, std::int64_t bytes = 0) noexcept {
+    if (observes_calls() && code == MPI_SUCCESS && request != nullptr && *request != MPI_REQUEST_NULL) {
         progress::operation_started();
+        if (measures_calls()) {
+            measure_start(*request, bytes);
+        }
     }
 }
 
 // Each is called only while operations are counted.
-THENCE_INTERNAL void count_created(MPI_Request persistent) noexcept;
+THENCE_INTERNAL void count_created(MPI_Request persistent, std::int64_t bytes) noexcept;
 // A start may give a persistent request a new handle.
 THENCE_INTERNAL void count_start(MPI_Request before, MPI_Request after) noexcept;
 // MPI has freed it.

@@ -304,17 +304,17 @@ int refuse_null(const char *call, std::initializer_list<pointer_argument> argume
     return api::fail(call, {MPI_ERR_ARG, text});
 }
 
-void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept {
+void created_persistent(MPI_Request request, bool can_be_cancelled, std::int64_t bytes) noexcept {
     if (!engine::can_read_requests) { // or no engine is chosen yet
         mpi::note_persistent(request, can_be_cancelled ? mpi::cancelling::possible : mpi::cancelling::fatal);
     }
-    if (counts_operations()) {
-        count_created(request);
+    if (observes_calls()) {
+        count_created(request, bytes);
     }
 }
 
 bool tracks_persistent() noexcept {
-    return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0 || counts_operations();
+    return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0 || observes_calls();
 }
 
 void started(MPI_Request before, MPI_Request after) noexcept {
@@ -322,7 +322,7 @@ void started(MPI_Request before, MPI_Request after) noexcept {
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
     }
-    if (counts_operations()) {
+    if (observes_calls()) {
         count_start(before, after);
     }
 }

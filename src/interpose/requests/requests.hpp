@@ -97,7 +97,8 @@ THENCE_INTERNAL bool report_cr_complete(MPI_Request request, MPI_Status *status,
 THENCE_INTERNAL bool tracks_persistent() noexcept;
 // Called after a persistent request was created or started. At a start some MPIs give it a new handle. If MPI cannot
 // tell persistent requests from others, these functions maintain the register of them.
-THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled) noexcept;
+// `bytes`: what each operation transfers, for the report.
+THENCE_INTERNAL void created_persistent(MPI_Request request, bool can_be_cancelled, std::int64_t bytes) noexcept;
 THENCE_INTERNAL void started(MPI_Request before, MPI_Request after) noexcept;
 
 THENCE_INTERNAL void set_empty(MPI_Status *status) noexcept;

@@ -8,6 +8,7 @@
 #include "core/progress/catch_up.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
+#include "interpose/waiting/report.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -111,7 +112,8 @@ int told_level() noexcept {
 void mpi_initialized() noexcept {
     const base::settings &chosen = base::current_settings();
     const bool leaves = chosen.wait != base::waiting::in_mpi;
-    if ((!leaves && !chosen.progress_always) || continuation::set_up() != continuation::setting_up::done) {
+    if ((!leaves && !chosen.progress_always && !chosen.report) ||
+        continuation::set_up() != continuation::setting_up::done) {
         return;
     }
     if (leaves) {
@@ -123,10 +125,14 @@ void mpi_initialized() noexcept {
     if (chosen.progress_always) {
         begin_progress();
     }
+    if (chosen.report) {
+        begin_report();
+    }
 }
 
 void mpi_finalizes() noexcept {
-    progress::stop_counting_operations();
+    write_report();
+    progress::stop_observing_calls();
     progress::plain.in_mpi.store(true);
     if (waits_leave_the_processor.exchange(false)) {
         progress::remove_way_to_wait();

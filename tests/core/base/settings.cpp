@@ -35,6 +35,7 @@ TEST_F(settings_of_environment, have_the_defaults_of_the_table) {
     }
     EXPECT_EQ(all.engine, "");
     EXPECT_FALSE(all.helper_wanted);
+    EXPECT_FALSE(all.report);
     EXPECT_EQ(all.stall, 0ms);
     EXPECT_EQ(all.slow, 0ms);
     EXPECT_EQ(all.trace, "");
@@ -46,6 +47,7 @@ TEST_F(settings_of_environment, have_the_defaults_of_the_table) {
 TEST_F(settings_of_environment, are_parsed) {
     setenv("THENCE_ENGINE", "testsome", 1);
     setenv("THENCE_PROGRESS", "thread", 1);
+    setenv("THENCE_REPORT", "run.json", 1);
     setenv("THENCE_STALL", "1.5s", 1);
     setenv("THENCE_SLOW_CONTINUATION", "5ms", 1);
     setenv("THENCE_POOLS_MODE", "new-task", 1);
@@ -55,6 +57,8 @@ TEST_F(settings_of_environment, are_parsed) {
     const settings &all = read_settings();
     EXPECT_EQ(all.engine, "testsome");
     EXPECT_TRUE(all.helper_wanted);
+    EXPECT_TRUE(all.report);
+    EXPECT_EQ(all.report_file, "run.json");
     EXPECT_EQ(all.stall, 1500ms);
     EXPECT_EQ(all.of(setting::stall).text, "1.5s");
     EXPECT_EQ(all.of(setting::stall).in_force, "1500ms");
@@ -66,21 +70,27 @@ TEST_F(settings_of_environment, are_parsed) {
     for (const setting_state &state : all.states) {
         EXPECT_EQ(state.complaint, "");
     }
+    for (const char *without_file : {"on", "1"}) {
+        setenv("THENCE_REPORT", without_file, 1);
+        EXPECT_TRUE(read_settings().report);
+        EXPECT_EQ(read_settings().report_file, "");
+    }
 }
 
 TEST_F(settings_of_environment, off_and_0_and_nothing_switch_off) {
     for (const char *value : {"off", "0", ""}) {
-        for (const char *name :
-             {"THENCE_PROGRESS", "THENCE_STALL", "THENCE_SLOW_CONTINUATION", "THENCE_TRACE", "THENCE_CHECK_STREAMS"}) {
+        for (const char *name : {"THENCE_PROGRESS", "THENCE_REPORT", "THENCE_STALL", "THENCE_SLOW_CONTINUATION",
+                                 "THENCE_TRACE", "THENCE_CHECK_STREAMS"}) {
             setenv(name, value, 1);
         }
         const settings &all = read_settings();
         EXPECT_FALSE(all.helper_wanted);
+        EXPECT_FALSE(all.report);
         EXPECT_EQ(all.stall + all.slow, 0ms);
         EXPECT_EQ(all.trace, "");
         EXPECT_FALSE(all.check_streams);
-        for (const setting which :
-             {setting::progress, setting::stall, setting::slow_continuation, setting::trace, setting::check_streams}) {
+        for (const setting which : {setting::progress, setting::report, setting::stall, setting::slow_continuation,
+                                    setting::trace, setting::check_streams}) {
             EXPECT_EQ(all.of(which).in_force, "off");
             EXPECT_EQ(all.of(which).complaint, "");
         }

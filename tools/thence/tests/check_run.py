@@ -6,6 +6,7 @@ Checks of `thence run`, one function each, named for what must hold. CC is a C c
 an MPI program that is not linked with Thence; LAUNCHER starts it on as many ranks as the number that is appended.
 """
 
+import json
 import os
 import re
 import shutil
@@ -42,6 +43,11 @@ class Given:
         path.write_text(text)
         path.chmod(mode)
         return str(path)
+
+    @property
+    def overlapping(self):
+        """The program beside PROGRAM that computes between the start of messages and the wait for them."""
+        return str(Path(self.program).with_name("overlapping_program"))
 
     def run(self, *words, **environment):
         return run(self.thence, "run", *words, **environment)
@@ -84,6 +90,41 @@ def unchanged_program_gets_the_library_and_its_level(given):
     assert "level 1\n" in done.stdout, done.stdout
     words = re.findall(r"^argument \[(.*)\]$", done.stdout, re.MULTILINE)
     assert words == ["a b", "--", "--stall", ""], words
+
+
+def the_report_says_what_completed_early(given):
+    """Messages of 4 MiB need calls of MPI to move, and each rank computes for 50 ms meanwhile. Without progress, no
+    receive completes before MPI_Waitall."""
+    rounds, size = 8, 4 << 20
+    found = {}
+    for option in ("--wait=spin", "--progress"):
+        file = given.folder / "report.json"
+        done = given.on_ranks(2, f"--report={file}", option, "--", given.overlapping, str(rounds), "50", str(size))
+        assert done.returncode == 0, done
+        report = json.loads(file.read_text())
+        assert report["progress"] == (option == "--progress") and not report["uses_thence"], report
+        assert len(report["ranks"]) == 2 and report["conclusion"] in done.stderr, (report, done.stderr)
+        assert re.search(r"\n.*thence\[0\]: +all +\d+\.\d+ ", done.stderr), done.stderr
+        for rank in report["ranks"]:
+            assert rank["operations"] == 2 * rounds and rank["bytes"] == 2 * rounds * size, rank
+            assert rank["lasted_s"] > rounds * 0.05, rank
+            assert 0 <= rank["waiting_after_computed_s"] <= rank["waiting_s"] < rank["lasted_s"], rank
+            in_calls = rank["waiting_s"] + rank["blocking_s"] + rank["starting_and_testing_s"]
+            assert in_calls < rank["lasted_s"] - rounds * 0.05, rank
+        for name, value in report["sum"].items():
+            assert abs(value - sum(rank[name] for rank in report["ranks"])) < 1e-6, name
+        found[option] = report["sum"]
+    plain = found["--wait=spin"]
+    # Where a receiver copies from the memory of the sender, the send needs no call of its own rank.
+    assert plain["completed_while_computing"] <= 2 * rounds and plain["helper_s"] == 0, found
+    assert plain["completed_while_computing"] < found["--progress"]["completed_while_computing"], found
+    assert plain["waiting_after_computed_s"] > 0, found
+    assert found["--progress"]["completed_while_computing"] >= rounds, found
+    assert found["--progress"]["bytes_completed_while_computing"] >= rounds * size, found
+    assert found["--progress"]["helper_s"] > 0, found
+    done = given.run("--report=/no/such/folder/report.json", "--", given.program)
+    assert "THENCE_REPORT: cannot write /no/such/folder/report.json: No such file" in done.stderr, done
+    assert "report" not in given.run("--", given.program).stderr
 
 
 def program_with_MPI_Init_is_told_single(given):

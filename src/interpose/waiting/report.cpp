@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/waiting/report.hpp"
+
+#include "core/base/clock.hpp"
+#include "core/base/settings.hpp"
+#include "core/diagnose/process_identity.hpp"
+#include "core/mpi/calls.hpp"
+#include "core/progress/plain_operations.hpp"
+#include "core/progress/progress.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+namespace thence::interpose {
+
+namespace {
+
+// A text has a line for each of at most so many ranks.
+constexpr std::size_t most_lines = 16;
+// Of the time of the program: what is less is not worth a switch.
+constexpr double small_part = 0.01;
+
+base::nanoseconds begun = 0; // 0: nothing is measured
+
+constexpr std::size_t figure_count = 10;
+constexpr std::array<const char *, figure_count> figure_names{"lasted_s",
+                                                              "helper_s",
+                                                              "starting_and_testing_s",
+                                                              "blocking_s",
+                                                              "waiting_s",
+                                                              "waiting_after_computed_s",
+                                                              "operations",
+                                                              "bytes",
+                                                              "completed_while_computing",
+                                                              "bytes_completed_while_computing"};
+constexpr std::size_t times = 6; // the first so many are times
+
+std::array<std::int64_t, figure_count> figures_of(const rank_report &rank) {
+    const measured_figures &f = rank.figures;
+    return {rank.lasted,  rank.helper, f.starting_and_testing, f.blocking,   f.waiting, f.waiting_after_computed,
+            f.operations, f.bytes,     f.early_operations,     f.early_bytes};
+}
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char *how, ...) {
+    std::array<char, 400> text{};
+    va_list arguments;
+    va_start(arguments, how);
+    std::vsnprintf(text.data(), text.size(), how, arguments);
+    va_end(arguments);
+    return text.data();
+}
+
+double seconds(std::int64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) / 1e9;
+}
+
+std::string amount(std::int64_t bytes) {
+    static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    for (; value >= 1024 && unit + 1 < units.size(); ++unit) {
+        value /= 1024;
+    }
+    return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
+}
+
+rank_report sum_of(const std::vector<rank_report> &ranks) {
+    rank_report sum{};
+    for (const rank_report &each : ranks) {
+        const measured_figures &f = each.figures;
+        sum.lasted += each.lasted;
+        sum.helper += each.helper;
+        sum.progress_always += each.progress_always;
+        sum.uses_thence += each.uses_thence;
+        sum.figures.starting_and_testing += f.starting_and_testing;
+        sum.figures.blocking += f.blocking;
+        sum.figures.waiting += f.waiting;
+        sum.figures.waiting_after_computed += f.waiting_after_computed;
+        sum.figures.operations += f.operations;
+        sum.figures.bytes += f.bytes;
+        sum.figures.early_operations += f.early_operations;
+        sum.figures.early_bytes += f.early_bytes;
+    }
+    return sum;
+}
+
+std::string line_of(const char *name, const rank_report &rank) {
+    const measured_figures &f = rank.figures;
+    return format("%6s %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f %11lld %10s %11lld %10s\n", name, seconds(rank.lasted),
+                  seconds(f.blocking), seconds(f.waiting), seconds(f.waiting_after_computed),
+                  seconds(f.starting_and_testing), seconds(rank.helper), static_cast<long long>(f.operations),
+                  amount(f.bytes).c_str(), static_cast<long long>(f.early_operations), amount(f.early_bytes).c_str());
+}
+
+std::string conclusion(const rank_report &sum) {
+    const double all = seconds(sum.lasted);
+    const double waited = seconds(sum.figures.waiting_after_computed);
+    if (sum.progress_always != 0) {
+        return format("%.1f s of %.1f s were still waited for operations that had been started before a computation. "
+                      "%lld operations of %s completed while the program computed; the helper threads used %.1f s of "
+                      "processor time for that.",
+                      waited, all, static_cast<long long>(sum.figures.early_operations),
+                      amount(sum.figures.early_bytes).c_str(), seconds(sum.helper));
+    }
+    if (waited < small_part * all) {
+        return format("At most %.1f s of %.1f s were waited for operations that could have moved during computation: "
+                      "--progress has little to gain.",
+                      waited, all);
+    }
+    return format("At most %.1f s of %.1f s were waited for operations that could have moved during computation; "
+                  "--progress lets them move. What was waited for a rank that came late is in it, too.",
+                  waited, all);
+}
+
+// Sent by each rank to rank 0. @return what rank 0 has got; else nothing.
+std::vector<rank_report> gather(const rank_report &own) {
+    int rank = -1;
+    int size = 0;
+    mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
+    mpi::table.Comm_size(MPI_COMM_WORLD, &size);
+    std::vector<rank_report> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
+    constexpr int words = sizeof(rank_report) / sizeof(std::int64_t);
+    const int code = mpi::table.Gather(&own, words, MPI_INT64_T, all.data(), words, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    return code == MPI_SUCCESS ? all : std::vector<rank_report>();
+}
+
+void write_file(const std::string &name, const std::string &text) {
+    errno = 0;
+    std::FILE *const file = std::fopen(name.c_str(), "we");
+    const bool written = file != nullptr && std::fputs(text.c_str(), file) >= 0;
+    if ((file != nullptr && std::fclose(file) != 0) || !written) {
+        diagnose::print_to_stderr("THENCE_REPORT: cannot write " + name + ": " + std::strerror(errno) + "\n");
+    }
+}
+
+rank_report own_report() noexcept {
+    const base::nanoseconds stopped = progress::plain.stopped.load();
+    const bool uses_thence = !progress::measures_calls();
+    return {(uses_thence ? stopped : base::read_clock()) - begun, progress::helper_processor_time(),
+            base::current_settings().progress_always ? 1 : 0, uses_thence ? 1 : 0, read_measured()};
+}
+
+} // namespace
+
+void begin_report() noexcept {
+    reset_measured();
+    begun = base::read_clock();
+    progress::measure_calls();
+}
+
+void write_report() noexcept {
+    if (begun == 0) {
+        return;
+    }
+    const rank_report own = own_report();
+    begun = 0;
+    try {
+        const std::vector<rank_report> all = gather(own);
+        if (all.empty()) {
+            return;
+        }
+        diagnose::print_to_stderr(text_of(all));
+        if (const std::string &name = base::current_settings().report_file; !name.empty()) {
+            write_file(name, json_of(all));
+        }
+    } catch (const std::bad_alloc &) {
+        std::fputs("thence: THENCE_REPORT: no memory for a report\n", stderr);
+    }
+}
+
+std::string text_of(const std::vector<rank_report> &ranks) {
+    const rank_report sum = sum_of(ranks);
+    std::string text = "report, in seconds and operations; completed early: while the program computed\n"
+                       "                   in calls   waiting   of these     start   helper                            "
+                       "completed\n"
+                       "  rank    lasted  that block   for ops   computed  and test    thread  operations      bytes   "
+                       "    early      bytes\n";
+    for (std::size_t i = 0; ranks.size() <= most_lines && i < ranks.size(); ++i) {
+        text += line_of(std::to_string(i).c_str(), ranks[i]);
+    }
+    text += line_of("all", sum);
+    if (sum.uses_thence != 0) {
+        text += "The program uses Thence itself. What came after its first use is not measured.\n";
+    }
+    return text + conclusion(sum) + "\n";
+}
+
+std::string json_of(const std::vector<rank_report> &ranks) {
+    const auto object = [](const rank_report &rank) {
+        const auto figures = figures_of(rank);
+        std::string text;
+        for (std::size_t i = 0; i < figure_count; ++i) {
+            text += format("%s\"%s\":", i == 0 ? "{" : ",", figure_names[i]);
+            text += i < times ? format("%.9f", seconds(figures[i])) : std::to_string(figures[i]);
+        }
+        return text + "}";
+    };
+    const rank_report sum = sum_of(ranks);
+    std::string text = format("{\"report\":1,\"progress\":%s,\"uses_thence\":%s,\n\"ranks\":[",
+                              sum.progress_always != 0 ? "true" : "false", sum.uses_thence != 0 ? "true" : "false");
+    for (const rank_report &each : ranks) {
+        text += (&each == ranks.data() ? "\n" : ",\n") + object(each);
+    }
+    return text + "],\n\"sum\":" + object(sum) + ",\n\"conclusion\":\"" + conclusion(sum) + "\"}\n";
+}
+
+} // namespace thence::interpose

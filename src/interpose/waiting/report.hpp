@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// THENCE_REPORT: what was measured of all ranks (interpose/requests/measured.hpp), as a text on the standard error of
+// rank 0, and as JSON in a file.
+#pragma once
+
+#include "interpose/requests/measured.hpp"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace thence::interpose {
+
+// Of one rank. Times are in nanoseconds. Only numbers of 8 bytes: it is sent as it is.
+struct rank_report {
+    std::int64_t lasted; // from the end of MPI_Init to MPI_Finalize, or to the first use of Thence by the program
+    std::int64_t helper; // processor time of the helper thread
+    std::int64_t progress_always;
+    std::int64_t uses_thence; // the program has used Thence itself: what came later was not measured
+    measured_figures figures;
+};
+
+// MPI is initialized, and the library set up. From here on calls are measured.
+void begin_report() noexcept;
+// MPI_Finalize begins. All ranks of MPI_COMM_WORLD call it.
+void write_report() noexcept;
+
+// One line for each rank, their sum, and what follows from it.
+THENCE_INTERNAL std::string text_of(const std::vector<rank_report> &ranks);
+THENCE_INTERNAL std::string json_of(const std::vector<rank_report> &ranks);
+
+} // namespace thence::interpose

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// THENCE_REPORT: what is measured of the program's calls, and what the report says of it.
+#include "library.hpp"
+
+#include "core/progress/plain_operations.hpp"
+#include "interpose/requests/counted.hpp"
+#include "interpose/requests/measured.hpp"
+#include "interpose/waiting/report.hpp"
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+namespace progress = thence::progress;
+using thence::interpose::json_of;
+using thence::interpose::measured_figures;
+using thence::interpose::rank_report;
+using thence::interpose::read_measured;
+using thence::interpose::text_of;
+
+constexpr std::int64_t ms = 1'000'000;
+
+class measured : public on_fake {
+protected:
+    void SetUp() override {
+        on_fake::SetUp();
+        thence::interpose::reset_measured();
+        progress::measure_calls();
+    }
+    void TearDown() override {
+        progress::stop_observing_calls();
+        on_fake::TearDown();
+    }
+    static MPI_Request started() {
+        static char buffer[1000];
+        MPI_Request r = MPI_REQUEST_NULL;
+        EXPECT_EQ(MPI_Irecv(buffer, 1000, MPI_CHAR, 0, 0, MPI_COMM_SELF, &r), MPI_SUCCESS);
+        return r;
+    }
+    // Waits for it, and another thread completes it meanwhile.
+    static void wait_for(MPI_Request &r, std::chrono::milliseconds time) {
+        const ticket t = world.ticket_of(r);
+        std::thread other([&] {
+            std::this_thread::sleep_for(time);
+            world.complete(t);
+        });
+        MPI_Wait(&r, MPI_STATUS_IGNORE);
+        other.join();
+    }
+};
+
+TEST_P(measured, what_is_waited_after_a_computation_could_have_moved) {
+    MPI_Request r = started();
+    std::this_thread::sleep_for(50ms);
+    wait_for(r, 20ms);
+    const measured_figures found = read_measured();
+    EXPECT_GE(found.waiting, 19 * ms);
+    EXPECT_GE(found.waiting_after_computed, 19 * ms);
+    EXPECT_LE(found.waiting_after_computed, found.waiting);
+    EXPECT_EQ(found.operations, 1);
+    EXPECT_EQ(found.bytes, 1000);
+    EXPECT_EQ(found.early_operations, 0);
+    EXPECT_LT(found.starting_and_testing, 19 * ms);
+    EXPECT_EQ(found.blocking, 0);
+}
+
+TEST_P(measured, no_more_could_have_moved_than_was_computed) {
+    MPI_Request r = started();
+    std::this_thread::sleep_for(5ms);
+    wait_for(r, 60ms);
+    const measured_figures found = read_measured();
+    EXPECT_GE(found.waiting, 59 * ms);
+    EXPECT_GE(found.waiting_after_computed, 5 * ms);
+    EXPECT_LT(found.waiting_after_computed, 45 * ms);
+    r = started();
+    wait_for(r, 20ms); // at once
+    EXPECT_GE(read_measured().waiting, 79 * ms);
+    EXPECT_LT(read_measured().waiting_after_computed, 45 * ms);
+}
+
+TEST_P(measured, what_completes_while_the_program_computes_is_early) {
+    MPI_Request r = started();
+    std::this_thread::sleep_for(1ms);
+    world.complete(r);
+    int flag = 0;
+    while (flag == 0) {
+        MPI_Test(&r, &flag, MPI_STATUS_IGNORE);
+    }
+    MPI_Request persistent = MPI_REQUEST_NULL;
+    char buffer[40];
+    MPI_Recv_init(buffer, 40, MPI_CHAR, 0, 0, MPI_COMM_SELF, &persistent);
+    for (int round = 0; round < 2; ++round) {
+        MPI_Start(&persistent);
+        std::this_thread::sleep_for(1ms);
+        world.complete(persistent);
+        MPI_Waitall(1, &persistent, MPI_STATUSES_IGNORE);
+    }
+    MPI_Request_free(&persistent);
+    const measured_figures found = read_measured();
+    EXPECT_EQ(found.operations, 3);
+    EXPECT_EQ(found.early_operations, 3);
+    EXPECT_EQ(found.early_bytes, 1080);
+    EXPECT_EQ(found.bytes, 1080);
+    EXPECT_EQ(found.waiting_after_computed, 0);
+}
+
+TEST_P(measured, what_is_complete_at_once_or_freed_is_not_early) {
+    MPI_Request r = started();
+    const ticket freed = world.ticket_of(r);
+    MPI_Request_free(&r);
+    std::this_thread::sleep_for(1ms);
+    world.complete(freed);
+    MPI_Request other = started();
+    world.complete(other); // without a computation
+    MPI_Wait(&other, MPI_STATUS_IGNORE);
+    const measured_figures found = read_measured();
+    EXPECT_EQ(found.operations, 2);
+    EXPECT_LE(found.early_operations, 1) << "this thread may have lost its processor";
+}
+
+TEST_P(measured, of_several_only_what_a_call_completes_counts) {
+    MPI_Request r[] = {started(), MPI_REQUEST_NULL, started()};
+    std::this_thread::sleep_for(10ms);
+    const ticket first = world.ticket_of(r[0]);
+    std::thread one([&] {
+        std::this_thread::sleep_for(30ms);
+        world.complete(first);
+    });
+    int index = -1;
+    MPI_Waitany(3, r, &index, MPI_STATUS_IGNORE);
+    one.join();
+    EXPECT_EQ(index, 0);
+    EXPECT_GE(read_measured().waiting_after_computed, 10 * ms);
+    world.complete(r[2]);
+    MPI_Waitall(3, r, MPI_STATUSES_IGNORE);
+    EXPECT_EQ(read_measured().early_operations, 1) << "it is complete when the second call begins";
+    EXPECT_EQ(read_measured().early_bytes, 1000);
+}
+
+TEST_P(measured, blocking_calls_are_apart) {
+    {
+        const thence::interpose::blocking_call call;
+        const thence::interpose::blocking_call inside;
+        std::this_thread::sleep_for(20ms);
+    }
+    const measured_figures found = read_measured();
+    EXPECT_GE(found.blocking, 20 * ms);
+    EXPECT_LT(found.blocking, 38 * ms) << "it counts once";
+    EXPECT_EQ(found.waiting, 0);
+}
+
+TEST_P(measured, nothing_is_measured_once_the_program_uses_thence) {
+    cr c;
+    EXPECT_FALSE(progress::measures_calls());
+    MPI_Request r = started();
+    world.complete(r);
+    MPI_Wait(&r, MPI_STATUS_IGNORE);
+    EXPECT_EQ(read_measured().operations, 0);
+}
+
+THENCE_RULES(measured);
+
+rank_report rank_with(std::int64_t lasted, std::int64_t waited, bool progress_always) {
+    rank_report rank{};
+    rank.lasted = lasted * ms;
+    rank.progress_always = progress_always ? 1 : 0;
+    rank.figures.waiting = rank.figures.waiting_after_computed = waited * ms;
+    rank.figures.operations = 10;
+    rank.figures.bytes = 3 << 20;
+    return rank;
+}
+
+bool has(const std::string &text, const std::string &part) {
+    return text.find(part) != text.npos;
+}
+
+TEST(report, has_a_line_for_each_rank_and_the_sum) {
+    const std::string text = text_of({rank_with(30000, 6200, false), rank_with(30000, 6200, false)});
+    EXPECT_TRUE(has(text, "\n     1    30.000     0.000     6.200     6.200")) << text;
+    EXPECT_TRUE(has(text, "\n   all    60.000     0.000    12.400")) << text;
+    EXPECT_TRUE(has(text, "At most 12.4 s of 60.0 s were waited for operations that could have moved")) << text;
+    const std::string large = text_of(std::vector<rank_report>(17, rank_with(1000, 1, false)));
+    EXPECT_FALSE(has(large, "\n     0 ")) << large;
+    EXPECT_TRUE(has(large, "--progress has little to gain")) << large;
+    EXPECT_TRUE(has(text_of({rank_with(1000, 500, true)}), "0.5 s of 1.0 s were still waited"));
+}
+
+TEST(report, says_that_the_program_uses_thence) {
+    rank_report rank = rank_with(1000, 500, false);
+    EXPECT_FALSE(has(text_of({rank}), "uses Thence itself"));
+    rank.uses_thence = 1;
+    EXPECT_TRUE(has(text_of({rank}), "The program uses Thence itself. What came after"));
+    EXPECT_TRUE(has(json_of({rank}), "\"uses_thence\":true"));
+}
+
+TEST(report, is_json) {
+    const std::string text = json_of({rank_with(1500, 250, true)});
+    EXPECT_TRUE(has(text, "{\"report\":1,\"progress\":true,\"uses_thence\":false")) << text;
+    EXPECT_TRUE(has(text, "\"lasted_s\":1.500000000")) << text;
+    EXPECT_TRUE(has(text, "\"waiting_after_computed_s\":0.250000000,\"operations\":10,\"bytes\":3145728")) << text;
+}
+
+} // namespace
