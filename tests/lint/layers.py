@@ -11,6 +11,7 @@ DOORS = [
     {"dataflow": [{""}, {"alpi"}],
      "tbb": [{"senders", "queues"}, {"pools"}]},
     {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
+     "onesided": [{"memory", "notification"}, {"wire"}, {""}],
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
@@ -56,6 +57,7 @@ HEADER_ROOMS = {
     "progress.h": "c",
     "backoff.h": "c",
     "threadcomm.h": "c",
+    "notify.h": "c",
     "mpix.h": "c",
     "type_iov.h": "c",
     "stream.h": "c",

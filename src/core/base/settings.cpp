@@ -145,6 +145,9 @@ settings read_environment() {
     read_trace_limit(all);
     all.check_streams =
         read_word(all, setting::check_streams, {"on"}, "Write on or off. Streams will not be checked.") == "on";
+    all.onesided_messages =
+        read_word(all, setting::onesided, {"shm", "messages"},
+                  "Write shm or messages. Processes of one node use shared memory where possible.") == "messages";
     all.unknown = unknown_names();
     return all;
 }

@@ -28,6 +28,7 @@ enum class setting {
     trace,
     trace_limit,
     check_streams,
+    onesided,
     count_
 };
 inline constexpr std::size_t setting_count = static_cast<std::size_t>(setting::count_);
@@ -60,6 +61,8 @@ inline constexpr std::array<setting_row, setting_count> setting_rows = {{
     {"THENCE_TRACE_LIMIT", "a positive number", "250000", "the largest number of continuations in a timeline"},
     {"THENCE_CHECK_STREAMS", "on, off", "off",
      "report two threads that are in MPI calls of one stream at the same time"},
+    {"THENCE_ONESIDED", "shm, messages", "shm",
+     "how processes of one node reach segments of each other: shared memory where possible, or messages"},
 }};
 constexpr const setting_row &row(setting which) noexcept {
     return setting_rows[static_cast<std::size_t>(which)];
@@ -87,6 +90,7 @@ struct settings {
     std::string trace;                  // the name of the timeline, without the rank; empty: off
     std::size_t trace_limit = 0;        // at most so many continuations are recorded
     bool check_streams = false;         // report two threads in calls of one stream
+    bool onesided_messages = false;     // THENCE_ONESIDED=messages
 
     const setting_state &of(setting which) const { return states[static_cast<std::size_t>(which)]; }
     bool operator==(const settings &) const = default;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Memory that other processes of this node can map: a file that exists in memory alone (memfd_create). Another process
+// opens it by the number of its descriptor here, in /proc. So it needs no name, nothing is left behind when a process
+// is killed, and the size of /dev/shm does not matter. One process can make it without the others.
+//
+// Invariant: a block has memory, or is empty. Memory whose descriptor is -1 is not shared with anybody.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+namespace thence::memory {
+
+class shared_block {
+public:
+    shared_block() noexcept = default;
+    shared_block(shared_block &&other) noexcept
+        : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_),
+          descriptor_(std::exchange(other.descriptor_, -1)) {}
+    shared_block &operator=(shared_block &&other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        std::swap(descriptor_, other.descriptor_);
+        return *this;
+    }
+    ~shared_block();
+
+    // Zeroed memory. If the system has no memfd_create, it is not shared. Empty if memory is exhausted.
+    static shared_block make(std::size_t bytes) noexcept;
+    // Maps the block of another process. Empty if that is not possible; errno says why.
+    static shared_block open(int process, int descriptor, std::size_t bytes) noexcept;
+
+    explicit operator bool() const noexcept { return data_ != nullptr; }
+    unsigned char *data() const noexcept { return data_; }
+    std::size_t bytes() const noexcept { return bytes_; }
+    // Of a block that was made here: what another process opens.
+    int descriptor() const noexcept { return descriptor_; }
+
+private:
+    unsigned char *data_ = nullptr;
+    std::size_t bytes_ = 0;
+    int descriptor_ = -1;
+};
+
+} // namespace thence::memory

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The operations, after their arguments have been checked. Each is direct, if the part is reached so and nothing that
+// was sent to its process before is under way, else a message.
+#pragma once
+
+#include "onesided/segment.hpp"
+#include "onesided/space.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace thence::onesided {
+
+// Who learns of local completion.
+struct completion {
+    MPI_Request *request = nullptr; // null: the queue
+    std::uint64_t tag = 0;          // reported by the queue
+    std::uint32_t completions = 0;  // so often
+};
+
+struct place {
+    segment *of;
+    int rank;
+    std::uint64_t offset;
+};
+
+// A notification; its value 0: none.
+struct signal {
+    segment *of = nullptr;
+    unsigned number = 0;
+    std::uint32_t value = 0;
+};
+
+// What a message moves at most, since MPI counts in int.
+inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
+
+bool is_direct(const place &at, bool atomic) noexcept;
+
+// All return an error code.
+int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+        const completion &how) noexcept;
+// `here`: set when the data are here.
+int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
+        const completion &how) noexcept;
+int notify(int rank, const signal &what, int queue, const completion &how) noexcept;
+int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old, int queue,
+           const completion &how) noexcept;
+
+} // namespace thence::onesided

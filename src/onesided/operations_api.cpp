@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The calls of <thence/notify.h> that start operations, and those of queues.
+#include "onesided/checks.hpp"
+
+#include "core/continuation/run.hpp"
+#include "core/progress/backoff.hpp"
+#include "core/progress/catch_up.hpp"
+
+using namespace thence;
+using api::fail;
+namespace reason = api::reason;
+using onesided::object_of;
+
+namespace {
+
+using onesided::ended;
+using onesided::place;
+using onesided::signal;
+
+// Checks what puts and gets have in common.
+inline mpi::failure wrong(const void *local, std::size_t bytes, int rank, thence_segment segment, std::size_t offset,
+                          int queue, const MPI_Request *request) noexcept {
+    const onesided::segment *const at = object_of(segment);
+    if (const mpi::failure why = onesided::wrong_target(at, rank, queue)) {
+        return why;
+    }
+    if (const mpi::failure why = onesided::wrong_range(*at, rank, offset, local, bytes)) {
+        return why;
+    }
+    if (request != nullptr && bytes > onesided::most_in_message &&
+        at->parts[static_cast<std::size_t>(rank)].how == onesided::way::by_messages) {
+        return {MPI_ERR_COUNT, "more than 1 GiB by messages, with a request: pass no request, or put pieces"};
+    }
+    return {};
+}
+
+mpi::failure wrong(int count, const thence_piece pieces[], int rank, int queue,
+                   const onesided::space *of_signal) noexcept {
+    if (count < 0) {
+        return reason::negative_count;
+    }
+    if (pieces == nullptr && count != 0) {
+        return {MPI_ERR_ARG, "pieces is null"};
+    }
+    for (int i = 0; i < count; ++i) {
+        const thence_piece &each = pieces[i];
+        if (const mpi::failure why = wrong(each.local, each.bytes, rank, each.segment, each.offset, queue, nullptr)) {
+            return why;
+        }
+        const onesided::space *const first = of_signal != nullptr ? of_signal : &object_of(pieces[0].segment)->in;
+        if (&object_of(each.segment)->in != first) {
+            return {MPI_ERR_ARG, "the segments are of different spaces"};
+        }
+    }
+    return {};
+}
+
+int atomic(const char *call, wire::kind what, const std::uint64_t (&operands)[2], int rank, thence_segment segment,
+           std::size_t offset, std::uint64_t *old, int queue, MPI_Request *request) noexcept {
+    if (const mpi::failure why = wrong(old, sizeof *old, rank, segment, offset, queue, request)) {
+        return fail(call, why);
+    }
+    const onesided::segment &at = *object_of(segment);
+    if (offset % sizeof *old != 0 || at.parts[static_cast<std::size_t>(rank)].address % sizeof *old != 0) {
+        return fail(call, {MPI_ERR_ARG, "the word is not aligned to 8 bytes"});
+    }
+    return ended(call, onesided::atomic(what, operands, {object_of(segment), rank, offset}, old, queue, {request}));
+}
+
+// One piece after the other; the notification goes with the last.
+int put_list(const char *call, int count, const thence_piece pieces[], int rank, const signal &after,
+             int queue) noexcept {
+    for (int i = 0; i < count; ++i) {
+        const thence_piece &each = pieces[i];
+        const int code = onesided::put(each.local, each.bytes, {object_of(each.segment), rank, each.offset},
+                                       i + 1 == count ? after : signal{}, queue, {});
+        if (code != MPI_SUCCESS) {
+            return ended(call, code);
+        }
+    }
+    return count == 0 && after.value != 0 ? ended(call, onesided::notify(rank, after, queue, {})) : int{MPI_SUCCESS};
+}
+
+} // namespace
+
+extern "C" {
+
+int thence_put(const void *from, size_t bytes, int rank, thence_segment segment, size_t offset, int queue,
+               MPI_Request *request) {
+    constexpr const char *call = "thence_put";
+    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue, request)) {
+        return fail(call, why);
+    }
+    return ended(call, onesided::put(from, bytes, {object_of(segment), rank, offset}, {}, queue, {request}));
+}
+
+int thence_get(void *to, size_t bytes, int rank, thence_segment segment, size_t offset, int queue,
+               MPI_Request *request) {
+    constexpr const char *call = "thence_get";
+    if (const mpi::failure why = wrong(to, bytes, rank, segment, offset, queue, request)) {
+        return fail(call, why);
+    }
+    return ended(call, onesided::get(to, bytes, {object_of(segment), rank, offset}, {}, queue, {request}));
+}
+
+int thence_notify(int rank, thence_segment segment, unsigned notification, uint32_t value, int queue) {
+    constexpr const char *call = "thence_notify";
+    onesided::segment *const at = object_of(segment);
+    if (const mpi::failure why = onesided::wrong_target(at, rank, queue)) {
+        return fail(call, why);
+    }
+    if (const mpi::failure why = onesided::wrong_notification(*at, rank, notification, value)) {
+        return fail(call, why);
+    }
+    return ended(call, onesided::notify(rank, {at, notification, value}, queue, {}));
+}
+
+int thence_put_notify(const void *from, size_t bytes, int rank, thence_segment segment, size_t offset,
+                      unsigned notification, uint32_t value, int queue, MPI_Request *request) {
+    constexpr const char *call = "thence_put_notify";
+    if (const mpi::failure why = wrong(from, bytes, rank, segment, offset, queue, request)) {
+        return fail(call, why);
+    }
+    onesided::segment *const at = object_of(segment);
+    if (const mpi::failure why = onesided::wrong_notification(*at, rank, notification, value)) {
+        return fail(call, why);
+    }
+    return ended(call, onesided::put(from, bytes, {at, rank, offset}, {at, notification, value}, queue, {request}));
+}
+
+int thence_put_list(int count, const thence_piece pieces[], int rank, int queue) {
+    constexpr const char *call = "thence_put_list";
+    if (const mpi::failure why = wrong(count, pieces, rank, queue, nullptr)) {
+        return fail(call, why);
+    }
+    return put_list(call, count, pieces, rank, {}, queue);
+}
+
+int thence_put_list_notify(int count, const thence_piece pieces[], int rank, thence_segment segment,
+                           unsigned notification, uint32_t value, int queue) {
+    constexpr const char *call = "thence_put_list_notify";
+    onesided::segment *const at = object_of(segment);
+    if (const mpi::failure why = onesided::wrong_target(at, rank, queue)) {
+        return fail(call, why);
+    }
+    if (const mpi::failure why = onesided::wrong_notification(*at, rank, notification, value)) {
+        return fail(call, why);
+    }
+    if (const mpi::failure why = wrong(count, pieces, rank, queue, &at->in)) {
+        return fail(call, why);
+    }
+    return put_list(call, count, pieces, rank, {at, notification, value}, queue);
+}
+
+int thence_get_list(int count, const thence_piece pieces[], int rank, int queue) {
+    constexpr const char *call = "thence_get_list";
+    if (const mpi::failure why = wrong(count, pieces, rank, queue, nullptr)) {
+        return fail(call, why);
+    }
+    for (int i = 0; i < count; ++i) {
+        const thence_piece &each = pieces[i];
+        const int code =
+            onesided::get(each.local, each.bytes, {object_of(each.segment), rank, each.offset}, {}, queue, {});
+        if (code != MPI_SUCCESS) {
+            return ended(call, code);
+        }
+    }
+    return MPI_SUCCESS;
+}
+
+int thence_fetch_add(uint64_t value, int rank, thence_segment segment, size_t offset, uint64_t *old, int queue,
+                     MPI_Request *request) {
+    return atomic("thence_fetch_add", wire::kind::fetch_add, {value, 0}, rank, segment, offset, old, queue, request);
+}
+
+int thence_compare_swap(uint64_t expected, uint64_t value, int rank, thence_segment segment, size_t offset,
+                        uint64_t *old, int queue, MPI_Request *request) {
+    return atomic("thence_compare_swap", wire::kind::compare_swap, {expected, value}, rank, segment, offset, old, queue,
+                  request);
+}
+
+int thence_queue_flush(thence_space space, int queue) {
+    constexpr const char *call = "thence_queue_flush";
+    if (space == nullptr) {
+        return fail(call, reason::null_space);
+    }
+    onesided::space &in = *object_of(space);
+    if (queue < 0 || static_cast<std::size_t>(queue) >= in.queues.size()) {
+        return fail(call, reason::no_queue);
+    }
+    onesided::queue &flushed = in.queue_of(queue);
+    if (flushed.size() == 0) [[likely]] {
+        const int code = flushed.take_error();
+        return code == MPI_SUCCESS ? code : fail(call, reason::message_failed);
+    }
+    const std::uint64_t before = flushed.added();
+    thence_backoff backoff = progress::backoff_with(20'000, 256);
+    for (flushed.look(); !flushed.reached(before); flushed.look()) {
+        if (continuation::make_progress() == 0 && progress::pause(backoff)) {
+            progress::catch_up_after_sleep();
+        }
+    }
+    const int code = flushed.take_error();
+    return code == MPI_SUCCESS ? code : fail(call, reason::message_failed);
+}
+
+int thence_queue_size(thence_space space, int queue, int *count) {
+    constexpr const char *call = "thence_queue_size";
+    if (space == nullptr) {
+        return fail(call, reason::null_space);
+    }
+    if (count == nullptr) {
+        return fail(call, reason::null_count);
+    }
+    onesided::space &in = *object_of(space);
+    if (queue < 0 || static_cast<std::size_t>(queue) >= in.queues.size()) {
+        return fail(call, reason::no_queue);
+    }
+    in.queue_of(queue).look();
+    *count = in.queue_of(queue).size();
+    return MPI_SUCCESS;
+}
+
+} // extern "C"

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The block of a part has the notifications and, in pages of their own behind them, the data.
+#include "onesided/segment.hpp"
+
+#include "onesided/space.hpp"
+
+#include <exception>
+#include <new>
+
+namespace thence::onesided {
+
+namespace {
+
+constexpr std::size_t page = 4096;
+
+constexpr std::size_t whole_pages(std::size_t bytes) noexcept {
+    return (bytes + page - 1) / page * page;
+}
+std::size_t pages_of_notifications(unsigned count) noexcept {
+    return whole_pages(notification::slots::bytes_for(count));
+}
+
+} // namespace
+
+segment::segment(space &of, int its_number, memory::shared_block &&block, void *memory, std::size_t bytes,
+                 unsigned notifications)
+    : in(of), number(its_number), waiting(notification::slots(block.data(), notifications)),
+      parts(static_cast<std::size_t>(of.size())), block_(std::move(block)), of_program_(memory != nullptr) {
+    own.memory =
+        of_program_ ? static_cast<unsigned char *>(memory) : block_.data() + pages_of_notifications(notifications);
+    own.bytes = bytes;
+    own.notifications = notification::slots(block_.data(), notifications);
+    part &mine = parts[static_cast<std::size_t>(of.rank())];
+    mine.how = of.only_messages() ? way::by_messages : way::by_memory;
+    mine.why = of.only_messages() ? text::by_setting : text::own;
+    mine.of_program = of_program_;
+    mine.bytes = bytes;
+    mine.address = reinterpret_cast<std::uintptr_t>(own.memory);
+    mine.notifications = notifications;
+    mine.memory = own.memory;
+    mine.slots = own.notifications;
+}
+
+std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,
+                                       unsigned notifications) noexcept {
+    const std::size_t beside = pages_of_notifications(notifications);
+    const std::size_t data = memory != nullptr ? 0 : whole_pages(bytes);
+    if (data < (memory != nullptr ? 0 : bytes) || data + beside < data) {
+        return nullptr; // more than the address space has
+    }
+    try {
+        memory::shared_block block = memory::shared_block::make(beside + data);
+        return block ? std::unique_ptr<segment>(new segment(of, number, std::move(block), memory, bytes, notifications))
+                     : nullptr;
+    } catch (const std::exception &) {
+        return nullptr;
+    }
+}
+
+part_description segment::describe() const noexcept {
+    return {own.bytes,
+            block_.bytes(),
+            reinterpret_cast<std::uintptr_t>(own.memory),
+            own.notifications.count(),
+            block_.descriptor(),
+            of_program_ ? 1 : 0,
+            number};
+}
+
+void segment::learn(int rank, const part_description &said) noexcept {
+    if (rank == in.rank()) {
+        return;
+    }
+    const peer &other = in.peers[static_cast<std::size_t>(rank)];
+    part now;
+    now.how = way::by_messages;
+    now.of_program = said.of_program != 0;
+    now.bytes = said.bytes;
+    now.address = said.address;
+    now.notifications = said.notifications;
+    now.why = other.why;
+    if (other.is_here && (said.of_program == 0 || other.is_copied_to)) {
+        now.block = memory::shared_block::open(other.process, said.descriptor, said.block_bytes);
+        if (now.block) {
+            now.slots = notification::slots(now.block.data(), said.notifications);
+            now.how = now.of_program ? way::by_copy : way::by_memory;
+            now.why = now.of_program ? text::copied : text::mapped;
+            now.memory = now.of_program ? nullptr : now.block.data() + pages_of_notifications(said.notifications);
+        } else {
+            now.why = text::not_mapped;
+        }
+    } else if (other.is_here) {
+        now.why = text::not_copied;
+    }
+    parts[static_cast<std::size_t>(rank)] = std::move(now);
+}
+
+} // namespace thence::onesided

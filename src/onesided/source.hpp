@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One-sided communication as a source of progress: it polls the messages of all spaces, finds notifications that are
+// waited for, and calls what waits for them.
+#pragma once
+
+#include "onesided/notification/waiters.hpp"
+
+#include <atomic>
+
+namespace thence::onesided {
+
+class space;
+
+// Registers the source, if it is not registered. False if there are too many. The library is set up.
+bool set_up() noexcept;
+
+// A space is polled between these two. The second waits for polls that look at it.
+void add_space(space &added) noexcept;
+void remove_space(space &removed) noexcept;
+// The space has messages. The helper thread starts with the first.
+void messages_begin() noexcept;
+void messages_end() noexcept;
+
+// A waiter was listed. Its `arrived` counts it off by no_longer_waits().
+void waits() noexcept;
+void no_longer_waits() noexcept;
+
+// Calls what waits: waiters of callbacks if callbacks may run on this thread, else they wait in a list for the next
+// run. Returns how many it has called.
+long call(notification::arrived_list &ready, long limit) noexcept;
+
+// True if anything must be polled: a wait that looks at memory alone then makes progress too.
+bool must_poll() noexcept;
+
+} // namespace thence::onesided

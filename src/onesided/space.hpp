@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A space: the processes of a communicator, how each is reached, their segments and queues.
+//
+// Processes of one node map memory of each other. Messages (wire/) begin when some process cannot be reached so, and
+// stay: then all processes have them.
+//
+// Order between the two ways: a direct operation takes effect when it is called. So it may follow messages to the same
+// process only when that process has done all of them, which it counts in memory that this process has mapped. Else the
+// operation is a message, too.
+#pragma once
+
+#include "core/base/spin_lock.hpp"
+#include "onesided/memory/shared_block.hpp"
+#include "onesided/queue.hpp"
+#include "onesided/segment.hpp"
+#include "onesided/wire/order.hpp"
+#include "onesided/wire/transport.hpp"
+
+#include <mpi.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace thence::onesided {
+
+// Why a part is reached as it is.
+namespace text {
+inline constexpr const char *own = "the memory is that of this process";
+inline constexpr const char *mapped = "the process is on this node, and its memory is mapped";
+inline constexpr const char *copied =
+    "the process is on this node; the memory is the program's, so the system copies (process_vm_writev)";
+inline constexpr const char *other_node = "the process is on another node";
+inline constexpr const char *by_setting = "THENCE_ONESIDED=messages";
+inline constexpr const char *not_mapped =
+    "the process is on this node, but the system does not let this process map its memory (memfd_create, /proc)";
+inline constexpr const char *not_copied =
+    "the process is on this node, but the system refuses process_vm_writev for memory of the program";
+} // namespace text
+
+// Another process.
+struct peer {
+    int process = 0;           // its number in the system
+    bool is_here = false;      // on this node, and its memory can be mapped
+    bool is_copied_to = false; // the system copies to its memory
+    const char *why = nullptr; // messages are used
+    memory::shared_block control;
+    const std::atomic<std::uint64_t> *done = nullptr; // packets of this process that it has done; in `control`
+};
+
+// Takes packets of kind `other`.
+using other_function = void(void *data, wire::packet &p) noexcept;
+
+class space final : public wire::local_parts {
+public:
+    // Collective; see thence_space_create(). `always_messages`: the space begins with messages.
+    static int create(MPI_Comm comm, int queues, bool always_messages, std::unique_ptr<space> &made) noexcept;
+    ~space();
+    space &operator=(space &&) = delete;
+
+    int rank() const noexcept { return rank_; }
+    int size() const noexcept { return size_; }
+    MPI_Comm comm() const noexcept { return comm_; }
+    bool only_messages() const noexcept { return only_messages_; }
+
+    // Collective. What create() and free() of a segment do.
+    int create_segment(void *memory, std::size_t bytes, unsigned notifications, segment *&made) noexcept;
+    int free_segment(segment &freed) noexcept;
+    // Collective: MPI_ERR_PENDING if the space is used. Else nothing of it is under way on return.
+    int end() noexcept;
+
+    // For a user of the space whose segments are made one by one.
+    bool add_segment(segment &added) noexcept;
+    void remove_segment(const segment &removed) noexcept;
+    segment *segment_of(int number) noexcept;
+    void set_other(other_function *function, void *data) noexcept {
+        other_ = function;
+        other_data_ = data;
+    }
+
+    // Whether an operation on this part may be direct now.
+    bool may_be_direct(int rank) const noexcept {
+        if (!has_messages_) {
+            return true;
+        }
+        const std::uint64_t sent = wires_->sent_to(rank);
+        return sent == 0 || sent == done_by(rank);
+    }
+    bool has_messages() const noexcept { return has_messages_; }
+    wire::transport &wires() noexcept { return *wires_; }
+    queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
+
+    // What a poll does for this space. True if anything has happened.
+    bool poll() noexcept;
+    bool may_have_arrived() noexcept;
+    void look(notification::arrived_list &ready) noexcept;
+
+    const wire::local_part *find(int segment) noexcept override;
+    void other(wire::packet &p) noexcept override;
+    void done(int process) noexcept override;
+
+    std::vector<peer> peers;
+    std::vector<queue> queues;
+
+private:
+    explicit space(MPI_Comm comm) noexcept;
+    struct greeting;
+    bool make_own(int queues) noexcept;
+    void meet(int rank, const greeting &said, bool checks_copy) noexcept;
+    int begin_messages() noexcept;
+    int agree(int mine, int &all) noexcept;
+    int drain() noexcept;
+    int free_number() const noexcept;
+    std::uint64_t done_by(int rank) const noexcept;
+
+    MPI_Comm comm_; // a duplicate, for messages of the transport
+    MPI_Comm collective_ = MPI_COMM_NULL;
+    int rank_ = 0;
+    int size_ = 0;
+    bool only_messages_ = false;
+    bool has_messages_ = false;
+    memory::shared_block control_;
+    std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
+    std::optional<wire::transport> wires_;
+    wire::order arriving_;
+    other_function *other_ = nullptr;
+    void *other_data_ = nullptr;
+
+    mutable base::spin_lock lock_;    // guards the segments
+    std::vector<segment *> segments_; // by number; null: none
+};
+
+// Waits for a request of a collective call while all else makes progress. Returns the error of the call.
+int complete(MPI_Request &request) noexcept;
+
+} // namespace thence::onesided

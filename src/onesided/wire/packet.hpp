@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What processes send to each other: a header, and behind it up to `capacity` bytes of data. Longer data are a message
+// of their own, with a tag that the header names.
+#pragma once
+
+#include "core/base/spin_lock.hpp"
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace thence::wire {
+
+enum class kind : std::uint32_t {
+    put,          // data, and maybe a notification after them
+    get,          // asks for data, which are the reply
+    fetch_add,    // the reply is the old value
+    compare_swap, // the reply is the old value
+    other         // for a user of the space (gaspi)
+};
+
+struct header {
+    kind what;
+    std::uint32_t queue;
+    std::int32_t segment;       // the number of the segment in the space
+    std::uint32_t notification; // set after the data, if `value` is not zero
+    std::uint32_t value;
+    // Of a put: the number of the message with the data; 0: the data are behind the header. Else that of the reply.
+    std::uint32_t serial;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t operands[2]; // what is added; what is expected, what is set
+};
+static_assert(sizeof(header) == 56);
+
+struct packet {
+    static constexpr std::size_t whole = 8192;
+    static constexpr std::size_t capacity = whole - sizeof(header);
+
+    packet *next;
+    MPI_Request request;
+    std::size_t length; // bytes in use
+    int process;        // where it comes from
+    header head;
+    unsigned char data[capacity];
+
+    void *bytes() noexcept { return &head; }
+};
+static_assert(offsetof(packet, data) - offsetof(packet, head) == sizeof(header));
+
+// The packets of the process that are not in use. Null if memory is exhausted.
+packet *take_packet() noexcept;
+void give_packet(packet *unused) noexcept;
+
+} // namespace thence::wire

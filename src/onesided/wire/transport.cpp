@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "onesided/wire/transport.hpp"
+
+#include "core/continuation/run.hpp"
+#include "core/engine/is_complete.hpp"
+#include "core/mpi/calls.hpp"
+
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace thence::wire {
+
+namespace {
+
+using mpi::table;
+
+} // namespace
+
+int transport::begin() noexcept {
+    int processes = 0;
+    table.Comm_size(comm_, &processes);
+    table.Comm_rank(comm_, &rank_);
+    int *largest = nullptr;
+    int flag = 0;
+    table.Comm_get_attr(comm_, MPI_TAG_UB, &largest, &flag);
+    if (flag != 0) {
+        serials_ = static_cast<std::uint32_t>(*largest) / 2 - 1;
+    }
+    try {
+        sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
+        received_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
+    } catch (const std::exception &) {
+        return MPI_ERR_NO_MEM;
+    }
+    missing_ = window;
+    const std::scoped_lock guard(polling_);
+    return post() ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+// In the order of the ring. What cannot be posted, for lack of memory, is left to the next poll.
+bool transport::post() noexcept {
+    for (; missing_ != 0 && !ending_; --missing_) {
+        packet *&slot = window_[(oldest_ + window - missing_) % window];
+        if (slot == nullptr && (slot = take_packet()) == nullptr) {
+            return false;
+        }
+        slot->request = MPI_REQUEST_NULL;
+        if (table.Irecv(slot->bytes(), static_cast<int>(packet::whole), MPI_BYTE, MPI_ANY_SOURCE, packet_tag, comm_,
+                        &slot->request) != MPI_SUCCESS) {
+            slot->request = MPI_REQUEST_NULL;
+            return false;
+        }
+    }
+    return true;
+}
+
+bool transport::take_arrived() noexcept {
+    bool some = false;
+    for (std::size_t taken = 0; taken < window && missing_ < window; ++taken) {
+        packet *&slot = window_[oldest_];
+        if (engine::can_read_requests && !engine::read_complete(slot->request)) {
+            break;
+        }
+        int flag = 0;
+        MPI_Status status;
+        const int code = table.Test(&slot->request, &flag, &status);
+        if (flag == 0 && slot->request != MPI_REQUEST_NULL) {
+            break;
+        }
+        some = true;
+        oldest_ = (oldest_ + 1) % window;
+        ++missing_;
+        if (code != MPI_SUCCESS) {
+            continue; // the slot is used again
+        }
+        int length = 0;
+        table.Get_count(&status, MPI_BYTE, &length);
+        packet &p = *std::exchange(slot, nullptr);
+        p.process = status.MPI_SOURCE;
+        p.length = static_cast<std::size_t>(length);
+        received_[static_cast<std::size_t>(p.process)].fetch_add(1, std::memory_order_release);
+        if (length == 0) {
+            give_packet(&p); // of end()
+        } else {
+            to_.arrived(p);
+        }
+        post();
+    }
+    return some;
+}
+
+void transport::look_at_sent() noexcept {
+    {
+        const std::scoped_lock guard(lock_);
+        looked_at_.insert(looked_at_.end(), sending_.begin(), sending_.end());
+        sending_.clear();
+    }
+    for (std::size_t i = 0; i < looked_at_.size();) {
+        packet *const each = looked_at_[i];
+        if (engine::can_read_requests && !engine::read_complete(each->request)) {
+            ++i;
+            continue;
+        }
+        int flag = 0;
+        if (table.Test(&each->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) {
+            ++i;
+            continue;
+        }
+        give_packet(each);
+        looked_at_[i] = looked_at_.back();
+        looked_at_.pop_back();
+        under_way_.fetch_sub(1, std::memory_order_release);
+    }
+}
+
+bool transport::poll() noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    const continuation::busy_scope busy; // a callback that waits for a message would wait for this poll
+    post();
+    bool some = take_arrived();
+    some = to_.poll() || some;
+    if (under_way_.load(std::memory_order_relaxed) != 0) {
+        look_at_sent();
+    }
+    polling_.unlock();
+    return some;
+}
+
+bool transport::no_poll_is_under_way() noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    polling_.unlock();
+    return true;
+}
+
+int transport::send(packet &p, int process) noexcept {
+    sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
+    p.request = MPI_REQUEST_NULL;
+    const int code =
+        table.Isend(p.bytes(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
+    int flag = 1;
+    if (code == MPI_SUCCESS && table.Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
+        flag = 1;
+    }
+    if (flag != 0) {
+        give_packet(&p);
+        return code;
+    }
+    const std::scoped_lock guard(lock_);
+    sending_.push_back(&p);
+    under_way_.fetch_add(1, std::memory_order_release);
+    return MPI_SUCCESS;
+}
+
+std::uint32_t transport::next_serial() noexcept {
+    const std::uint32_t next = last_serial_.fetch_add(1, std::memory_order_relaxed) + 1;
+    return next != 0 ? next : next_serial();
+}
+
+int transport::send_data(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
+                         MPI_Request &request) noexcept {
+    return table.Isend(from, static_cast<int>(bytes), MPI_BYTE, process, data_tag(serial), comm_, &request);
+}
+int transport::receive_data(void *to, std::uint64_t bytes, int process, std::uint32_t serial,
+                            MPI_Request &request) noexcept {
+    return table.Irecv(to, static_cast<int>(bytes), MPI_BYTE, process, data_tag(serial), comm_, &request);
+}
+int transport::send_reply(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
+                          MPI_Request &request) noexcept {
+    return table.Isend(from, static_cast<int>(bytes), MPI_BYTE, process, reply_tag(serial), comm_, &request);
+}
+int transport::receive_reply(void *to, std::uint64_t bytes, int process, std::uint32_t serial,
+                             MPI_Request &request) noexcept {
+    return table.Irecv(to, static_cast<int>(bytes), MPI_BYTE, process, reply_tag(serial), comm_, &request);
+}
+
+bool transport::has_ended() noexcept {
+    if (!polling_.try_lock()) {
+        return false;
+    }
+    const bool all_here = missing_ == window;
+    polling_.unlock();
+    return all_here && !any_under_way();
+}
+
+void transport::end() noexcept {
+    base::spin_wait wait;
+    while (!polling_.try_lock()) {
+        wait();
+    }
+    ending_ = true;
+    polling_.unlock();
+    for (std::size_t i = 0; i < window; ++i) {
+        packet *p = take_packet();
+        for (; p == nullptr; p = take_packet()) {
+            wait();
+        }
+        p->length = 0;
+        send(*p, rank_);
+    }
+    while (!has_ended()) {
+        continuation::make_progress();
+        poll();
+    }
+}
+
+transport::~transport() {
+    for (packet *each : window_) {
+        if (each != nullptr) {
+            give_packet(each);
+        }
+    }
+}
+
+} // namespace thence::wire

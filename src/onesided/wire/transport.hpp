@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets between the processes of a space, on a communicator of its own, and the messages with long data.
+//
+// A window of receives is posted for packets, and tested from the oldest on, so that packets of one process are handed
+// on in the order in which it sent them. All packets have one tag. The message with the data of a put has an even tag,
+// a reply an odd one, so that both go between the same two processes without being mistaken.
+//
+// Whoever waits polls. `polling_` is only tried, never waited for: a poll inside MPI's progress inside a poll does
+// nothing. What the receiving side has (the window, order.hpp) is guarded by it. `lock_` guards the packets that were
+// sent since the last poll. MPI is not called under `lock_`.
+#pragma once
+
+#include "core/base/spin_lock.hpp"
+#include "onesided/wire/packet.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+namespace thence::wire {
+
+// Takes a packet, and gives it back when it is done. Called by a poll, by one thread at a time.
+class receiver {
+public:
+    virtual void arrived(packet &p) noexcept = 0;
+    // Looks what has completed. True if anything has.
+    virtual bool poll() noexcept = 0;
+
+protected:
+    ~receiver() = default;
+};
+
+class transport {
+public:
+    // `comm` stays the caller's, and belongs to the transport alone. It returns errors.
+    transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to) {}
+    transport &operator=(transport &&) = delete;
+    ~transport();
+
+    // Posts the window. Returns an error code.
+    int begin() noexcept;
+    // Sends empty packets to itself, one for each receive of the window, and waits for all. No other packet is under
+    // way to this process. (A receive that is cancelled is lost by some MPIs.)
+    void end() noexcept;
+
+    // Sends a packet, and owns it from then on. Returns an error code.
+    int send(packet &p, int process) noexcept;
+    // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
+    // fewer tags than that.
+    std::uint32_t next_serial() noexcept;
+    // The two messages that a serial names. `bytes` fit an int.
+    int send_data(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
+                  MPI_Request &request) noexcept;
+    int receive_data(void *to, std::uint64_t bytes, int process, std::uint32_t serial, MPI_Request &request) noexcept;
+    int send_reply(const void *from, std::uint64_t bytes, int process, std::uint32_t serial,
+                   MPI_Request &request) noexcept;
+    int receive_reply(void *to, std::uint64_t bytes, int process, std::uint32_t serial, MPI_Request &request) noexcept;
+
+    // True if anything has happened.
+    bool poll() noexcept;
+    // True if each poll that begins from now on sees what the caller has done before. False: try again later.
+    bool no_poll_is_under_way() noexcept;
+    // True if packets that were sent have not left.
+    bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
+
+    // How many packets were sent to each process, and received from each.
+    std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
+    std::uint64_t received_from(int process) const noexcept {
+        return received_[process].load(std::memory_order_acquire);
+    }
+
+private:
+    static constexpr std::size_t window = 16;
+    static constexpr int packet_tag = 0;
+
+    int data_tag(std::uint32_t serial) const noexcept { return static_cast<int>(2 * (serial % serials_)) + 2; }
+    int reply_tag(std::uint32_t serial) const noexcept { return data_tag(serial) + 1; }
+    bool post() noexcept;
+    bool has_ended() noexcept;
+    bool take_arrived() noexcept;
+    void look_at_sent() noexcept;
+
+    MPI_Comm comm_;
+    receiver &to_;
+    int rank_ = 0;
+    std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
+    std::atomic<std::uint32_t> last_serial_{0};
+    std::vector<std::atomic<std::uint64_t>> sent_;
+    std::vector<std::atomic<std::uint64_t>> received_;
+
+    base::spin_lock polling_; // guards these
+    std::array<packet *, window> window_{};
+    std::size_t oldest_ = 0;  // of those that are posted
+    std::size_t missing_ = 0; // not posted: those before the oldest
+    bool ending_ = false;     // none is posted again
+    std::vector<packet *> looked_at_;
+
+    base::spin_lock lock_; // guards what was sent since the last poll
+    std::vector<packet *> sending_;
+    std::atomic<std::size_t> under_way_{0}; // the length of both lists
+};
+
+} // namespace thence::wire
