@@ -14,7 +14,6 @@ using onesided::object_of;
 namespace {
 
 using onesided::ended;
-using onesided::place;
 using onesided::signal;
 
 // Checks what puts and gets have in common.

@@ -23,7 +23,7 @@ def info_says_what_is_in_force(program):
     assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_WAIT", "THENCE_STALL", "THENCE_TRACE",
                                       "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_POOLS_MODE",
-                                      "THENCE_CHECK_STREAMS"}, facts
+                                      "THENCE_CHECK_STREAMS", "THENCE_REPORT", "THENCE_ONESIDED"}, facts
     text = succeed(run(program, "info"))
     values = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
     for fact in (*values, facts["mpi"]["library"], *facts["settings"]):
