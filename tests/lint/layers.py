@@ -41,7 +41,7 @@ HEADER_LAYERS = [
     {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
      "qthreads", "type_iov"},  # the adapters to runtimes are neighbours
     {"senders"},
-    {"mpi", "pools", "dataflow", "host_queue"},
+    {"mpi", "notify", "pools", "dataflow", "host_queue"},
 ]
 # The headers that programs include, and the room of each. If the room also has a folder, no file in it includes them.
 HEADER_ROOMS = {
@@ -71,6 +71,7 @@ HEADER_ROOMS = {
     "timers.hpp": "senders",
     "timeout.hpp": "senders",
     "mpi.hpp": "mpi",
+    "notify.hpp": "notify",
     "pools.hpp": "pools",
     "dataflow.hpp": "dataflow",
     "dataflow.h": "dataflow",
