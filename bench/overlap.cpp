@@ -4,6 +4,7 @@
 #include "measure/benchmark.hpp"
 #include "measure/clock.hpp"
 #include "measure/limit.hpp"
+#include "measure/own_progress.hpp"
 
 #include <mpi.h>
 
@@ -162,6 +163,11 @@ void compare(measure::session &session, operation kind, long bytes, const std::s
                           .side_unit = "of the transfer hidden",
                           .ours = hidden(after),
                           .baseline = hidden(before)};
+    if (const std::string own = measure::own_progress_switch(); !own.empty()) {
+        plain.run_options.clear();
+        plain.environment.push_back(own);
+        measure::add_note(found, own + " hides " + measure::text_of(hidden(run(plain))));
+    }
     measure::add_note(found, "transfer and computation " + measure::text_of(before.at("alone")) +
                                  " ms each; together " + measure::text_of(before.at("together")) +
                                  " ms, with progress " + measure::text_of(after.at("together")) + " ms");

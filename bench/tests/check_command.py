@@ -21,7 +21,7 @@ BENCHMARKS = [
     "idle_poll", "one_of_many", "persistent_rounds", "pingpong", "inflight_rate", "memory", "idle_cpu", "wake_latency",
     "sender_pair", "await_recv", "include_cost", "stream_rate", "type_iov",
     "grequest", "request_is_complete", "threadcomm_pingpong", "threadcomm_collectives", "threads_vs_processes",
-    "stream_threads", "progress", "overlap", "oversubscribed", "idle_waiter",
+    "stream_threads", "progress", "overlap", "overlap_cost", "oversubscribed", "idle_waiter",
     "notified_put", "notified_put_remote", "busy_target", "notification_idle",
 ]
 WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "ring_default", "ring_modes", "band_pipeline"]

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `thence run --progress` costs an unchanged program that has nothing to overlap: NPB BT-MZ by MPI alone, and short
+// messages. Where MPI has a switch of its own for progress, that runs, too.
+#include "measure/benchmark.hpp"
+#include "measure/own_progress.hpp"
+
+#include <mpi.h>
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+// Seconds of one round trip of 8 bytes.
+double round_trip(int rank, int count) {
+    long data = 0;
+    const double begun = MPI_Wtime();
+    for (int i = 0; i < count; ++i) {
+        if (rank == 0) {
+            MPI_Send(&data, 1, MPI_LONG, 1, 0, MPI_COMM_WORLD);
+            MPI_Recv(&data, 1, MPI_LONG, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(&data, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(&data, 1, MPI_LONG, 0, 0, MPI_COMM_WORLD);
+        }
+    }
+    return (MPI_Wtime() - begun) / count;
+}
+
+// Seconds of one message of 8 bytes each way, of 64 that are outstanding together.
+double one_of_window(int rank, int count) {
+    constexpr int window = 64;
+    std::array<long, window> in{};
+    const long out = rank;
+    std::array<MPI_Request, 2 * window> requests{};
+    const double begun = MPI_Wtime();
+    for (int i = 0; i < count; ++i) {
+        for (int k = 0; k < window; ++k) {
+            MPI_Irecv(&in[k], 1, MPI_LONG, 1 - rank, k, MPI_COMM_WORLD, &requests[k]);
+        }
+        for (int k = 0; k < window; ++k) {
+            MPI_Isend(&out, 1, MPI_LONG, 1 - rank, k, MPI_COMM_WORLD, &requests[window + k]);
+        }
+        MPI_Waitall(2 * window, requests.data(), MPI_STATUSES_IGNORE);
+    }
+    return (MPI_Wtime() - begun) / count / window;
+}
+
+void messages(measure::work &work) {
+    const int blocks = work.quick() ? 50 : 300;
+    std::vector<double> trips;
+    std::vector<double> rates;
+    for (int i = -blocks / 10; i < blocks; ++i) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        const double trip = round_trip(work.rank(), 100);
+        const double one = one_of_window(work.rank(), 5);
+        if (i >= 0) { // the first blocks are warm-ups
+            trips.push_back(1e6 * trip);
+            rates.push_back(1e6 * one);
+        }
+    }
+    work.result("round_trip", measure::median_of(trips).value);
+    work.result("message", measure::median_of(rates).value);
+}
+
+// Contenders that run alternately. The first is the program as it is.
+class alternating {
+public:
+    struct contender {
+        std::string name;
+        measure::job what;
+    };
+    alternating(measure::session &session, std::vector<contender> all, int rounds)
+        : session_(session), all_(std::move(all)), found_(all_.size()) {
+        for (int i = 0; i < rounds; ++i) {
+            for (std::size_t c = 0; c < all_.size(); ++c) {
+                found_[c].push_back(session.together(2, all_[c].what));
+            }
+        }
+    }
+    std::size_t size() const { return all_.size(); }
+    // How many times as long contender `c` takes as `baseline`. `bar`: 0 if it has none.
+    void add(std::size_t c, std::size_t baseline, const std::string &name, const std::string &result,
+             const std::string &unit, double bar) const {
+        std::vector<double> ratios;
+        std::vector<double> ours;
+        std::vector<double> other;
+        for (std::size_t i = 0; i < found_[c].size(); ++i) {
+            ours.push_back(found_[c][i].at(result));
+            other.push_back(found_[baseline][i].at(result));
+            ratios.push_back(ours.back() / other.back());
+        }
+        session_.add({.name = name + ", " + all_[c].name,
+                      .found = measure::median_of(ratios),
+                      .unit = "times as long",
+                      .kind = bar != 0 ? measure::bar_kind::at_most : measure::bar_kind::none,
+                      .bar = bar,
+                      .against = all_[baseline].name,
+                      .side_unit = unit,
+                      .ours = measure::median_of(ours).value,
+                      .baseline = measure::median_of(other).value});
+    }
+
+private:
+    measure::session &session_;
+    std::vector<contender> all_;
+    std::vector<std::vector<measure::numbers>> found_;
+};
+
+// The program as it is, with progress, and with MPI's own switch if it has one.
+std::vector<alternating::contender> ways_of(const measure::job &plain) {
+    std::vector<alternating::contender> all{{"the program as it is", plain}, {"--progress", plain}};
+    all[1].what.run_options = {"--progress"};
+    if (const std::string own = measure::own_progress_switch(); !own.empty()) {
+        all.push_back({own, plain});
+        all.back().what.environment.push_back(own);
+    }
+    return all;
+}
+
+void compare_messages(measure::session &session, int rounds) {
+    std::vector<alternating::contender> all = ways_of({.work = "messages", .threads = measure::level::single});
+    all.push_back({"the program at MPI_THREAD_MULTIPLE", {.work = "messages"}});
+    const alternating found(session, all, rounds);
+    const std::size_t multiple = found.size() - 1;
+    const std::pair<std::string, std::string> results[] = {
+        {"round trip of 8 bytes, MPI_Send and MPI_Recv", "round_trip"},
+        {"64 messages of 8 bytes at a time, each", "message"}};
+    for (const auto &[name, result] : results) {
+        found.add(1, multiple, name, result, "microseconds", result == "round_trip" ? 1.15 : 0);
+        for (std::size_t c = 1; c < found.size(); ++c) {
+            found.add(c, 0, name, result, "microseconds", 0);
+        }
+    }
+}
+
+void judge(measure::session &session) {
+    const int rounds = session.quick() ? 3 : 9;
+    compare_messages(session, rounds);
+#if defined(THENCE_BENCH_BT_MZ)
+    const measure::job solve{
+        .work = "one",
+        .threads = measure::level::single,
+        .parameters = {{"variant", 1}, {"threads", 1}, {"steps", session.quick() ? 20 : 60}},
+        .environment = {"OMPI_MCA_mpi_yield_when_idle=1"}, // a rank that spins is slow beside others
+        .program = "bt_mz"};
+    const alternating solved(session, ways_of(solve), rounds);
+    for (std::size_t c = 1; c < solved.size(); ++c) {
+        solved.add(c, 0, "BT-MZ class W by MPI alone", "seconds", "seconds", c == 1 ? 1.03 : 0);
+    }
+#else
+    session.skip("BT-MZ: not measured, the benchmark bt_mz is not built");
+#endif
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    return measure::main(argc, argv,
+                         {.name = "overlap_cost",
+                          .about =
+                              "an unchanged program with nothing to overlap under `thence run --progress`, and with "
+                              "MPI's own switch for progress",
+                          .bars = "BT-MZ at most 1.03 times as long, a round trip at most 1.15 times as long as at "
+                                  "MPI_THREAD_MULTIPLE",
+                          .pieces = {{"messages", messages}},
+                          .judge = judge});
+}
