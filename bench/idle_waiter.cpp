@@ -28,11 +28,12 @@ double late(int rank, nanoseconds pause) {
     return static_cast<double>(sent) / 1000;
 }
 
+// The parameter `milliseconds`: how long rank 0 waits at first.
 void waits(measure::work &work) {
-    constexpr nanoseconds seconds = 5'000'000'000;
+    const nanoseconds time = 1'000'000 * work.parameter("milliseconds");
     const nanoseconds used = measure::processor_time();
     const nanoseconds begun = now();
-    late(work.rank(), seconds);
+    late(work.rank(), time);
     work.result("share",
                 100 * static_cast<double>(measure::processor_time() - used) / static_cast<double>(now() - begun));
     std::vector<double> found;
@@ -43,7 +44,7 @@ void waits(measure::work &work) {
 }
 
 void judge(measure::session &session) {
-    measure::job what{.work = "waits", .threads = measure::level::single};
+    measure::job what{.work = "waits", .threads = measure::level::single, .parameters = {{"milliseconds", 5000}}};
     const measure::numbers before = session.together(2, what);
     what.run_options = {"--wait=sleep"};
     const measure::numbers after = session.together(2, what);

@@ -4,6 +4,7 @@
 
 #include "command/print.hpp"
 #include "measure/process.hpp"
+#include "measure/python.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -108,20 +109,6 @@ bool write_json(const std::string &file, const std::vector<measure::report> &rep
     return true;
 }
 
-// A Python with matplotlib: the one in PATH, or that of the system, for which distributions package it. Empty if there
-// is none.
-std::string python_with_matplotlib() {
-    for (const char *python : {"python3", "/usr/bin/python3"}) {
-        try {
-            if (run_program({python, "-c", "import matplotlib"}, {}, std::chrono::seconds(120)).exit_code == 0) {
-                return python;
-            }
-        } catch (const std::runtime_error &) { // not installed: try the next one
-        }
-    }
-    return {};
-}
-
 // Where figures and pictures are written. Checked before anything is measured, since measuring takes long.
 struct outputs {
     std::string json; // empty: no file
@@ -136,7 +123,7 @@ std::optional<outputs> check_outputs(const bench_options &chosen) {
             std::cerr << "thence bench: --plot " << chosen.plot << ": " << error.message() << '\n';
             return std::nullopt;
         }
-        found.python = python_with_matplotlib();
+        found.python = measure::python_with_matplotlib();
         if (found.python.empty()) {
             std::cerr << "thence bench: --plot needs Python with matplotlib (Debian: apt install python3-matplotlib)\n";
             return std::nullopt;

@@ -129,7 +129,9 @@ sample session::instructions(const job &what) {
 }
 
 numbers session::run(const std::vector<std::string> &command, const job &what) {
-    std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
+    if (chosen_.names_runs) {
+        std::cerr << "  running " << what.work << ", " << name_of(what.threads) << '\n';
+    }
     const outcome result = run_program(command, with_launcher_permission(what.environment), what.limit);
     if (result.timed_out || result.exit_code != 0) {
         throw std::runtime_error((result.timed_out

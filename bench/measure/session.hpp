@@ -43,6 +43,7 @@ public:
         std::string thence;                // the `thence` command
         std::string folder;                // folder of the benchmarks
         std::string own_program;
+        bool names_runs = true; // on standard error
     };
     session(const settings &chosen, report &into) : chosen_(chosen), report_(into) {}
 

@@ -234,5 +234,48 @@ def persistent_requests_that_have_completed_cost_nothing(program):
         assert figure["value"] < 2, figure
 
 
+def doctor_refuses_what_it_cannot_do(program):
+    for arguments in (["--no-such-option"], ["--bytes", "12"]):
+        result = run(program, "doctor", *arguments)
+        assert result.returncode == 2 and result.stderr, (arguments, result)
+    result = run(program, "doctor", OMPI_COMM_WORLD_RANK="0")
+    assert result.returncode == 2 and "it starts the launcher itself" in result.stderr, result
+    result = run(program, "doctor", "--json", "/nowhere/figures.json")
+    assert result.returncode == 3 and "cannot write /nowhere/figures.json" in result.stderr, result
+    assert "[1/" not in result.stderr, result  # before anything is measured
+    assert "--mpiexec" in succeed(run(program, "doctor", "--help"))
+    result = run(program, "doctor", "--quick", "--bytes", "1024", "--mpiexec", "false")
+    assert result.returncode == 3 and "- Not measured: Isend/Irecv of 1 KiB beside computation: " in result.stdout, result
+    assert "No switch of thence run pays here." in result.stdout, result
+
+
+def doctor_examines_this_machine(program):
+    with tempfile.TemporaryDirectory() as folder:
+        picture = Path(folder) / "doctor.png"
+        words = ["--quick", "--bytes", "1048576"]
+        has_matplotlib = run(program, "doctor", "--plot", str(picture), "--mpiexec", "false").returncode == 3 and \
+            Path(str(picture) + ".json").exists()
+        plot = ["--plot", str(picture)] if has_matplotlib else ["--json", str(picture) + ".json"]
+        result = run(program, "doctor", *words, *plot)
+        found = json.loads(Path(str(picture) + ".json").read_text())
+        if has_matplotlib:
+            assert picture.read_bytes().startswith(b"\x89PNG"), result
+    assert result.returncode == 0 and not found["not_measured"], result
+    assert [row["operation"] for row in found["overlap"]] == ["Isend/Irecv", "Ialltoall", "Iallreduce", "Rget"], found
+    for row in found["overlap"]:
+        assert row["bytes"] == 1 << 20 and 0 < row["alone_ms"] < 1000, row
+        for key in ("plain_ms", "with_progress_ms"):
+            assert row["computation_ms"] <= row[key] * 1.01, row
+    assert found["hosts"] == 1 and "Both ranks ran on one host" in result.stdout, result
+    waits = found["waiting_percent_of_a_processor"]
+    assert 0 < waits["with"] < waits["plain"] / 3 and waits["plain"] <= 110, waits
+    for key in ("round_trip_us", "message_us", "barrier_us", "late_us", "round_trip_at_multiple_us"):
+        assert found[key]["plain"] > 0 and found[key]["with"] > 0, key
+    steps = [line for line in result.stderr.splitlines() if line.startswith("[")]
+    assert len(steps) == 7 and steps[-1].startswith("[7/7] more ranks than processors"), steps
+    for sentence in found["advice"]:
+        assert sentence in result.stdout, sentence
+
+
 if __name__ == "__main__":
     sys.exit(main(globals(), __doc__))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `thence bench`: becomes the program thence-bench, which is there if the benchmarks were built.
+// `thence bench` and `thence doctor`: become the programs thence-bench and thence-doctor, which are there if the benchmarks
+// were built.
 #include "subcommands.hpp"
 
 #include <cerrno>
@@ -7,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 #include <unistd.h>
+#include <utility>
 
 namespace command {
 namespace {
@@ -14,19 +16,19 @@ namespace {
 namespace fs = std::filesystem;
 
 // Where it is in an installed tree, or else in a build tree.
-fs::path find_program() {
+fs::path find_program(const std::string &name) {
     const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-    const fs::path installed = (here / THENCE_LIBEXEC_FROM_BIN / "thence-bench").lexically_normal();
-    const fs::path built = (here / "../libexec" / THENCE_LIBEXEC_FOLDER / "thence-bench").lexically_normal();
+    const fs::path installed = (here / THENCE_LIBEXEC_FROM_BIN / name).lexically_normal();
+    const fs::path built = (here / "../libexec" / THENCE_LIBEXEC_FOLDER / name).lexically_normal();
     return !fs::exists(installed) && fs::exists(built) ? built : installed;
 }
 
 // Returns only if the program could not be started.
-int become_program(const std::vector<std::string> &words) {
-    const fs::path program = find_program();
+int become_program(const std::string &subcommand, const std::vector<std::string> &words) {
+    const fs::path program = find_program("thence-" + subcommand);
     if (!fs::exists(program)) {
         std::cerr
-            << "thence bench: the benchmarks are not installed: there is no " << program.string()
+            << "thence " << subcommand << ": the benchmarks are not installed: there is no " << program.string()
             << "\nConfigure Thence with -DTHENCE_BUILD_BENCH=ON, which needs nlohmann-json, then build and install "
                "it.\n";
         return failed;
@@ -37,17 +39,22 @@ int become_program(const std::vector<std::string> &words) {
     }
     arguments.push_back(nullptr);
     execv(program.c_str(), arguments.data());
-    std::cerr << "thence bench: cannot run " << program.string() << ": " << std::strerror(errno) << '\n';
+    std::cerr << "thence " << subcommand << ": cannot run " << program.string() << ": " << std::strerror(errno) << '\n';
     return failed;
 }
 
 } // namespace
 
 void add_bench(CLI::App &app, int &status) {
-    CLI::App *bench = app.add_subcommand("bench", "measure what the library costs, against what it replaces");
-    bench->set_help_flag(); // thence-bench has the options, --help among them
-    bench->prefix_command();
-    bench->callback([bench, &status] { status = become_program(bench->remaining()); });
+    const std::pair<const char *, const char *> all[] = {
+        {"bench", "measure what the library costs, against what it replaces"},
+        {"doctor", "test this cluster, and say which switches of thence run pay here"}};
+    for (const auto &[name, about] : all) {
+        CLI::App *own = app.add_subcommand(name, about);
+        own->set_help_flag(); // the program has the options, --help among them
+        own->prefix_command();
+        own->callback([own, &status] { status = become_program(own->get_name(), own->remaining()); });
+    }
 }
 
 } // namespace command

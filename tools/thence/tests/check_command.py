@@ -119,7 +119,7 @@ def bench_that_is_not_there_says_how_to_build_it(program):
 def the_manual_lists_every_option(program):
     page = (Path(__file__).resolve().parents[3] / "docs/man/thence.1.in").read_text().replace("\\-", "-")
     has_bench = run(program, "bench", "--help").returncode == 0
-    for part in ([], ["info"], ["run"], ["trace"], ["trace", "join"], *([["bench"]] if has_bench else [])):
+    for part in ([], ["info"], ["run"], ["trace"], ["trace", "join"], *([["bench"], ["doctor"]] if has_bench else [])):
         text = succeed(run(program, *part, "--help"))
         options = set(re.findall(r"^ +(?:-\w,)?(--[a-z-]+)", text, re.MULTILINE))
         assert "--help" in options, text

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "doctor/findings.hpp"
+
+#include "measure/figure.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+
+namespace doctor {
+
+namespace {
+
+using measure::text_of;
+
+// What is gained or lost below these is noise.
+constexpr double worth_it = 1.05;
+constexpr double shortest_gain = 0.05; // milliseconds
+// A wait that leaves the processor is for barriers that take many times as long.
+constexpr double worth_sleeping = 1.5;
+constexpr double nearly_all = 0.8;
+
+bool gains(const overlap &each) {
+    return each.gain() >= worth_it && each.plain - each.with_progress >= shortest_gain;
+}
+bool loses(const overlap &each) {
+    return each.gain() <= 1 / worth_it && each.with_progress - each.plain >= shortest_gain;
+}
+
+std::string size_of(long bytes) {
+    return bytes % (1 << 20) == 0 ? std::to_string(bytes >> 20) + " MiB"
+           : bytes % 1024 == 0    ? std::to_string(bytes >> 10) + " KiB"
+                                  : std::to_string(bytes) + " bytes";
+}
+
+std::vector<std::string> operations_of(const findings &found) {
+    std::vector<std::string> names;
+    for (const overlap &each : found.overlaps) {
+        if (std::find(names.begin(), names.end(), each.operation) == names.end()) {
+            names.push_back(each.operation);
+        }
+    }
+    return names;
+}
+
+// @return whether it is faster with progress.
+bool advise_operation(const findings &found, const std::string &operation, std::vector<std::string> &sentences) {
+    const overlap *best = nullptr;
+    const overlap *worst = nullptr;
+    const overlap *smallest_that_gains = nullptr;
+    for (const overlap &each : found.overlaps) {
+        if (each.operation != operation || !each.failed.empty()) {
+            continue;
+        }
+        best = best == nullptr || each.gain() > best->gain() ? &each : best;
+        worst = worst == nullptr || each.gain() < worst->gain() ? &each : worst;
+        if (gains(each) && (smallest_that_gains == nullptr || each.bytes < smallest_that_gains->bytes)) {
+            smallest_that_gains = &each;
+        }
+    }
+    if (best == nullptr) {
+        return false;
+    }
+    if (smallest_that_gains != nullptr) {
+        sentences.push_back("--progress pays for " + operation + " from " + size_of(smallest_that_gains->bytes) +
+                            " on: with " + size_of(best->bytes) +
+                            " beside computation that takes as long, a step takes " + text_of(best->with_progress) +
+                            " ms in place of " + text_of(best->plain) + ".");
+    } else if (best->hidden(best->plain) >= nearly_all) {
+        sentences.push_back("This MPI hides " + operation + " by itself.");
+    } else {
+        sentences.push_back("--progress gains nothing for " + operation + " here.");
+    }
+    if (loses(*worst)) {
+        sentences.push_back("It makes " + operation + " of " + size_of(worst->bytes) + " slower: " +
+                            text_of(worst->with_progress) + " ms in place of " + text_of(worst->plain) + ".");
+    }
+    return smallest_that_gains != nullptr;
+}
+
+std::string in_place_of(const both_ways &found, const std::string &unit) {
+    return text_of(found.with_switch) + " " + unit + " in place of " + text_of(found.plain);
+}
+
+nlohmann::json json_of(const std::optional<both_ways> &found) {
+    return found ? nlohmann::json{{"plain", found->plain}, {"with", found->with_switch}} : nlohmann::json();
+}
+
+} // namespace
+
+advice advise(const findings &found) {
+    advice given;
+    std::vector<std::string> &text = given.sentences;
+    bool progress_pays = false;
+    for (const std::string &operation : operations_of(found)) {
+        progress_pays = advise_operation(found, operation, text) || progress_pays;
+    }
+    if (progress_pays) {
+        given.switches.emplace_back("--progress");
+    }
+    if (found.round_trip_us && found.message_us) {
+        text.push_back("With --progress each message costs more: a round trip of 8 bytes " +
+                       in_place_of(*found.round_trip_us, "us") + ", one of many messages " +
+                       in_place_of(*found.message_us, "us") +
+                       (found.multiple_us ? "; of the round trip, MPI_THREAD_MULTIPLE alone takes " +
+                                                text_of(found.multiple_us->with_switch) + " us"
+                                          : "") +
+                       ". A program with many short messages and little computation loses.");
+    }
+    if (found.barrier_us) {
+        const std::string what = "a barrier of " + std::to_string(found.oversubscribed_ranks) + " ranks on " +
+                                 std::to_string(found.processors) + " processors takes " +
+                                 in_place_of(*found.barrier_us, "us") + ".";
+        if (found.barrier_us->plain >= worth_sleeping * found.barrier_us->with_switch) {
+            text.push_back("--wait=sleep pays where ranks are more than processors: " + what);
+            given.switches.emplace_back("--wait=sleep, if ranks are more than processors");
+        } else {
+            text.push_back("--wait=sleep gains nothing where ranks are more than processors: " + what);
+        }
+    }
+    if (found.waiting_share && found.late_us) {
+        text.push_back("With --wait=sleep a rank that waits uses " + text_of(found.waiting_share->with_switch) +
+                       " % of a processor in place of " + text_of(found.waiting_share->plain) +
+                       ", and knows of a message after " + in_place_of(*found.late_us, "us") + ".");
+    }
+    if (found.hosts == 1) {
+        text.emplace_back(
+            "Both ranks ran on one host. Between hosts more is to be gained: give a launcher that places them "
+            "on two, as in thence doctor --mpiexec \"mpirun --map-by node\".");
+    }
+    return given;
+}
+
+void to_json(nlohmann::json &json, const findings &found) {
+    nlohmann::json overlaps = nlohmann::json::array();
+    for (const overlap &each : found.overlaps) {
+        nlohmann::json one{{"operation", each.operation}, {"bytes", each.bytes}};
+        if (each.failed.empty()) {
+            one.update({{"alone_ms", each.alone},
+                        {"computation_ms", each.computation},
+                        {"plain_ms", each.plain},
+                        {"with_progress_ms", each.with_progress},
+                        {"hidden_plain", each.hidden(each.plain)},
+                        {"hidden_with_progress", each.hidden(each.with_progress)}});
+        } else {
+            one["not_measured"] = each.failed;
+        }
+        overlaps.push_back(one);
+    }
+    const advice given = advise(found);
+    json = {{"processors", found.processors},
+            {"hosts", found.hosts},
+            {"overlap", overlaps},
+            {"round_trip_us", json_of(found.round_trip_us)},
+            {"message_us", json_of(found.message_us)},
+            {"round_trip_at_multiple_us", json_of(found.multiple_us)},
+            {"waiting_percent_of_a_processor", json_of(found.waiting_share)},
+            {"late_us", json_of(found.late_us)},
+            {"oversubscribed_ranks", found.oversubscribed_ranks},
+            {"barrier_us", json_of(found.barrier_us)},
+            {"not_measured", found.not_measured},
+            {"advice", given.sentences},
+            {"switches", given.switches}};
+}
+
+} // namespace doctor

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `thence doctor` has found, and what follows from it.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace doctor {
+
+// A transfer beside computation that takes as long. Times in milliseconds.
+struct overlap {
+    std::string operation;
+    long bytes = 0;   // each way
+    double alone = 0; // the transfer without computation
+    double computation = 0;
+    double plain = 0;         // both together, as the program is
+    double with_progress = 0; // under `thence run --progress`
+    std::string failed;       // why it was not measured; empty if it was
+
+    // The part of the transfer that is hidden behind the computation. Noise may bring it below 0 or above 1.
+    double hidden(double together) const { return (alone + computation - together) / alone; }
+    // How many times as fast with progress.
+    double gain() const { return plain / with_progress; }
+};
+
+// One figure as the program is and with the switch, in the unit that its name has.
+struct both_ways {
+    double plain = 0;
+    double with_switch = 0;
+};
+
+struct findings {
+    int processors = 0;
+    int hosts = 0; // on which the two ranks ran; 0: unknown
+    std::vector<overlap> overlaps;
+    std::optional<both_ways> round_trip_us; // --progress; 8 bytes
+    std::optional<both_ways> message_us;    // --progress; 64 of 8 bytes at a time, each
+    std::optional<both_ways> multiple_us;   // the round trip at MPI_THREAD_MULTIPLE, without Thence
+    std::optional<both_ways> waiting_share; // --wait=sleep: percent of a processor
+    std::optional<both_ways> late_us;       // --wait=sleep: until a waiting rank knows of a message
+    int oversubscribed_ranks = 0;
+    std::optional<both_ways> barrier_us;   // --wait=sleep: with so many ranks
+    std::vector<std::string> not_measured; // what, and why
+};
+
+struct advice {
+    std::vector<std::string> sentences;
+    std::vector<std::string> switches; // of `thence run` that pay here
+};
+advice advise(const findings &found);
+
+void to_json(nlohmann::json &json, const findings &found);
+
+} // namespace doctor

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `thence doctor` advises, from figures that are given.
+#include "doctor/findings.hpp"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+using doctor::advise;
+using doctor::findings;
+using doctor::overlap;
+
+overlap measured(const std::string &operation, long bytes, double plain, double with_progress) {
+    return {.operation = operation,
+            .bytes = bytes,
+            .alone = 10,
+            .computation = 10,
+            .plain = plain,
+            .with_progress = with_progress,
+            .failed = {}};
+}
+
+bool says(const findings &found, const std::string &part) {
+    for (const std::string &each : advise(found).sentences) {
+        if (each.find(part) != each.npos) {
+            return true;
+        }
+    }
+    return false;
+}
+
+TEST(doctor, progress_pays_from_the_smallest_size_that_gains) {
+    findings found;
+    found.overlaps = {measured("Isend/Irecv", 64 << 10, 20, 19.9), measured("Isend/Irecv", 1 << 20, 20, 12),
+                      measured("Isend/Irecv", 256 << 10, 20, 15)};
+    EXPECT_TRUE(says(found, "--progress pays for Isend/Irecv from 256 KiB on: with 1 MiB"));
+    EXPECT_TRUE(says(found, "a step takes 12.0 ms in place of 20.0."));
+    EXPECT_FALSE(says(found, "slower"));
+    overlap short_one = measured("Rget", 1 << 20, 0.04, 0.03); // microseconds are noise
+    short_one.alone = short_one.computation = 0.02;
+    found.overlaps.push_back(short_one);
+    EXPECT_TRUE(says(found, "--progress gains nothing for Rget here."));
+    ASSERT_EQ(advise(found).switches.size(), 1U);
+    EXPECT_EQ(advise(found).switches[0], "--progress");
+    EXPECT_DOUBLE_EQ(found.overlaps[1].hidden(found.overlaps[1].with_progress), 0.8);
+}
+
+TEST(doctor, what_mpi_hides_by_itself_needs_no_switch) {
+    findings found;
+    found.overlaps = {measured("Rget", 1 << 20, 11, 11), measured("Ialltoall", 1 << 20, 20, 19.5),
+                      measured("Ialltoall", 64 << 10, 20, 22)};
+    EXPECT_TRUE(says(found, "This MPI hides Rget by itself."));
+    EXPECT_TRUE(says(found, "--progress gains nothing for Ialltoall here."));
+    EXPECT_TRUE(says(found, "It makes Ialltoall of 64 KiB slower: 22.0 ms in place of 20.0."));
+    EXPECT_TRUE(advise(found).switches.empty());
+}
+
+TEST(doctor, says_nothing_of_what_was_not_measured) {
+    findings found;
+    found.overlaps = {measured("Rget", 1 << 20, 20, 10)};
+    found.overlaps[0].failed = "the run failed";
+    EXPECT_TRUE(advise(found).sentences.empty());
+    EXPECT_TRUE(advise(found).switches.empty());
+    const nlohmann::json written = found;
+    EXPECT_EQ(written["overlap"][0]["not_measured"], "the run failed");
+    EXPECT_FALSE(written["overlap"][0].contains("plain_ms"));
+    EXPECT_TRUE(written["barrier_us"].is_null());
+}
+
+TEST(doctor, sleeping_pays_if_a_barrier_is_much_faster) {
+    findings found;
+    found.processors = 2;
+    found.oversubscribed_ranks = 4;
+    found.barrier_us = {8660, 10.9};
+    EXPECT_TRUE(says(found, "--wait=sleep pays where ranks are more than processors: a barrier of 4 ranks on 2 "
+                            "processors takes 10.9 us in place of 8660."));
+    EXPECT_EQ(advise(found).switches.size(), 1U);
+    found.barrier_us = {5, 5.5};
+    EXPECT_TRUE(says(found, "--wait=sleep gains nothing"));
+    EXPECT_TRUE(advise(found).switches.empty());
+}
+
+TEST(doctor, says_what_messages_cost_and_where_the_ranks_ran) {
+    findings found;
+    found.round_trip_us = {0.5, 0.6};
+    found.message_us = {0.1, 0.2};
+    found.multiple_us = {0.5, 0.55};
+    EXPECT_TRUE(says(found, "a round trip of 8 bytes 0.6 us in place of 0.5"));
+    EXPECT_TRUE(says(found, "MPI_THREAD_MULTIPLE alone takes 0.55 us"));
+    EXPECT_FALSE(says(found, "on one host"));
+    found.hosts = 1;
+    EXPECT_TRUE(says(found, "Both ranks ran on one host."));
+    found.hosts = 2;
+    EXPECT_FALSE(says(found, "on one host"));
+}
+
+} // namespace
