@@ -24,33 +24,48 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
     EXPECT_EQ(1, thence_is_cr(cr)) << "it stays usable";
 }
 
+class handles_of_crs : public interposed {
+protected:
+    // A CR has an integer by `to`, and `from` gives the CR back; MPI's own requests have theirs as before.
+    template <class To, class From> void check_integers(To to, From from) {
+        pending one;
+        attach(one, 1, cr);
+        const auto handle = to(cr);
+        EXPECT_NE(to(MPI_REQUEST_NULL), handle);
+        EXPECT_EQ(handle, to(cr)) << "it is always the same";
+        MPI_Request back = from(handle);
+        EXPECT_EQ(cr, back);
+        send(1);
+        ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&back, MPI_STATUS_IGNORE));
+        EXPECT_EQ(1, one.seen.calls.load());
+        MPI_Request other = create(0);
+        EXPECT_NE(handle, to(other));
+        EXPECT_EQ(other, from(to(other)));
+        ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&other));
+        pending two;
+        MPI_Request request = MPI_REQUEST_NULL;
+        MPI_Irecv(&two.value, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &request);
+        EXPECT_EQ(request, from(to(request)));
+        const int value = 2;
+        MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        EXPECT_EQ(MPI_REQUEST_NULL, from(to(MPI_REQUEST_NULL)));
+    }
+};
+
 #if defined(THENCE_MPI_FORTRAN_REQUESTS) // the header of the standard ABI has none
-TEST_F(interposed, a_cr_has_a_handle_in_fortran) {
-    pending one;
-    attach(one, 1, cr);
-    const MPI_Fint handle = MPI_Request_c2f(cr);
-    EXPECT_NE(MPI_Request_c2f(MPI_REQUEST_NULL), handle);
-    EXPECT_EQ(handle, MPI_Request_c2f(cr)) << "it is always the same";
-    MPI_Request back = MPI_Request_f2c(handle);
-    EXPECT_EQ(cr, back);
+TEST_F(handles_of_crs, in_fortran) {
+    check_integers([](MPI_Request request) { return MPI_Request_c2f(request); },
+                   [](MPI_Fint handle) { return MPI_Request_f2c(handle); });
 #if !defined(PMPI_Request_f2c)
-    EXPECT_EQ(MPI_REQUEST_NULL, PMPI_Request_f2c(handle)) << "what MPI's calls in Fortran ask";
+    EXPECT_EQ(MPI_REQUEST_NULL, PMPI_Request_f2c(MPI_Request_c2f(cr))) << "what MPI's calls in Fortran ask";
 #endif
-    send(1);
-    ASSERT_EQ(MPI_SUCCESS, MPI_Wait(&back, MPI_STATUS_IGNORE));
-    EXPECT_EQ(1, one.seen.calls.load());
-    MPI_Request other = create(0);
-    EXPECT_NE(handle, MPI_Request_c2f(other));
-    EXPECT_EQ(other, MPI_Request_f2c(MPI_Request_c2f(other)));
-    ASSERT_EQ(MPI_SUCCESS, MPI_Request_free(&other));
-    pending two; // MPI's own have theirs as before
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Irecv(&two.value, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &request);
-    EXPECT_EQ(request, MPI_Request_f2c(MPI_Request_c2f(request)));
-    const int value = 2;
-    MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    EXPECT_EQ(MPI_REQUEST_NULL, MPI_Request_f2c(MPI_Request_c2f(MPI_REQUEST_NULL)));
+}
+#endif
+
+#if defined(THENCE_MPI_INTEGER_REQUESTS) // MPI 5
+TEST_F(handles_of_crs, as_integers) {
+    check_integers(&MPI_Request_toint, &MPI_Request_fromint);
 }
 #endif
 

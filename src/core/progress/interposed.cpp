@@ -31,7 +31,11 @@ void remove(std::uint64_t reason, long &count) noexcept {
 
 std::atomic<std::uint64_t> slow_path_reasons{0};
 interposition (*look_where_calls_lead)() noexcept = nullptr;
-interposition interposed{false, false, "libthence is not linked, and libthence-core interposes no call of MPI"};
+
+namespace {
+constexpr const char *not_linked = "libthence is not linked, and libthence-core interposes no call of MPI";
+} // namespace
+interposition interposed{false, false, false, not_linked, not_linked};
 
 void find_interposition() noexcept {
     if (look_where_calls_lead == nullptr) {

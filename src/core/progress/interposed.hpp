@@ -51,9 +51,11 @@ void remove_way_to_wait() noexcept;
 
 // Whether MPI's calls come to libthence first.
 struct interposition {
-    bool calls;          // those on requests and communicators, and blocking ones
-    bool finalize;       // MPI_Finalize: then we are called before it begins
-    const char *why_not; // null if `calls` is true; else what to do
+    bool calls;                        // those on requests, and blocking ones
+    bool communicators;                // these and all others with a communicator
+    bool finalize;                     // MPI_Finalize: then we are called before it begins
+    const char *why_not;               // null if `calls` is true; else what to do
+    const char *communicators_why_not; // the same for `communicators`
 };
 // Set when libthence is loaded; null without it.
 extern THENCE_INTERNAL interposition (*look_where_calls_lead)() noexcept;

@@ -54,3 +54,30 @@
       (sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm))                          \
     X(alltoallw, (THENCE_SENDW(count_t, displ_w), THENCE_RECVW(count_t, displ_w), MPI_Comm comm),                      \
       (sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm))
+
+// The nonblocking name of each.
+#define THENCE_I_Bcast Ibcast
+#define THENCE_I_Gather Igather
+#define THENCE_I_Gatherv Igatherv
+#define THENCE_I_Scatter Iscatter
+#define THENCE_I_Scatterv Iscatterv
+#define THENCE_I_Allgather Iallgather
+#define THENCE_I_Allgatherv Iallgatherv
+#define THENCE_I_Alltoall Ialltoall
+#define THENCE_I_Alltoallv Ialltoallv
+#define THENCE_I_Alltoallw Ialltoallw
+#define THENCE_I_Neighbor_allgather Ineighbor_allgather
+#define THENCE_I_Neighbor_allgatherv Ineighbor_allgatherv
+#define THENCE_I_Neighbor_alltoall Ineighbor_alltoall
+#define THENCE_I_Neighbor_alltoallv Ineighbor_alltoallv
+#define THENCE_I_Neighbor_alltoallw Ineighbor_alltoallw
+#define THENCE_I_Reduce Ireduce
+#define THENCE_I_Allreduce Iallreduce
+#define THENCE_I_Scan Iscan
+#define THENCE_I_Exscan Iexscan
+#define THENCE_I_Reduce_scatter_block Ireduce_scatter_block
+#define THENCE_I_Reduce_scatter Ireduce_scatter
+#define THENCE_I_Barrier Ibarrier
+
+#define THENCE_PASTE_AGAIN(a, b) a##b
+#define THENCE_PASTE(a, b) THENCE_PASTE_AGAIN(a, b)

@@ -52,30 +52,6 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
 
 } // namespace
 
-// The nonblocking form of each.
-#define NONBLOCKING_Barrier PMPI_Ibarrier
-#define NONBLOCKING_Bcast PMPI_Ibcast
-#define NONBLOCKING_Gather PMPI_Igather
-#define NONBLOCKING_Gatherv PMPI_Igatherv
-#define NONBLOCKING_Scatter PMPI_Iscatter
-#define NONBLOCKING_Scatterv PMPI_Iscatterv
-#define NONBLOCKING_Allgather PMPI_Iallgather
-#define NONBLOCKING_Allgatherv PMPI_Iallgatherv
-#define NONBLOCKING_Alltoall PMPI_Ialltoall
-#define NONBLOCKING_Alltoallv PMPI_Ialltoallv
-#define NONBLOCKING_Alltoallw PMPI_Ialltoallw
-#define NONBLOCKING_Neighbor_allgather PMPI_Ineighbor_allgather
-#define NONBLOCKING_Neighbor_allgatherv PMPI_Ineighbor_allgatherv
-#define NONBLOCKING_Neighbor_alltoall PMPI_Ineighbor_alltoall
-#define NONBLOCKING_Neighbor_alltoallv PMPI_Ineighbor_alltoallv
-#define NONBLOCKING_Neighbor_alltoallw PMPI_Ineighbor_alltoallw
-#define NONBLOCKING_Reduce PMPI_Ireduce
-#define NONBLOCKING_Allreduce PMPI_Iallreduce
-#define NONBLOCKING_Scan PMPI_Iscan
-#define NONBLOCKING_Exscan PMPI_Iexscan
-#define NONBLOCKING_Reduce_scatter_block PMPI_Ireduce_scatter_block
-#define NONBLOCKING_Reduce_scatter PMPI_Ireduce_scatter
-
 // What enqueues each, on a communicator of a stream with a queue.
 #define ENQUEUE_Barrier thence_barrier_enqueue
 #define ENQUEUE_Bcast thence_bcast_enqueue
@@ -100,8 +76,6 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
 #define ENQUEUE_Reduce_scatter_block thence_reduce_scatter_block_enqueue
 #define ENQUEUE_Reduce_scatter thence_reduce_scatter_enqueue
 
-#define PASTE_AGAIN(a, b) a##b
-#define PASTE(a, b) PASTE_AGAIN(a, b)
 #define COLLECTIVE(name, common_name, nonblocking, enqueued, parameters, arguments)                                    \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return collective(                                                                                             \
@@ -114,9 +88,10 @@ int collective(const char *name, MPI_Comm comm, Blocking blocking, Start start, 
             [&] { return enqueued(THENCE_UNPACK arguments); }, __builtin_return_address(0));                           \
     }
 #define WITH_INT(name, parameters, arguments)                                                                          \
-    COLLECTIVE(name, name, NONBLOCKING_##name, ENQUEUE_##name, parameters, arguments)
+    COLLECTIVE(name, name, THENCE_PASTE(PMPI_, THENCE_I_##name), ENQUEUE_##name, parameters, arguments)
 #define WITH_COUNTS(name, parameters, arguments)                                                                       \
-    COLLECTIVE(name##_c, name, PASTE(NONBLOCKING_##name, _c), PASTE(ENQUEUE_##name, _c), parameters, arguments)
+    COLLECTIVE(name##_c, name, THENCE_PASTE(THENCE_PASTE(PMPI_, THENCE_I_##name), _c),                                 \
+               THENCE_PASTE(ENQUEUE_##name, _c), parameters, arguments)
 
 extern "C" {
 

@@ -20,33 +20,9 @@
         return thence::pmpi::start_on<&THENCE_NEXT(name)>("MPI_" #name, comm, request, THENCE_UNPACK arguments);       \
     }
 
-// The nonblocking name of each.
-#define I_Bcast Ibcast
-#define I_Gather Igather
-#define I_Gatherv Igatherv
-#define I_Scatter Iscatter
-#define I_Scatterv Iscatterv
-#define I_Allgather Iallgather
-#define I_Allgatherv Iallgatherv
-#define I_Alltoall Ialltoall
-#define I_Alltoallv Ialltoallv
-#define I_Alltoallw Ialltoallw
-#define I_Neighbor_allgather Ineighbor_allgather
-#define I_Neighbor_allgatherv Ineighbor_allgatherv
-#define I_Neighbor_alltoall Ineighbor_alltoall
-#define I_Neighbor_alltoallv Ineighbor_alltoallv
-#define I_Neighbor_alltoallw Ineighbor_alltoallw
-#define I_Reduce Ireduce
-#define I_Allreduce Iallreduce
-#define I_Scan Iscan
-#define I_Exscan Iexscan
-#define I_Reduce_scatter_block Ireduce_scatter_block
-#define I_Reduce_scatter Ireduce_scatter
-
-#define PASTE_AGAIN(a, b) a##b
-#define PASTE(a, b) PASTE_AGAIN(a, b)
-#define WITH_INT(name, parameters, arguments) NONBLOCKING_OF(I_##name, name, parameters, arguments)
-#define WITH_COUNTS(name, parameters, arguments) NONBLOCKING_OF(PASTE(I_##name, _c), name, parameters, arguments)
+#define WITH_INT(name, parameters, arguments) NONBLOCKING_OF(THENCE_I_##name, name, parameters, arguments)
+#define WITH_COUNTS(name, parameters, arguments)                                                                       \
+    NONBLOCKING_OF(THENCE_PASTE(THENCE_I_##name, _c), name, parameters, arguments)
 #define NONBLOCKING_OF(name, common_name, parameters, arguments) NONBLOCKING(name, common_name, parameters, arguments)
 
 extern "C" {

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks where MPI's names lead in this process: from libthence to the next definition, and from the program to
 // libthence, which is not so if MPI or a tool comes first that goes on to PMPI_ functions. A tool that goes on to the
-// next definition, as libthence does, may come first. Whether it does is learned by calls: those that block
-// or test, and that it defines, must come to us, each of them.
+// next definition, as libthence does, may come first. Whether it does is learned by calls: those that it defines must
+// come to us, each of them.
+#include "interpose/calls/harmless_calls.hpp"
 #include "interpose/calls/next.hpp"
-#include "interpose/requests/comes_to_us.hpp"
 #include "interpose/waiting/library.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
 #include <dlfcn.h>
+#include <string_view>
 
 namespace thence::pmpi {
 
@@ -28,105 +30,76 @@ const char *file_of(const Dl_info &object) noexcept {
     return slash != nullptr ? slash + 1 : path;
 }
 
-// Calls that change nothing, whoever gets them.
-struct harmless_call {
-    const char *name;
-    void (*make)(void *function);
-};
-struct harmless_arguments {
-    MPI_Request request = MPI_REQUEST_NULL;
-    MPI_Message message = MPI_MESSAGE_NO_PROC;
-    int buffer = 0;
-    int flag = 0;
-    int index = 0;
-};
-#define HARMLESS(name, ...)                                                                                            \
-    harmless_call {                                                                                                    \
-        "MPI_" #name, [](void *function) {                                                                             \
-            [[maybe_unused]] harmless_arguments a;                                                                     \
-            reinterpret_cast<decltype(&PMPI_##name)>(function)(__VA_ARGS__);                                           \
-        }                                                                                                              \
-    }
-constexpr std::array harmless_calls{
-    HARMLESS(Wait, &a.request, MPI_STATUS_IGNORE),
-    HARMLESS(Waitall, 1, &a.request, MPI_STATUSES_IGNORE),
-    HARMLESS(Waitany, 1, &a.request, &a.index, MPI_STATUS_IGNORE),
-    HARMLESS(Waitsome, 1, &a.request, &a.flag, &a.index, MPI_STATUSES_IGNORE),
-    HARMLESS(Test, &a.request, &a.flag, MPI_STATUS_IGNORE),
-    HARMLESS(Testall, 1, &a.request, &a.flag, MPI_STATUSES_IGNORE),
-    HARMLESS(Testany, 1, &a.request, &a.index, &a.flag, MPI_STATUS_IGNORE),
-    HARMLESS(Testsome, 1, &a.request, &a.flag, &a.index, MPI_STATUSES_IGNORE),
-    HARMLESS(Request_get_status, a.request, &a.flag, MPI_STATUS_IGNORE),
-    HARMLESS(Send, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
-    HARMLESS(Ssend, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
-    HARMLESS(Rsend, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF),
-    HARMLESS(Recv, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE),
-    HARMLESS(Mrecv, &a.buffer, 0, MPI_INT, &a.message, MPI_STATUS_IGNORE),
-    HARMLESS(Sendrecv, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, &a.index, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_SELF,
-             MPI_STATUS_IGNORE),
-    HARMLESS(Sendrecv_replace, &a.buffer, 0, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_SELF,
-             MPI_STATUS_IGNORE),
-    HARMLESS(Probe, MPI_PROC_NULL, 0, MPI_COMM_SELF, MPI_STATUS_IGNORE),
-    HARMLESS(Mprobe, MPI_PROC_NULL, 0, MPI_COMM_SELF, &a.message, MPI_STATUS_IGNORE),
-};
-#undef HARMLESS
-
-// True if a call of this name comes to us from `function`, which is of another object. Of a name that is not among
-// those above it is believed if the object defines one of them: each of them is asked for itself.
-bool goes_on_to_us(const char *name, void *function) noexcept {
-    const void *const object = object_of(function).dli_fbase;
-    bool defines_any = false;
-    for (const harmless_call &each : harmless_calls) {
-        if (std::strcmp(each.name, name) == 0) {
-            return interpose::comes_to_us(each.make, function);
-        }
-        void *const defined = dlsym(RTLD_DEFAULT, each.name);
-        defines_any = defines_any || (defined != nullptr && object_of(defined).dli_fbase == object);
-    }
-    return defines_any;
+// True if a call of this name comes to us from `function`, which is of another object. Where that cannot be asked, it
+// is believed if the object defines a call that can be: each of those is asked for itself.
+bool goes_on_to_us(const harmless_call *asked, void *function) noexcept {
+    return asked != nullptr ? asked->comes_to_us(function) : defines_harmless(object_of(function).dli_fbase);
 }
 
-class leads_to_us {
-public:
-    bool operator()(const char *name) noexcept {
-        void *const function = dlsym(RTLD_DEFAULT, name);
-        const Dl_info object = object_of(function);
-        if (function == nullptr || object.dli_fbase == own_.dli_fbase || goes_on_to_us(name, function)) {
-            return true;
-        }
-        std::snprintf(why_not_.data(), why_not_.size(),
-                      "%s leads to %s, not to %s: put %s first in LD_PRELOAD, or link -lthence before all others", name,
-                      file_of(object), file_of(own_), file_of(own_));
-        return false;
-    }
-    const char *why_not() const noexcept { return why_not_.data(); }
+const Dl_info &own_object() noexcept {
+    static const Dl_info own = object_of(reinterpret_cast<const void *>(&goes_on_to_us));
+    return own;
+}
 
-private:
-    static inline std::array<char, 256> why_not_{};
-    const Dl_info own_ = object_of(reinterpret_cast<const void *>(&goes_on_to_us));
-};
+bool leads_to_us(const char *name) noexcept {
+    void *const function = dlsym(RTLD_DEFAULT, name);
+    return function == nullptr || object_of(function).dli_fbase == own_object().dli_fbase ||
+           goes_on_to_us(find_harmless(name), function);
+}
 
-// Features of ours do not depend on these, or ask for themselves, or, as nonblocking calls (MPI_Isend), they take no
-// continuation request and do not wait. Tools that wrap only these are common.
-bool may_lead_elsewhere(const char *name) noexcept {
-    constexpr std::array prefixes{"MPI_I", "MPI_Finalize", "MPI_File_", "MPI_Win_"};
-    for (const char *each : prefixes) {
-        if (std::strncmp(name, each, std::strlen(each)) == 0) {
-            return true;
-        }
+// A text that says why `name` does not lead to us, and what to do.
+const char *why_not(const char *name, std::array<char, 256> &text) noexcept {
+    const char *const own = file_of(own_object());
+    std::snprintf(text.data(), text.size(),
+                  "%s leads to %s, not to %s: put %s first in LD_PRELOAD, or link -lthence before all others", name,
+                  file_of(object_of(dlsym(RTLD_DEFAULT, name))), own, own);
+    return text.data();
+}
+
+enum class needed_by { calls, communicators, nothing };
+
+// What does not work if this call leads elsewhere. Of those on files and windows and those that start or end MPI no
+// feature depends on one, or it asks for itself.
+needed_by who_needs(const char *name) noexcept {
+    if (const harmless_call *const found = find_harmless(name); found != nullptr) {
+        return found->on_requests ? needed_by::calls : needed_by::communicators;
     }
-    return false;
+    constexpr std::array<std::string_view, 10> of_nobody{
+        "MPI_Init", "MPI_Finalize", "MPI_Query_thread", "MPI_File_",          "MPI_Win_",
+        "MPI_Rput", "MPI_Rget",     "MPI_Raccumulate",  "MPI_Grequest_start", "PMPI_Request_f2c"};
+    const std::string_view called = name;
+    if (called == "MPI_Request_c2f" || called == "MPI_Request_f2c" || called == "MPI_Request_toint" ||
+        called == "MPI_Request_fromint") {
+        return needed_by::calls;
+    }
+    return std::any_of(of_nobody.begin(), of_nobody.end(), [&](auto each) { return called.starts_with(each); })
+               ? needed_by::nothing
+               : needed_by::communicators;
 }
 
 interpose::interposition look() noexcept {
-    interpose::interposition found{true, true, nullptr};
-    leads_to_us leads;
-    found.finalize = leads("MPI_Finalize");
-    found.calls = leads("MPI_Wait");
+    static std::array<char, 256> calls_text;
+    static std::array<char, 256> communicators_text;
+    interpose::interposition found{true, true, leads_to_us("MPI_Finalize"), nullptr, nullptr};
+    const auto look_at = [&](const char *name) {
+        const needed_by who = who_needs(name);
+        if (who == needed_by::calls && found.calls && !leads_to_us(name)) {
+            found.calls = false;
+            found.why_not = why_not(name, calls_text);
+        }
+        if (who == needed_by::communicators && found.communicators && !leads_to_us(name)) {
+            found.communicators = false;
+            found.communicators_why_not = why_not(name, communicators_text);
+        }
+    };
+    look_at("MPI_Wait"); // the name that a reader of the text knows best
     for (const interposed_call *each = last_interposed_call; each != nullptr && found.calls; each = each->previous) {
-        found.calls = may_lead_elsewhere(each->name) || leads(each->name);
+        look_at(each->name);
     }
-    found.why_not = found.calls ? nullptr : leads.why_not();
+    if (!found.calls) {
+        found.communicators = false;
+        found.communicators_why_not = found.why_not;
+    }
     return found;
 }
 

@@ -2,13 +2,12 @@
 #include "interpose/requests/grequests.hpp"
 
 #include "core/progress/progress.hpp"
-#include "interpose/requests/comes_to_us.hpp"
 #include "mpix/grequest/source.hpp"
 
 namespace thence::interpose {
 
 void poll_first() noexcept {
-    has_come();
+    progress::has_come();
     if ((progress::slow_path_reasons.load(std::memory_order_relaxed) & progress::no_hook_runs) != 0 &&
         grequest::any_polled()) {
         progress::take_turn();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/progress/comes_to_us.hpp"
 #include "core/progress/interposed.hpp"
 #include "mpix/grequest/request.hpp"
 
@@ -12,6 +13,7 @@ namespace thence::interpose {
 
 // True if there may be generalized requests of ours, so that MPI_Grequest_complete must come to us.
 inline bool any_grequests() noexcept {
+    progress::has_come();
     return grequest::alive.load(std::memory_order_relaxed) != 0;
 }
 inline int complete_grequest(MPI_Request request) noexcept {

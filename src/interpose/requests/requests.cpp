@@ -10,6 +10,7 @@
 #include "core/engine/shared_persistent.hpp"
 #include "core/mpi/calls.hpp"
 #include "core/mpi/persistent.hpp"
+#include "core/progress/comes_to_us.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
 #include "interpose/requests/counted.hpp"
@@ -314,10 +315,12 @@ void created_persistent(MPI_Request request, bool can_be_cancelled, std::int64_t
 }
 
 bool tracks_persistent() noexcept {
+    progress::has_come();
     return persistent_attached() || mpi::persistent_count.load(std::memory_order_acquire) != 0 || observes_calls();
 }
 
 void started(MPI_Request before, MPI_Request after) noexcept {
+    progress::has_come();
     forget_answer(before);
     if (before != after && mpi::noted_persistent(before)) {
         mpi::rename_persistent(before, after);
@@ -328,6 +331,7 @@ void started(MPI_Request before, MPI_Request after) noexcept {
 }
 
 int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept {
+    progress::has_come();
     mpi::forget_persistent(*request);
     if (!may_be_shared(*request)) {
         return by_mpi(request);
@@ -344,6 +348,7 @@ int free(MPI_Request *request, decltype(&PMPI_Request_free) by_mpi) noexcept {
 }
 
 int cancel(MPI_Request *request, decltype(&PMPI_Cancel) by_mpi) noexcept {
+    progress::has_come();
     const std::scoped_lock guard(progress::helper_in_progress);
     if (!may_be_shared(*request)) {
         return by_mpi(request);

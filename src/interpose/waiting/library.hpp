@@ -3,10 +3,12 @@
 #pragma once
 
 #include "core/base/visibility.hpp"
+#include "core/progress/comes_to_us.hpp"
 #include "core/progress/interposed.hpp"
 
 namespace thence::interpose {
 
+using progress::comes_to_us;
 using progress::interposition;
 
 // Called when libthence is loaded. `look`: says where MPI's calls lead. It is called once, with the first use. Returns

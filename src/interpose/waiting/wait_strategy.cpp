@@ -8,10 +8,10 @@
 #include "core/mpi/calls.hpp"
 #include "core/progress/backoff.hpp"
 #include "core/progress/catch_up.hpp"
+#include "core/progress/comes_to_us.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "core/progress/source.hpp"
-#include "interpose/requests/comes_to_us.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/blocking_tasks.hpp"
 #include "interpose/waiting/unchanged.hpp"
@@ -103,7 +103,7 @@ void remove_strategy(const wait_strategy &removed) noexcept {
 }
 
 const wait_strategy *find_strategy(const char *call) noexcept {
-    has_come();
+    progress::has_come();
     for (const wait_strategy *each : strategies) {
         if (each == nullptr) {
             break;

@@ -147,9 +147,9 @@ void check_streams_if_asked() noexcept {
     }
     progress::add_own_communicators(); // to the end of the process
     progress::slow_path_reasons.fetch_or(progress::streams_checked);
-    if (!progress::interposed.calls) {
+    if (!progress::interposed.communicators) {
         std::fprintf(stderr, "thence: THENCE_CHECK_STREAMS: calls of MPI are not checked: %s\n",
-                     progress::interposed.why_not);
+                     progress::interposed.communicators_why_not);
     }
 }
 

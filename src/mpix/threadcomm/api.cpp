@@ -18,8 +18,8 @@ int thence_threadcomm_init(MPI_Comm comm, int num_threads, MPI_Comm *newthreadco
     if (const int code = api::set_up(call); code != MPI_SUCCESS) {
         return code;
     }
-    if (!progress::interposed.calls) {
-        return fail_with_detail(call, reason::not_interposed, progress::interposed.why_not);
+    if (!progress::interposed.communicators) {
+        return fail_with_detail(call, reason::not_interposed, progress::interposed.communicators_why_not);
     }
     return threadcomm::init(call, comm, num_threads, newthreadcomm);
 }

@@ -229,10 +229,10 @@ communicator *checked(const char *call, MPI_Comm comm, int &code) noexcept {
 } // namespace
 
 mpi::extension_facts facts() noexcept {
-    return progress::interposed.calls
+    return progress::interposed.communicators
                ? mpi::extension_facts{mpi::extension_state::ours,
                                       "messages between threads are Thence's own, on any MPI"}
-               : mpi::extension_facts{mpi::extension_state::not_possible, progress::interposed.why_not};
+               : mpi::extension_facts{mpi::extension_state::not_possible, progress::interposed.communicators_why_not};
 }
 
 int init(const char *call, MPI_Comm comm, int threads, MPI_Comm *created) noexcept {

@@ -5,6 +5,7 @@
 #include "mpix/threadcomm/point_to_point.hpp"
 
 #include "core/mpi/handles.hpp"
+#include "core/progress/comes_to_us.hpp"
 #include "mpix/messages/requests.hpp"
 #include "mpix/messages/waiting.hpp"
 #include "mpix/threadcomm/checks.hpp"
@@ -79,6 +80,7 @@ bool has_matched_messages(const communicator &comm) noexcept {
 }
 
 bool is_own(MPI_Message message) noexcept {
+    progress::has_come();
     return entry_of(message) != nullptr;
 }
 
