@@ -101,7 +101,7 @@ bool block() noexcept {
             return;
         }
         blocked.blocked_at.store(nullptr, std::memory_order_relaxed); // it was `already_unblocked`
-        task_scheduler::resume(stack);
+        workers::resume(stack);
     };
     suspended stack;
     self->enter(phase::blocked);
@@ -128,7 +128,7 @@ bool unblock(detail::dataflow_task *handle) noexcept {
     if (where == &blocked_after_body) {
         detail::flow_state::repeat_now(*blocked);
     } else if (where != nullptr) {
-        task_scheduler::resume(*where);
+        workers::resume(*where);
     }
     return true;
 }

@@ -10,6 +10,8 @@
 #include "core/base/spin_lock.hpp"
 #include "dataflow/access_chain.hpp"
 #include "dataflow/key_table.hpp"
+#include "tbb/workers/arena.hpp"
+#include "tbb/workers/task_list.hpp"
 
 #include <thence/dataflow/detail/exports.hpp>
 
@@ -24,7 +26,7 @@ class flow_state;
 namespace thence::dataflow {
 
 using flow = thence::detail::flow_state;
-struct suspended;
+using workers::suspended;
 
 // The first bytes of each block that is large enough for a task. They tell a visitor of blocks which are tasks.
 struct block_head {
@@ -134,34 +136,6 @@ inline thence::detail::dataflow_task *handle_of(task *value) noexcept {
     return reinterpret_cast<thence::detail::dataflow_task *>(value);
 }
 
-// A first-in-first-out list of tasks.
-class task_list {
-public:
-    bool empty() const noexcept { return first_ == nullptr; }
-    bool has_several() const noexcept { return first_ != nullptr && first_->next != nullptr; }
-    void push(task &added) noexcept {
-        added.next = nullptr;
-        (first_ == nullptr ? first_ : last_->next) = &added;
-        last_ = &added;
-    }
-    void push_first(task &added) noexcept {
-        if (first_ == nullptr) {
-            last_ = &added;
-        }
-        added.next = first_;
-        first_ = &added;
-    }
-    task *pop() noexcept {
-        task *const taken = first_;
-        if (taken != nullptr) {
-            first_ = taken->next;
-        }
-        return taken;
-    }
-
-private:
-    task *first_ = nullptr;
-    task *last_ = nullptr; // if there is a first one
-};
+using task_list = workers::task_list<task>;
 
 } // namespace thence::dataflow

@@ -5,28 +5,10 @@
 
 namespace thence::dataflow {
 
-thread_state &this_thread() noexcept {
-    static constinit thread_local thread_state state;
-    asm volatile("");
-    return state;
-}
-
-task_scheduler::~task_scheduler() {
-    for (base::spin_wait wait;;) {
-        {
-            const std::scoped_lock guard(lock_);
-            if (inside_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0) {
-                return;
-            }
-        }
-        wait();
-    }
-}
-
 void task_scheduler::push(task &ready) noexcept {
     lock_.lock();
     queue_.push(ready);
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
 void task_scheduler::push(task_list &ready) noexcept {
@@ -34,25 +16,49 @@ void task_scheduler::push(task_list &ready) noexcept {
     while (task *const one = ready.pop()) {
         queue_.push(*one);
     }
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
-inline bool task_scheduler::leaves_tasks_to_searchers() const noexcept {
-    return searching_ != 0 && (searching_ != polling_ || !queue_.has_several());
+task *task_scheduler::take(runner &) noexcept {
+    task *const taken = queue_.pop();
+    running_ += taken != nullptr ? 1 : 0;
+    return taken;
 }
 
-void task_scheduler::call_and_unlock() noexcept {
-    if (called_ != 0 || queue_.empty() || leaves_tasks_to_searchers()) {
-        return lock_.unlock();
+void task_scheduler::run(runner &self, task &first) noexcept {
+    self.next = &first;
+    do {
+        self.next = run_(*self.next);
+    } while (self.next != nullptr && !must_leave());
+}
+
+bool task_scheduler::ran(runner &self) noexcept {
+    --running_;
+    if (self.next != nullptr) {
+        queue_.push(*self.next);
     }
-    ++called_;
-    calling_.fetch_add(1, std::memory_order_relaxed);
+    tell_if_idle();
+    return !must_leave();
+}
+
+bool task_scheduler::search(runner &) noexcept {
     lock_.unlock();
-    if (!arena_.call([](void *self) noexcept { static_cast<task_scheduler *>(self)->run_as_worker(); }, this)) {
-        const std::scoped_lock guard(lock_);
-        --called_; // no memory: the next push or pop calls again
-    }
-    calling_.fetch_sub(1, std::memory_order_release);
+    const bool more = search_again();
+    lock_.lock();
+    return more || !queue_.empty();
+}
+
+bool task_scheduler::leaves(const runner &) noexcept {
+    this_thread_stops();
+    return false;
+}
+
+bool task_scheduler::needs_worker() const noexcept {
+    return !queue_.empty() && (searching_ == 0 || (searching_ == polling_ && queue_.has_several()));
+}
+
+bool task_scheduler::send() noexcept {
+    return arena_.call([](void *self) noexcept { static_cast<task_scheduler *>(self)->run_as_worker(); }, this);
 }
 
 bool task_scheduler::must_leave() const noexcept {
@@ -63,7 +69,7 @@ bool task_scheduler::must_leave() const noexcept {
     return resume_requested != nullptr && resume_requested->load(std::memory_order_relaxed);
 }
 
-// A thread stops running tasks where it suspends one, and where it leaves run_as_worker().
+// A thread stops running tasks where it suspends one, and where it leaves the loop.
 void task_scheduler::this_thread_stops() noexcept {
     thread_state &state = this_thread();
     if (state.at_end != nullptr) [[unlikely]] {
@@ -136,44 +142,7 @@ void task_scheduler::polls_late() noexcept {
     lock_.lock();
     --searching_;
     --polling_;
-    call_and_unlock();
-}
-
-void task_scheduler::run_as_worker() noexcept {
-    lock_.lock();
-    --called_;
-    ++inside_;
-    for (;;) {
-        task *next = queue_.pop();
-        if (next == nullptr) {
-            ++searching_;
-            lock_.unlock();
-            const bool more = search_again();
-            lock_.lock();
-            --searching_;
-            if (!more && queue_.empty()) {
-                break;
-            }
-            continue;
-        }
-        ++running_;
-        call_and_unlock();
-        do {
-            next = run_(*next);
-        } while (next != nullptr && !must_leave());
-        lock_.lock();
-        --running_;
-        if (next != nullptr) {
-            queue_.push(*next);
-        }
-        tell_if_idle();
-        if (must_leave()) {
-            break;
-        }
-    }
-    this_thread_stops();
-    --inside_;
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
 // Call it after `running_` is decremented, with the lock. It releases the lock while it calls `on_idle_`.
@@ -203,8 +172,9 @@ void task_scheduler::suspend(suspended &stack, const after_suspend &after) {
                 return by.scheduler.suspend_for_other(by.stack, by.after);
             }
             this_thread().resume_requested = &by.stack.resume_requested;
-            suspend_stack(by.stack, by.after);
-            static_cast<void>(by.stack.resume_requested.load(std::memory_order_acquire)); // pairs with resume()
+            workers::suspend_stack(by.stack, by.after);
+            static_cast<void>(
+                by.stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
             this_thread().resume_requested = nullptr;
         },
         &asked);
@@ -219,33 +189,25 @@ void task_scheduler::suspend_for_other(suspended &stack, const after_suspend &af
     lock_.lock();
     --running_;
     tell_if_idle();
-    call_and_unlock();
+    call_if_needed_and_unlock();
 }
 
 void task_scheduler::suspend_here(suspended &stack, const after_suspend &after) {
     task *const running = this_thread().running;
-    stack.scheduler = this;
+    stack.resuming = &resuming_;
     lock_.lock();
     --running_;
     tell_if_idle();
-    call_and_unlock();
+    call_if_needed_and_unlock();
     this_thread().running = nullptr;
     this_thread_stops();
-    suspend_stack(stack, after);
-    static_cast<void>(stack.resume_requested.load(std::memory_order_acquire)); // pairs with resume()
+    workers::suspend_stack(stack, after);
+    static_cast<void>(stack.resume_requested.load(std::memory_order_acquire)); // pairs with workers::resume()
     resuming_.fetch_sub(1, std::memory_order_relaxed);
     lock_.lock();
     ++running_;
     lock_.unlock();
     this_thread().running = running;
-}
-
-void task_scheduler::resume(suspended &stack) noexcept {
-    if (stack.scheduler != nullptr) {
-        stack.scheduler->resuming_.fetch_add(1, std::memory_order_relaxed);
-    }
-    stack.resume_requested.store(true, std::memory_order_release);
-    resume_stack(stack);
 }
 
 } // namespace thence::dataflow

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads that run the tasks of one flow, and the queue of its ready tasks. A worker is a thread of the arena in
-// run_as_worker(): it searches for a task, runs it, and searches again. After 200 searches in vain it calls the idle
-// poll for a short time, then leaves. One task of oneTBB runs many tasks of the flow.
+// The threads that run the tasks of one flow, and the queue of its ready tasks: the loop of tbb/workers/loop.hpp, on an
+// arena. All its runners are workers. After 200 searches in vain a worker calls the idle poll for a short time, then
+// leaves. So does one whose thread is to resume a suspended stack, since only a thread outside of the loop does that.
 //
-// Invariants, under the lock:
-//  - While a task is ready, a worker searches or has been called (`called_`). So a long task does not delay the others:
-//    a worker that takes a task and leaves others in the queue calls a worker.
-//  - A polling worker (`polling_`) counts as searching (`searching_`) until the watchdog finds that a call of its poll
-//    lasts long (poll_watchdog.hpp). If all searching workers poll, they get one task of the queue, and for more a
-//    worker is called. So a long call delays one task, usually by less than 5 ms, if another worker is free.
-//  - A worker leaves if suspended stacks are to be resumed, since only a thread outside of run_as_worker() resumes
-//    them.
+// Invariants, under the lock, beside those of the loop:
+//  - A polling worker (`polling_`) counts as searching until the watchdog finds that a call of its poll lasts long
+//    (poll_watchdog.hpp). If all searching workers poll, they get one task of the queue, and for more a worker is
+//    called. So a long call delays one task, usually by less than 5 ms, if another worker is free.
 //  - The scheduler is idle while no task is ready and none runs. It becomes idle only where `running_` is decremented.
 //    The thread that does so calls tell_if_idle(). A thread that waits for it increments `idle_waiters_` first and
 //    calls is_idle() then. Both hold the lock. So either the waiter finds the scheduler idle, or the thread that makes
@@ -20,14 +16,15 @@
 
 #include "dataflow/poll_watchdog.hpp"
 #include "dataflow/ready_queue.hpp"
-#include "dataflow/workers.hpp"
+#include "tbb/workers/arena.hpp"
+#include "tbb/workers/loop.hpp"
 
 #include <chrono>
 #include <mutex>
 
 namespace thence::dataflow {
 
-// The state of one thread. A task may change threads in each call of suspend(). So call this_thread() again after it.
+// The state of one thread.
 struct thread_state {
     task *running = nullptr;
     bool in_onready = false;
@@ -37,38 +34,21 @@ struct thread_state {
     const std::atomic<bool> *resume_requested = nullptr;
     void (*at_end)() noexcept = nullptr; // called once, when the thread stops running tasks
 };
-// Never inlined or assumed to return the same address twice: a compiler would keep the address of a thread-local
-// variable while the task changes threads.
-#if defined(__clang__)
-[[gnu::noinline]]
-#else
-[[gnu::noipa]]
-#endif
-thread_state &
-this_thread() noexcept;
+inline thread_state &this_thread() noexcept {
+    return workers::state_of_this_thread<thread_state>();
+}
 
-class task_scheduler {
+using workers::after_suspend;
+using workers::suspended;
+
+class task_scheduler : public workers::loop<task_scheduler> {
 public:
-    // `run` runs a task. It returns another task that became ready, or null. `on_idle` is called with `data` when the
-    // scheduler becomes idle while idle_waiters() is not zero.
-    task_scheduler(int workers, task *(*run)(task &) noexcept, void (*on_idle)(void *data) noexcept, void *data)
-        : workers_(workers), run_(run), on_idle_(on_idle), on_idle_data_(data), arena_(workers) {}
-    task_scheduler &operator=(task_scheduler &&) = delete;
+    // `run_task` runs a task. It returns another task that became ready, or null. `on_idle` is called with `data` when
+    // the scheduler becomes idle while idle_waiters() is not zero.
+    task_scheduler(int workers, task *(*run_task)(task &) noexcept, void (*on_idle)(void *data) noexcept, void *data)
+        : workers_(workers), run_(run_task), on_idle_(on_idle), on_idle_data_(data), arena_(workers) {}
     // No task may be left. Waits until all threads have left the scheduler.
-    ~task_scheduler();
-
-    // While such an object exists, the destructor of the scheduler waits.
-    class keep_alive {
-    public:
-        explicit keep_alive(task_scheduler &kept) noexcept : kept_(kept) {
-            kept.calling_.fetch_add(1, std::memory_order_relaxed);
-        }
-        ~keep_alive() { kept_.calling_.fetch_sub(1, std::memory_order_release); }
-        keep_alive &operator=(keep_alive &&) = delete;
-
-    private:
-        task_scheduler &kept_;
-    };
+    ~task_scheduler() { wait_until_all_left(); }
 
     int workers() const noexcept { return workers_; }
 
@@ -80,7 +60,6 @@ public:
     // Suspends the running task of this scheduler, or a thread that is in no task. Such a thread runs tasks of this
     // scheduler until it is resumed.
     void suspend(suspended &stack, const after_suspend &after);
-    static void resume(suspended &stack) noexcept;
 
     // The idle poll of all schedulers, or null. Workers that find no task call it until it returns 0.
     static void poll_while_idle(int (*poll)()) noexcept { idle_poll_.store(poll, std::memory_order_release); }
@@ -104,31 +83,38 @@ private:
     void suspend_here(suspended &stack, const after_suspend &after);
     static void this_thread_stops() noexcept;
     void suspend_for_other(suspended &stack, const after_suspend &after);
-    void run_as_worker() noexcept;
     bool search_again() noexcept;
-    bool leaves_tasks_to_searchers() const noexcept;
     bool poll_for_a_task() noexcept;
     bool poll_until_a_task(int (*poll)(), poll_watchdog::poller &self) const noexcept;
     bool must_leave() const noexcept;
     bool nothing_runs() const noexcept { return running_ == 0 && queue_.empty(); }
     void tell_if_idle() noexcept;
-    void call_and_unlock() noexcept;
+
+    struct runner : runner_base {
+        explicit runner(const task_scheduler &) {}
+        task *next = nullptr; // not run, since the runner leaves
+    };
+    // For the loop, which says what they do.
+    friend loop;
+    static bool goes_on(const runner &) noexcept { return true; }
+    task *take(runner &) noexcept;
+    void run(runner &self, task &first) noexcept;
+    bool ran(runner &self) noexcept;
+    bool search(runner &) noexcept;
+    static bool leaves(const runner &) noexcept;
+    bool needs_worker() const noexcept;
+    bool send() noexcept;
 
     const int workers_;
     task *(*const run_)(task &) noexcept;
     void (*const on_idle_)(void *) noexcept;
     void *const on_idle_data_;
-    base::spin_lock lock_;
     ready_queue queue_;
-    int searching_ = 0;
     int polling_ = 0; // of the searching workers
-    int inside_ = 0;  // workers
-    int called_ = 0;
     int running_ = 0; // tasks that run and are not suspended
     std::atomic<int> idle_waiters_{0};
-    std::atomic<int> calling_{0};  // threads in arena::call(), and keep_alive objects
     std::atomic<int> resuming_{0}; // stacks that are to be resumed
-    arena arena_;
+    workers::arena arena_;
 };
 
 } // namespace thence::dataflow

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/timer.hpp"
 
-#include "dataflow/task_scheduler.hpp"
-
 #include <thence/detail/start_thread.hpp>
 
 #include <algorithm>
@@ -84,9 +82,9 @@ private:
 void prepare_timer() {
     timer::instance().reserve();
 }
-void resume_at(timer_clock::time_point when, suspended &stack) noexcept {
+void resume_at(timer_clock::time_point when, workers::suspended &stack) noexcept {
     timer::instance().add(
-        {when, [](void *data) noexcept { task_scheduler::resume(*static_cast<suspended *>(data)); }, &stack});
+        {when, [](void *data) noexcept { workers::resume(*static_cast<workers::suspended *>(data)); }, &stack});
 }
 bool call_after(std::uint64_t nanoseconds, void (*wake)(void *) noexcept, void *data) noexcept {
     try {

@@ -2,7 +2,7 @@
 // Wakes sleeping tasks. One thread of the process, started for the first of them, sleeps until the earliest is due.
 #pragma once
 
-#include "dataflow/workers.hpp"
+#include "tbb/workers/arena.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -20,7 +20,7 @@ inline std::chrono::nanoseconds clamped(std::uint64_t nanoseconds) noexcept {
 // Makes room for one resume_at(), and the thread. Throws std::bad_alloc or std::system_error.
 void prepare_timer();
 // Resumes the stack at that time.
-void resume_at(timer_clock::time_point when, suspended &stack) noexcept;
+void resume_at(timer_clock::time_point when, workers::suspended &stack) noexcept;
 // Calls `wake(data)` after that time, on the thread that wakes tasks. @return false if there is no memory, or no
 // thread.
 bool call_after(std::uint64_t nanoseconds, void (*wake)(void *data) noexcept, void *data) noexcept;

@@ -23,7 +23,7 @@ void flow_state::wake(scope &children) noexcept {
         children.open.fetch_and(~scope::waited_for, std::memory_order_relaxed);
     }
     while (waiting != nullptr) {
-        task_scheduler::resume(*std::exchange(waiting, waiting->next));
+        workers::resume(*std::exchange(waiting, waiting->next));
     }
 }
 
@@ -43,7 +43,7 @@ void flow_state::wait(scope &children) {
                     on.open.fetch_and(~scope::waited_for, std::memory_order_relaxed);
                 }
             }
-            task_scheduler::resume(stack);
+            workers::resume(stack);
         };
         task *const running = this_thread().running;
         suspended stack;
@@ -106,7 +106,7 @@ void flow_state::resume_throttled(bool idle) noexcept {
         }
     }
     while (resumed != nullptr) {
-        task_scheduler::resume(std::exchange(resumed, resumed->next)->stack);
+        workers::resume(std::exchange(resumed, resumed->next)->stack);
     }
 }
 
@@ -148,7 +148,7 @@ struct resume_after_both {
 
     void one_done() noexcept {
         if (one_is_done.exchange(true, std::memory_order_acq_rel)) {
-            task_scheduler::resume(stack);
+            workers::resume(stack);
         }
     }
 };

@@ -8,8 +8,8 @@ import re
 # Neighbours must not include each other. A room of a higher door may include any room of a lower one.
 DOORS = [
     {"core": [{"base"}, {"mpi"}, {"engine"}, {"progress"}, {"continuation"}, {"diagnose"}, {"api"}]},
-    {"dataflow": [{""}, {"alpi"}],
-     "tbb": [{"senders", "queues"}, {"pools"}]},
+    {"tbb": [{"workers"}, {"senders", "queues"}, {"pools"}]},
+    {"dataflow": [{""}, {"alpi"}]},
     {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
      "onesided": [{"memory", "notification"}, {"wire"}, {""}],
      "tasks": [{""}, {"tampi"}]},
@@ -17,11 +17,14 @@ DOORS = [
 ]
 # Separate libraries. They may include their own files, public headers and what SRC_ONLY names, but no other room, and none
 # includes them.
-SRC_OVER_PUBLIC_HEADERS = {"tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "dataflow/alpi"}
+SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "dataflow/alpi"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
-    "dataflow": {"core/base"},
+    "tbb/workers": set(),
+    "tbb/pools": {"tbb/workers"},
+    "tbb/queues": {"tbb/workers"},
+    "dataflow": {"core/base", "tbb/workers"},
     "tasks/tampi": {"core/api"}, # how errors are reported
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
     # thread communicator one of `threadcomm`, and `streams` knows what holds for the communicator of a stream.

@@ -6,8 +6,6 @@
 
 #include <thence/detail/atomic.hpp>
 
-#include <oneapi/tbb/task.h>
-
 namespace thence::detail {
 
 pool_poller::~pool_poller() {
@@ -49,19 +47,12 @@ void pool_host::began() noexcept {
 }
 
 bool arena_host::call() {
-    if (!has_workers_) {
-        return false;
-    }
-    try {
-        arena_.enqueue([queue = queue_] { queue->run_as_worker(); });
-        return true;
-    } catch (...) {
-        return false; // no memory: another runner, or the watchdog, calls again
-    }
+    return has_workers_ &&
+           arena_.call([](void *queue) noexcept { static_cast<work_queue *>(queue)->run_as_worker(); }, queue_);
 }
 
 void arena_host::yield() noexcept {
-    ::tbb::task::suspend([](::tbb::task::suspend_point point) { ::tbb::task::resume(point); });
+    workers::yield();
 }
 
 thread_host::~thread_host() {

@@ -5,15 +5,12 @@
 
 #include "tbb/pools/watchdog.hpp"
 #include "tbb/pools/work_queue.hpp"
+#include "tbb/workers/arena_implementation.hpp"
 
-#include <thence/detail/start_thread.hpp>
 #include <thence/error.hpp>
 
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_scheduler_observer.h>
-
 #include <atomic>
-#include <optional>
+#include <memory>
 #include <thread>
 
 namespace thence::detail {
@@ -64,11 +61,10 @@ private:
 class arena_host final : public pool_host {
 public:
     arena_host(int workers, ::tbb::task_arena::priority priority)
-        : arena_(workers + static_cast<int>(visitor_slots), visitor_slots, priority), has_workers_(workers > 0) {
-        arena_.initialize();
-        signals_.emplace(arena_);
-    }
-    ::tbb::task_arena &arena() noexcept { return arena_; }
+        : arena_(std::make_unique<workers::arena::implementation>(0U, workers + static_cast<int>(visitor_slots),
+                                                                  visitor_slots, priority)),
+          has_workers_(workers > 0) {}
+    ::tbb::task_arena &arena() noexcept { return arena_.inside().arena; }
     bool has_workers() const noexcept { return has_workers_; }
 
     bool call() override;
@@ -77,8 +73,7 @@ public:
     void yield() noexcept override;
 
 private:
-    ::tbb::task_arena arena_;
-    std::optional<workers_without_signals<::tbb::task_scheduler_observer>> signals_;
+    workers::arena arena_;
     bool has_workers_;
 };
 

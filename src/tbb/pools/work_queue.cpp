@@ -3,24 +3,12 @@
 
 #include "tbb/pools/state.hpp"
 
-#include <thence/backoff.h>
 #include <thence/detail/atomic.hpp>
 #include <thence/senders/detail/continuation_requests.hpp>
 
 #include <mutex>
 
 namespace thence::detail {
-
-work_queue::~work_queue() {
-    for (spin_wait wait;; wait()) {
-        {
-            const std::scoped_lock guard(lock_);
-            if (runners_ == 0 && called_ == 0 && calling_.load(std::memory_order_acquire) == 0) {
-                return;
-            }
-        }
-    }
-}
 
 void work_queue::push(pool_task &added, urgency how) {
     lock_.lock();
@@ -60,7 +48,7 @@ void work_queue::begin_operation(urgency how) {
         return; // it searches again after its task
     }
     lock_.lock();
-    call_if_needed_and_unlock();
+    call_and_unlock_if(searching_ == 0);
 }
 
 void work_queue::end_operation(urgency how) noexcept {
@@ -84,18 +72,11 @@ void work_queue::wait_for_poll_end() noexcept {
 
 void work_queue::ensure_searching_worker() {
     lock_.lock();
-    if (searching_workers_ == 0 && called_ == 0) {
-        call_and_unlock();
-    } else {
-        lock_.unlock();
-    }
+    call_and_unlock_if(searching_workers_ == 0);
 }
 
 void work_queue::clear_thread_state() noexcept {
-    thread_state &state = this_thread();
-    state.queue = nullptr;
-    state.worker = false;
-    state.resumed = false;
+    static_cast<whereabouts &>(this_thread()) = {};
 }
 
 bool work_queue::busy() noexcept {
@@ -117,75 +98,13 @@ bool work_queue::check_stalled() {
                          (polls_ == polls_before_ && operations() > 0);
     tasks_begun_before_ = tasks_begun_;
     polls_before_ = polls_;
-    if (stalled && called_ == 0) {
-        call_and_unlock();
-    } else {
-        lock_.unlock();
-    }
+    call_and_unlock_if(stalled);
     return stalled;
 }
 
 unsigned long work_queue::poll_activity() noexcept {
     const std::scoped_lock guard(lock_);
     return polls_ + completed_in_polls_;
-}
-
-void work_queue::run_as_worker() noexcept {
-    lock_.lock();
-    --called_;
-    run(nullptr);
-}
-
-work_queue::thread_state &work_queue::this_thread() noexcept {
-    static constinit thread_local thread_state state;
-    asm volatile("");
-    return state;
-}
-
-bool work_queue::has_task() const noexcept {
-    return !urgent_.empty() || !waiting_.empty();
-}
-
-pool_task *work_queue::take(bool worker) noexcept {
-    if (pool_task *const first = urgent_.pop()) {
-        return first;
-    }
-    if (worker) {
-        if (pool_task *const first = suspending_.pop()) {
-            return first;
-        }
-    }
-    return waiting_.pop();
-}
-
-void work_queue::call_if_needed_and_unlock() {
-    if (called_ == 0 && (searching_ == 0 || (searching_workers_ == 0 && !suspending_.empty()))) {
-        call_and_unlock();
-    } else {
-        lock_.unlock();
-    }
-}
-
-void work_queue::call_and_unlock() {
-    if (no_workers_) {
-        return lock_.unlock();
-    }
-    ++called_;
-    calling_.fetch_add(1, std::memory_order_relaxed);
-    lock_.unlock();
-    if (!host_.call()) {
-        const std::scoped_lock guard(lock_);
-        --called_;
-    }
-    calling_.fetch_sub(1, std::memory_order_release);
-}
-
-void work_queue::run_until(const wait_condition &condition, bool at_least_one_round) noexcept {
-    if (waiting_runners_.fetch_add(1, std::memory_order_seq_cst) == 0) {
-        host_.began();
-    }
-    lock_.lock();
-    run(&condition, at_least_one_round);
 }
 
 bool work_queue::begin_nested() noexcept {
@@ -201,134 +120,128 @@ void work_queue::end_nested() noexcept {
     --this_thread().nesting;
 }
 
-// Runs `action` without the lock. The runner does not search meanwhile.
-template <class Action> void work_queue::pause_search(bool worker, Action &&action) noexcept {
-    change_searching(worker, -1);
-    if (has_task() || !suspending_.empty()) {
-        call_if_needed_and_unlock();
-    } else {
-        lock_.unlock();
-    }
-    action();
-    lock_.lock();
-    change_searching(worker, 1);
+inline work_queue::runner::runner(const work_queue &queue, const wait_condition *waits_for, bool one_round)
+    : end(waits_for), outer(this_thread()), at_least_one_round(one_round && outer.queue == nullptr && !outer.resumed) {
+    worker = end == nullptr || (outer.queue == &queue && outer.worker);
 }
 
-void work_queue::run(const wait_condition *end, bool at_least_one_round) noexcept {
-    const work_queue *const outer = this_thread().queue;
-    const bool outer_worker = this_thread().worker;
-    const bool outer_resumed = this_thread().resumed;
-    // A worker may take tasks that suspend its stack, and yields to other tasks of its scheduler.
-    const bool worker = end == nullptr || (outer == this && outer_worker);
-    at_least_one_round = at_least_one_round && outer == nullptr && !outer_resumed;
-    ++runners_;
-    change_searching(worker, 1);
-    thence_backoff backoff = THENCE_BACKOFF_INIT;
-    int in_a_row = 0;
-    int since_poll = 0;
-    bool after_other = false; // since the last poll a task ran that was not urgent
-    // Without workers no other thread may run the tasks that are ready, so this one runs them before it returns.
-    while (end == nullptr || at_least_one_round || (no_workers_ && in_a_row != 0 && has_task()) || !end->holds()) {
-        const bool early = poll_is_next(since_poll, after_other);
-        const bool urgent = !urgent_.empty();
-        pool_task *const task = early || since_poll >= tasks_between_polls ? nullptr : take(worker);
-        if (task != nullptr) {
-            run_and_lock(worker, *task);
-            thence_backoff_found(&backoff);
-            since_poll += polling_ ? 0 : 1;
-            after_other = after_other || !urgent;
-            if (++in_a_row >= tasks_in_a_row ||
-                (worker && resuming_urgent_tasks_.load(std::memory_order_relaxed) > 0)) {
-                in_a_row = 0;
-                if (at_least_one_round) {
-                    since_poll = tasks_between_polls; // the round ends with a poll
-                }
-                pause_search(worker, [&] { yield(worker); });
-            }
-        } else if (since_poll != 0 && (polling_ || !should_poll(end))) {
-            since_poll = 0; // there is nothing to poll for, or another runner polls
-            after_other = false;
-            at_least_one_round = false;
-        } else if (!polling_ && should_poll(end)) {
-            since_poll = 0;
-            after_other = false;
-            if (poll_and_lock()) {
-                thence_backoff_found(&backoff);
-                if (!early) { // else tasks remain, and after enough of them other tasks of the scheduler run
-                    in_a_row = at_least_one_round ? 1 : 0; // the tasks that it has found belong to that round
-                }
-            } else if (!at_least_one_round && ++in_a_row >= polls_in_a_row) {
-                in_a_row = 0;
-                pause_search(worker, [&] {
-                    yield(worker);
-                    thence_backoff_pause(&backoff);
-                });
-            }
-            at_least_one_round = false;
-            if (resuming_tasks_.load(std::memory_order_relaxed) > 0) {
-                pause_search(worker, [&] { yield(worker); });
-            }
-        } else if (end == nullptr) {
-            break;
-        } else if (at_least_one_round) {
-            at_least_one_round = false; // another runner polls, or there is nothing to poll for
-        } else {
-            pause_search(worker, [&] {
-                yield(worker);
-                thence_backoff_pause(&backoff);
-            });
-        }
-    }
-    change_searching(worker, -1);
-    --runners_;
-    if (end != nullptr) {
-        waiting_runners_.fetch_sub(1, std::memory_order_relaxed);
-    }
-    this_thread().queue = outer;
-    this_thread().worker = outer_worker;
-    this_thread().resumed = outer_resumed;
-    // A runner that waits for a condition may leave while there is work.
-    if (end != nullptr && (has_task() || !suspending_.empty() || operations() > 0)) {
-        call_if_needed_and_unlock();
-    } else {
-        lock_.unlock();
-    }
+// Without workers no other thread may run the tasks that are ready, so this one runs them before it returns.
+inline bool work_queue::goes_on(const runner &self) const noexcept {
+    return self.end == nullptr || self.at_least_one_round || (!has_workers_ && self.in_a_row != 0 && has_task()) ||
+           !self.end->holds();
 }
 
-bool work_queue::should_poll(const wait_condition *end) noexcept {
-    return operations() > 0 || (end != nullptr && host_.polls_for_waiting());
-}
-
-bool work_queue::poll_is_next(int tasks_since_poll, bool after_other) const noexcept {
-    return tasks_since_poll != 0 && after_other && !polling_ && urgent_.empty() &&
+// Whether a poll goes before the next task.
+inline bool work_queue::poll_is_next(const runner &self) const noexcept {
+    return self.since_poll != 0 && self.after_other && !polling_ && urgent_.empty() &&
            urgent_operations_.load(std::memory_order_relaxed) > 0;
 }
 
-void work_queue::yield(bool worker) noexcept {
-    if (!worker) {
-        return;
+inline pool_task *work_queue::take(runner &self) noexcept {
+    self.poll_goes_first = poll_is_next(self);
+    if (self.poll_goes_first || self.since_poll >= tasks_between_polls) {
+        return nullptr;
     }
-    clear_thread_state();
-    host_.yield();
+    pool_task *taken = urgent_.pop();
+    if (taken == nullptr) {
+        taken = self.worker ? suspending_.pop() : nullptr;
+        taken = taken != nullptr ? taken : waiting_.pop();
+        self.after_other = self.after_other || taken != nullptr;
+    }
+    tasks_begun_ += taken != nullptr ? 1 : 0;
+    return taken;
 }
 
-void work_queue::change_searching(bool worker, int by) noexcept {
-    searching_ += by;
-    if (worker) {
-        searching_workers_ += by;
+inline void work_queue::run(runner &self, pool_task &task) noexcept {
+    static_cast<whereabouts &>(this_thread()) = {this, self.worker};
+    task.run(&task);
+}
+
+inline bool work_queue::ran(runner &self) noexcept {
+    thence_backoff_found(&self.backoff);
+    self.since_poll += polling_ ? 0 : 1;
+    if (++self.in_a_row >= tasks_in_a_row ||
+        (self.worker && resuming_urgent_tasks_.load(std::memory_order_relaxed) > 0)) {
+        self.in_a_row = 0;
+        if (self.at_least_one_round) {
+            self.since_poll = tasks_between_polls; // the round ends with a poll
+        }
+        yield(self, false);
+    }
+    return true;
+}
+
+bool work_queue::search(runner &self) noexcept {
+    if (!polling_ && should_poll(self)) {
+        poll(self);
+    } else if (self.since_poll != 0) { // there is nothing to poll for, or another runner polls
+        self.since_poll = 0;
+        self.after_other = self.at_least_one_round = false;
+    } else if (self.end == nullptr) {
+        return false;
+    } else if (self.at_least_one_round) {
+        self.at_least_one_round = false;
+    } else {
+        yield(self, true);
+    }
+    return true;
+}
+
+// A runner that waits for a condition may leave while operations are outstanding.
+inline bool work_queue::leaves(const runner &self) noexcept {
+    if (self.end != nullptr) {
+        waiting_runners_.fetch_sub(1, std::memory_order_relaxed);
+    }
+    static_cast<whereabouts &>(this_thread()) = self.outer;
+    return searching_ == 0 && operations() > 0;
+}
+
+inline bool work_queue::should_poll(const runner &self) noexcept {
+    return operations() > 0 || (self.end != nullptr && host_.polls_for_waiting());
+}
+
+void work_queue::poll(runner &self) noexcept {
+    self.since_poll = 0;
+    self.after_other = false;
+    if (poll_and_lock()) {
+        thence_backoff_found(&self.backoff);
+        // If tasks remain, other tasks of the scheduler run after enough of them. What a round finds belongs to it.
+        if (!self.poll_goes_first) {
+            self.in_a_row = self.at_least_one_round ? 1 : 0;
+        }
+    } else if (!self.at_least_one_round && ++self.in_a_row >= polls_in_a_row) {
+        self.in_a_row = 0;
+        yield(self, true);
+    }
+    self.at_least_one_round = false;
+    if (resuming_tasks_.load(std::memory_order_relaxed) > 0) {
+        yield(self, false);
     }
 }
 
-void work_queue::run_and_lock(bool worker, pool_task &task) noexcept {
-    ++tasks_begun_;
-    pause_search(worker, [&] {
-        thread_state &state = this_thread();
-        state.queue = this;
-        state.worker = worker;
-        state.resumed = false;
-        state.nesting = 0;
-        task.run(&task);
+void work_queue::yield(runner &self, bool pause) noexcept {
+    pause_search(self, [&] {
+        if (self.worker) {
+            clear_thread_state();
+            host_.yield();
+        }
+        if (pause) {
+            thence_backoff_pause(&self.backoff);
+        }
     });
+}
+
+void work_queue::run_as_worker() noexcept {
+    loop::run_as_worker();
+}
+
+void work_queue::run_until(const wait_condition &condition, bool at_least_one_round) noexcept {
+    if (waiting_runners_.fetch_add(1, std::memory_order_seq_cst) == 0) {
+        host_.began();
+    }
+    lock_.lock();
+    runner self(*this, &condition, at_least_one_round);
+    run_and_unlock(self);
 }
 
 void work_queue::run_polling_tasks(pool_task *first) noexcept {

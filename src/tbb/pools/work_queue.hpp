@@ -2,15 +2,12 @@
 // The queue of tasks of one pool, and the count of the operations for which the pool polls. The class uses neither MPI
 // nor oneTBB: its host supplies threads and makes progress.
 //
-// A thread that works for the queue is a *runner*. It *searches* for a task, runs it, searches again, and polls between
-// tasks. One task of oneTBB runs a runner, and a runner runs many tasks of the queue. There are two kinds:
+// It runs in the loop of tbb/workers/loop.hpp, whose runners also poll between tasks. There are two kinds of runners:
 //  - A worker has been sent by the host. It leaves when there is nothing to do.
 //  - A waiting thread waits for a condition, runs tasks meanwhile, and leaves when the condition holds.
 //
-// Invariants while lock_ is held:
-//  - While a task is in the queue, a runner that may take it searches, or one is on its way (`called_`). So no task
-//    waits until another task has ended: a runner that takes a task and leaves others in the queue calls a worker. If
-//    the host has no workers (`no_workers_`), tasks wait for the next waiting thread.
+// Invariants while lock_ is held, beside those of the loop:
+//  - If the host has no workers, tasks wait for the next waiting thread.
 //  - While operations are outstanding, a runner searches, or one is on its way, or one is in a task and searches after
 //    it. A task that suspends itself calls ensure_searching_worker() before.
 //  - At most one runner polls. It counts as searching.
@@ -24,9 +21,11 @@
 // other.
 #pragma once
 
-#include "tbb/pools/task_list.hpp"
+#include "tbb/workers/loop.hpp"
+#include "tbb/workers/task_list.hpp"
 
-#include <thence/detail/atomic.hpp>
+#include <thence/backoff.h>
+#include <thence/pools/detail/exports.hpp>
 
 #include <atomic>
 
@@ -50,7 +49,7 @@ public:
     virtual void began() noexcept = 0;
 };
 
-class work_queue {
+class work_queue : public workers::loop<work_queue> {
 public:
     // The condition for which a runner waits.
     struct wait_condition {
@@ -60,10 +59,9 @@ public:
     };
 
     // `no_workers`: the host has no threads to send, so only waiting threads run tasks.
-    explicit work_queue(runner_host &host, bool no_workers = false) noexcept : host_(host), no_workers_(no_workers) {}
-    work_queue &operator=(work_queue &&) = delete;
+    explicit work_queue(runner_host &host, bool no_workers = false) noexcept : loop(!no_workers), host_(host) {}
     // Nothing may be left to do. Waits until all runners have left.
-    ~work_queue();
+    ~work_queue() { wait_until_all_left(); }
 
     void push(pool_task &added, urgency how);
     // For a task that suspends itself. Only workers take it: the stack is suspended with the task, and that of a
@@ -112,8 +110,6 @@ public:
     // (A poll itself may take long, if MPI copies large messages in it.)
     unsigned long poll_activity() noexcept;
 
-    // What a thread that call() has sent does. Returns when there is nothing to do.
-    void run_as_worker() noexcept;
     // This thread is a runner until the condition holds. `at_least_one_round`: before the first test of the condition
     // it runs the tasks that are in the queue, up to a bound, and polls if there is anything to poll for. That has no
     // effect in a task: other tasks would run on the stack of that task, nested without bound, and would be suspended
@@ -123,6 +119,8 @@ public:
         const auto test = [](void *data) -> bool { return (*static_cast<Condition *>(data))(); };
         run_until(wait_condition{&condition, test}, at_least_one_round);
     }
+    // What a thread that call() has sent does. Returns when there is nothing to do.
+    void run_as_worker() noexcept;
     // True if the caller may run more work inside the task that this thread is in. It then calls end_nested() after the
     // work. False if this thread is in no task of this queue, or if too much of such work is nested already.
     bool begin_nested() noexcept;
@@ -137,6 +135,8 @@ public:
     }
 
 private:
+    using list = workers::task_list<pool_task>;
+
     static constexpr int max_nesting = 8;
     static constexpr int tasks_in_a_row = 64;
     // Large, since a poll may copy large messages, and ready tasks should send theirs before. If the tasks are long,
@@ -144,70 +144,71 @@ private:
     static constexpr int tasks_between_polls = 128;
     static constexpr int polls_in_a_row = 32;
 
-    // The state of a runner. A suspended task may be resumed on another thread, so the first four are hints: `queue` is
-    // only compared. No task is suspended in a poll, so the others are exact.
-    struct thread_state {
+    // Where a thread is. A suspended task may be resumed on another thread, so these are hints: `queue` is only
+    // compared.
+    struct whereabouts {
         const work_queue *queue = nullptr;
         bool worker = false;  // it is a worker, or waits for a condition in a task that a worker runs
         bool resumed = false; // it is in a task that has been suspended
         int nesting = 0;      // how much work is nested in the task
+    };
+    // No task is suspended in a poll, so these are exact.
+    struct thread_state : whereabouts {
         bool polls = false;
         unsigned long completed = 0; // operations that completed on this thread, of any queue
-        task_list found;             // the tasks that the current poll has added
-        task_list found_urgent;
+        list found;                  // the tasks that the current poll has added
+        list found_urgent;
     };
-    // The attributes keep the compiler from using the address of the variable of one thread after the task was resumed
-    // on another thread.
-#if defined(__clang__)
-    [[gnu::noinline]]
-#else
-    [[gnu::noipa]]
-#endif
-    static thread_state &
-    this_thread() noexcept;
+    static thread_state &this_thread() noexcept { return workers::state_of_this_thread<thread_state>(); }
 
-    bool has_task() const noexcept;
-    pool_task *take(bool worker) noexcept;
+    // A worker may take tasks that suspend its stack, and yields to other tasks of its scheduler.
+    struct runner : runner_base {
+        explicit runner(const work_queue &queue, const wait_condition *waits_for = nullptr, bool one_round = false);
+        const wait_condition *end; // null for a worker that the host has sent
+        whereabouts outer;         // of its thread, before
+        bool at_least_one_round;
+        bool poll_goes_first = false; // before the tasks that are ready
+        bool after_other = false;     // since the last poll a task ran that was not urgent
+        int in_a_row = 0;             // tasks, or polls that have found nothing
+        int since_poll = 0;           // tasks
+        thence_backoff backoff = THENCE_BACKOFF_INIT;
+    };
 
-    // Called with the lock held; unlock it. The first calls a worker if the first two invariants need one.
-    void call_if_needed_and_unlock();
-    void call_and_unlock();
+    // For the loop, which says what they do. Only work_queue.cpp calls them, where they become a part of the loop.
+    friend loop;
+    bool goes_on(const runner &self) const noexcept;
+    pool_task *take(runner &self) noexcept;
+    void run(runner &self, pool_task &task) noexcept;
+    bool ran(runner &self) noexcept;
+    bool search(runner &self) noexcept;
+    bool leaves(const runner &self) noexcept;
+    bool needs_worker() const noexcept {
+        return (searching_ == 0 && has_task()) || (searching_workers_ == 0 && !suspending_.empty());
+    }
+    bool send() { return host_.call(); }
 
-    // Called with the lock held; unlocks it. `end`: null for a worker.
-    void run(const wait_condition *end, bool at_least_one_round = false) noexcept;
-    bool should_poll(const wait_condition *end) noexcept;
-    // Called with the lock held. True if a poll goes before the next task. `after_other`: since the last poll a task
-    // ran that was not urgent.
-    bool poll_is_next(int tasks_since_poll, bool after_other) const noexcept;
-    void yield(bool worker) noexcept;
-
-    void change_searching(bool worker, int by) noexcept;
-    template <class Action> void pause_search(bool worker, Action &&action) noexcept;
-    void run_and_lock(bool worker, pool_task &task) noexcept;
+    bool has_task() const noexcept { return !urgent_.empty() || !waiting_.empty(); }
+    bool should_poll(const runner &self) noexcept;
+    bool poll_is_next(const runner &self) const noexcept;
+    void poll(runner &self) noexcept;
+    void yield(runner &self, bool pause) noexcept;
 
     static void run_polling_tasks(pool_task *first) noexcept; // this one and those that it is linked to
     // Called with the lock held, which it releases meanwhile. @return true if the poll has found anything.
     bool poll_and_lock() noexcept;
 
     runner_host &host_;
-    const bool no_workers_;
-    spin_lock lock_;
-    task_list urgent_;
-    task_list waiting_;
-    task_list suspending_;
-    task_list polling_tasks_;
-    task_list polling_urgent_;
-    int runners_ = 0;
-    int searching_ = 0;         // runners that search
-    int searching_workers_ = 0; // workers that search
-    int called_ = 0;            // workers that were called and have not arrived
-    bool polling_ = false;      // a runner polls
+    list urgent_;
+    list waiting_;
+    list suspending_;
+    list polling_tasks_;
+    list polling_urgent_;
+    bool polling_ = false; // a runner polls
     unsigned long tasks_begun_ = 0;
     unsigned long tasks_begun_before_ = 0;
     unsigned long polls_ = 0;
     unsigned long polls_before_ = 0;
     unsigned long completed_in_polls_ = 0;
-    std::atomic<int> calling_{0}; // threads that are about to return from host_.call()
     std::atomic<int> resuming_tasks_{0};
     std::atomic<int> resuming_urgent_tasks_{0}; // of resuming_tasks_
     std::atomic<long> urgent_operations_{0};    // of operations_; decides only how soon a runner polls

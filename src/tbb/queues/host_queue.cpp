@@ -8,16 +8,16 @@
 // A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls
 // wake() afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So
 // no wake is lost. tests/model/host_queue.pml checks this.
+#include "tbb/workers/arena_implementation.hpp"
+
 #include <thence/backoff.h>
 #include <thence/detail/atomic.hpp>
-#include <thence/detail/start_thread.hpp>
 #include <thence/host_queue.h>
-
-#include <oneapi/tbb/task_arena.h>
-#include <oneapi/tbb/task_scheduler_observer.h>
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
+#include <memory>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -39,13 +39,10 @@ bool is_set(std::uint32_t *word, std::uint32_t value) noexcept {
 }
 
 // Never destroyed: a program may end while queues exist.
-tbb::task_arena &arena() {
-    struct arena_without_signals {
-        tbb::task_arena arena;
-        thence::detail::workers_without_signals<tbb::task_scheduler_observer> signals{arena};
-    };
-    static arena_without_signals &shared = *new arena_without_signals;
-    return shared.arena;
+thence::workers::arena &arena() {
+    using thence::workers::arena;
+    static arena &shared = *new arena(std::make_unique<arena::implementation>(0U));
+    return shared;
 }
 
 thread_local constinit const thence_host_queue *queue_of_thread = nullptr;
@@ -99,7 +96,9 @@ struct thence_host_queue {
     }
 
     void start_task() {
-        arena().enqueue([this] { run(); });
+        if (!arena().call([](void *self) noexcept { static_cast<thence_host_queue *>(self)->run(); }, this)) {
+            std::terminate(); // no memory: what is enqueued would never run
+        }
     }
 
     // The task.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The threads of a schedule, and on them what the sources under test need: the arena of oneTBB (workers.hpp) and the
+// The threads of a schedule, and on them what the sources under test need: the arena of oneTBB (arena.hpp) and the
 // memory of tasks (block_pool.hpp).
 #include "threads.hpp"
 
@@ -295,7 +295,7 @@ result explore(const std::function<void()> &program) {
 
 } // namespace schedules
 
-namespace thence::dataflow {
+namespace thence::workers {
 
 void suspend_stack(suspended &stack, const after_suspend &after) {
     schedules::stack &before = *schedules::schedule.running->current;
@@ -338,6 +338,10 @@ bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
 void arena::visit(void (*work)(void *), void *data) {
     work(data);
 }
+
+} // namespace thence::workers
+
+namespace thence::dataflow {
 
 void *block_pool::take(int size_class, std::size_t bytes) {
     return ::operator new (size_class < sizes ? smallest << size_class : bytes, std::align_val_t{smallest});

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The only file that calls oneTBB: the threads of an arena, and stacks that are suspended and resumed.
+// The threads of an arena of oneTBB, and stacks that are suspended and resumed on them. This header does not include
+// oneTBB: the libraries' own sources above it are checked with the thread sanitizer, and oneTBB is not.
 #pragma once
 
 #include <atomic>
 #include <memory>
 
-namespace thence::dataflow {
+namespace thence::workers {
 
 // A suspended stack. The object is on that stack.
 struct suspended {
     void *point = nullptr;
     suspended *next = nullptr;                 // in a list of waiters
-    class task_scheduler *scheduler = nullptr; // null: the first stack of its thread
+    std::atomic<int> *resuming = nullptr;      // counts it from resume() on; null: the first stack of its thread
     std::atomic<bool> resume_requested{false}; // resume() has been called
 };
 
@@ -27,12 +28,28 @@ void suspend_stack(suspended &stack, const after_suspend &after);
 // Resumes a stack on any thread of its arena, or on its own thread if it is the first one of that. The stack must not
 // be accessed afterwards.
 void resume_stack(suspended &stack);
+inline void resume(suspended &stack) noexcept {
+    if (stack.resuming != nullptr) {
+        stack.resuming->fetch_add(1, std::memory_order_relaxed);
+    }
+    stack.resume_requested.store(true, std::memory_order_release);
+    resume_stack(stack);
+}
+
+// Suspends the stack of a worker and resumes it: its thread runs other work of the arena first.
+void yield();
 
 class arena {
 public:
+    // With arena_implementation.hpp: what oneTBB has of it.
+    struct implementation;
+
+    // `workers` of them run at a time, also if the machine has fewer processors, beside up to 8 threads of visit().
     explicit arena(int workers);
+    explicit arena(std::unique_ptr<implementation> made) noexcept;
     ~arena();
     arena &operator=(arena &&) = delete;
+    implementation &inside() noexcept { return *implementation_; }
 
     // Has a worker call `work(data)`. @return false if there is no memory.
     bool call(void (*work)(void *) noexcept, void *data) noexcept;
@@ -41,8 +58,7 @@ public:
     void visit(void (*work)(void *), void *data);
 
 private:
-    struct implementation;
     std::unique_ptr<implementation> implementation_;
 };
 
-} // namespace thence::dataflow
+} // namespace thence::workers

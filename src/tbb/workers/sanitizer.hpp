@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Tells the thread sanitizer which stack a thread runs on, since it does not see oneTBB change stacks. Does nothing in
-// other builds. Only workers.cpp includes it, which is not instrumented itself.
+// other builds. Only arena.cpp includes it, which is not instrumented itself.
 //
-// Invariant: what a thread runs outside of drain() and of suspended stacks, it runs in its base context, in which no
-// instrumented function is active. So it does not matter which thread has which base.
+// Invariant: what a thread runs outside of arena::call() and of suspended stacks, it runs in its base context, in which
+// no instrumented function is active. So it does not matter which thread has which base.
 #pragma once
 
 #if defined(THENCE_THREAD_SANITIZER)
@@ -11,7 +11,7 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
-namespace thence::dataflow::sanitizer {
+namespace thence::workers::sanitizer {
 
 #if defined(THENCE_THREAD_SANITIZER)
 
@@ -38,7 +38,7 @@ public:
     }
     // Before and after oneTBB hands `data` to a worker.
     static void hand_over(void *data) { __tsan_release(data); }
-    // Around drain(), which may end on another thread than it began on.
+    // Around the work, which may end on another thread than it began on.
     static void enter(void *data) {
         __tsan_acquire(data);
         base() = __tsan_get_current_fiber();
@@ -87,4 +87,4 @@ struct context {
 
 #endif
 
-} // namespace thence::dataflow::sanitizer
+} // namespace thence::workers::sanitizer

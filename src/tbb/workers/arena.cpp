@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tbb/workers/arena_implementation.hpp"
+#include "tbb/workers/sanitizer.hpp"
+
+#include <oneapi/tbb/task.h>
+
+#include <utility>
+
+namespace thence::workers {
+
+namespace {
+
+// Slots for threads of the program that wait.
+constexpr unsigned visitors = 8;
+
+using sanitizer::context;
+
+} // namespace
+
+void suspend_stack(suspended &stack, const after_suspend &after) {
+    context suspends(stack.resuming == nullptr);
+    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+        suspends.left();
+        stack.point = point;
+        after.call(stack, after.data);
+    });
+    suspends.returned();
+}
+
+void resume_stack(suspended &stack) {
+    ::tbb::task::resume(static_cast<::tbb::task::suspend_point>(stack.point));
+}
+
+void yield() {
+    context suspends(false);
+    ::tbb::task::suspend([&](::tbb::task::suspend_point point) {
+        suspends.left();
+        ::tbb::task::resume(point);
+    });
+    suspends.returned();
+}
+
+arena::arena(int workers)
+    : implementation_(std::make_unique<implementation>(static_cast<std::size_t>(workers) + 1,
+                                                       workers + static_cast<int>(visitors), visitors)) {}
+arena::arena(std::unique_ptr<implementation> made) noexcept : implementation_(std::move(made)) {}
+arena::~arena() = default;
+
+bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
+    try {
+        context::hand_over(data);
+        implementation_->arena.enqueue([work, data] {
+            context::enter(data);
+            work(data);
+            context::leave();
+        });
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+
+void arena::visit(void (*work)(void *), void *data) {
+    implementation_->arena.execute([work, data] { work(data); });
+}
+
+} // namespace thence::workers
