@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dataflow/block_pool.hpp"
 
+#include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
 
 #include <cstdint>
@@ -24,7 +25,7 @@ struct free_block {
 struct chunk {
     chunk *next; // all chunks of a size; those with free blocks first
     chunk *before;
-    free_block *free;
+    base::free_list<free_block> free;
     char *fresh; // from here on no block has been used yet
     unsigned used;
     int size_class;
@@ -76,7 +77,7 @@ void link_last(chunk *one) {
 }
 
 bool has_free(chunk *one) {
-    return one->free != nullptr || one->fresh + size_of(one->size_class) <= one->end();
+    return !one->free.empty() || one->fresh + size_of(one->size_class) <= one->end();
 }
 
 // Aligned to its size, so that a block's address gives its chunk.
@@ -104,7 +105,7 @@ chunk *chunk_of(void *block) {
 
 // A thread's cache.
 struct thread_cache {
-    free_block *free[block_pool::sizes];
+    base::free_list<free_block> free[block_pool::sizes];
     unsigned count[block_pool::sizes];
 };
 
@@ -123,10 +124,8 @@ struct thread_cache {
         if (source->used++ == 0) {
             --shared.empty[size_class];
         }
-        free_block *block = source->free;
-        if (block != nullptr) {
-            source->free = block->next;
-        } else {
+        free_block *block = source->free.take();
+        if (block == nullptr) {
             block = reinterpret_cast<free_block *>(source->fresh);
             source->fresh += size_of(size_class);
         }
@@ -134,22 +133,19 @@ struct thread_cache {
             unlink(source);
             link_last(source);
         }
-        block->next = mine.free[size_class];
-        mine.free[size_class] = block;
+        mine.free[size_class].give(*block);
         ++mine.count[size_class];
     }
 }
 
 void empty(thread_cache &mine, int size_class, unsigned count) noexcept {
     const std::scoped_lock guard(shared.lock);
-    for (; count != 0 && mine.free[size_class] != nullptr; --count) {
-        free_block *const block = mine.free[size_class];
-        mine.free[size_class] = block->next;
+    for (; count != 0 && !mine.free[size_class].empty(); --count) {
+        free_block *const block = mine.free[size_class].take();
         --mine.count[size_class];
         chunk *const to = chunk_of(block);
         const bool was_full = !has_free(to);
-        block->next = to->free;
-        to->free = block;
+        to->free.give(*block);
         if (was_full) {
             unlink(to);
             link_first(to);
@@ -217,13 +213,11 @@ void *block_pool::take(int size_class, std::size_t bytes) {
         return take_large(bytes);
     }
     thread_cache &mine = my_cache();
-    if (mine.free[size_class] == nullptr) [[unlikely]] {
+    if (mine.free[size_class].empty()) [[unlikely]] {
         fill(mine, size_class);
     }
-    free_block *const block = mine.free[size_class];
-    mine.free[size_class] = block->next;
     --mine.count[size_class];
-    return block;
+    return mine.free[size_class].take();
 #endif
 }
 
@@ -236,9 +230,7 @@ void block_pool::give(int size_class, void *block) noexcept {
         return give_large(block);
     }
     thread_cache &mine = my_cache();
-    auto *const given = static_cast<free_block *>(block);
-    given->next = mine.free[size_class];
-    mine.free[size_class] = given;
+    mine.free[size_class].give(*static_cast<free_block *>(block));
     if (++mine.count[size_class] > 3 * batch) [[unlikely]] {
         empty(mine, size_class, 2 * batch);
     }

@@ -5,6 +5,7 @@
 //
 // A task is one of these objects while its body runs or events are outstanding. It is taken from a list of its thread
 // and given back, by whoever lowers the last event, to the list of that thread.
+#include "core/base/free_list.hpp"
 #include "core/base/per_thread.hpp"
 #include "tasks/events.hpp"
 #include "tasks/runtime.hpp"
@@ -26,15 +27,9 @@ struct detached {
 // The cache of one thread. It is bounded, since one thread may begin tasks and another end them.
 struct thread_cache {
     static constexpr int most = 64;
-    detached *first = nullptr;
+    base::free_list<detached> list;
     int count = 0;
-    ~thread_cache() {
-        while (first != nullptr) {
-            detached *gone = first;
-            first = gone->next;
-            delete gone;
-        }
-    }
+    ~thread_cache() { list.delete_all(); }
 };
 using spare = base::per_thread<thread_cache>;
 thread_local constinit detached *innermost = nullptr; // the task whose body this thread runs
@@ -45,8 +40,7 @@ void give_back(detached *unused) noexcept {
         delete unused;
         return;
     }
-    unused->next = mine->first;
-    mine->first = unused;
+    mine->list.give(*unused);
     ++mine->count;
 }
 
@@ -85,9 +79,8 @@ const thence_task_runtime detached_tasks{sizeof(thence_task_runtime),
 
 bool detached_begin(void (*function)(void *event), void *event) noexcept {
     thread_cache *const mine = spare::existing();
-    detached *made = mine != nullptr ? mine->first : nullptr;
+    detached *made = mine != nullptr ? mine->list.take() : nullptr;
     if (made != nullptr) {
-        mine->first = made->next;
         --mine->count;
     } else if (made = new (std::nothrow) detached; made == nullptr) {
         return false;

@@ -23,7 +23,7 @@ SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queue
 SRC_ONLY = {
     "tbb/workers": set(),
     "tbb/pools": {"tbb/workers"},
-    "tbb/queues": {"tbb/workers"},
+    "tbb/queues": {"core/base", "tbb/workers"},
     "dataflow": {"core/base", "tbb/workers"},
     "tasks/tampi": {"core/api"}, # how errors are reported
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a

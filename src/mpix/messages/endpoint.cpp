@@ -101,9 +101,7 @@ endpoint::~endpoint() {
         drop(each->message);
         delete std::exchange(each, each->next);
     }
-    for (unexpected *each = free_; each != nullptr;) {
-        delete std::exchange(each, each->next);
-    }
+    free_.delete_all();
 }
 
 void endpoint::needed_by_request() noexcept {
@@ -202,7 +200,7 @@ void endpoint::unlink(unexpected &message) noexcept {
 
 // A message cannot be dropped and its sender may be gone, so there is nothing to return an error to.
 void endpoint::keep(const envelope &message) noexcept {
-    unexpected *const kept = free_ != nullptr ? std::exchange(free_, free_->next) : new (std::nothrow) unexpected;
+    unexpected *const kept = free_.take_or_make();
     if (kept == nullptr) {
         std::abort();
     }
@@ -243,7 +241,7 @@ void endpoint::post(operation &receive) noexcept {
         if (unexpected *const message = find_unexpected(receive.wanted)) {
             unlink(*message);
             deliver(message->message, receive, deferred);
-            message->next = std::exchange(free_, message);
+            free_.give(*message);
         } else {
             receive.next = nullptr;
             receive.previous = last_posted_;

@@ -15,6 +15,7 @@
 // leaves the queue, a receive with the unexpected messages when it is posted, and never again.
 #pragma once
 
+#include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "mpix/messages/message.hpp"
 #include "mpix/messages/ring.hpp"
@@ -86,7 +87,7 @@ private:
     base::spin_lock lock_; // guards the lists and popping
     operation *posted_ = nullptr, *last_posted_ = nullptr;
     unexpected *unexpected_ = nullptr, *last_unexpected_ = nullptr;
-    unexpected *free_ = nullptr; // to be used again
+    base::free_list<unexpected> free_;
     std::atomic<long> needed_{0};
     std::atomic<bool> registered_{false};
     friend class registry;

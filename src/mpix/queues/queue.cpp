@@ -51,11 +51,8 @@ queue::~queue() {
             handle_.table->use(handle_.handle, 0);
         }
     }
-    for (item *list : {spare_, unused_}) {
-        while (list != nullptr) {
-            delete std::exchange(list, list->next);
-        }
-    }
+    spare_.delete_all();
+    unused_.delete_all();
 }
 
 void *queue::allocate(std::size_t bytes) noexcept {
@@ -88,14 +85,12 @@ void queue::count(long n) noexcept {
 
 // Null if memory is exhausted. Without `what` it is a wait or a release. `enqueueing_` is held.
 item *queue::take_item(const operation *what) noexcept {
-    if (spare_ == nullptr) {
+    if (spare_.empty()) {
         const std::scoped_lock guard(mutex_);
-        spare_ = std::exchange(unused_, nullptr);
+        spare_ = unused_.take_all();
     }
-    item *it = spare_;
-    if (it != nullptr) {
-        spare_ = it->next;
-    } else if (it = new (std::nothrow) item; it == nullptr) {
+    item *it = spare_.take_or_make();
+    if (it == nullptr) {
         return nullptr;
     }
     it->next = nullptr;
@@ -141,8 +136,7 @@ void queue::give_item(item &it) noexcept {
     }
     it.memory = nullptr;
     const std::scoped_lock guard(mutex_);
-    it.next = unused_;
-    unused_ = &it;
+    unused_.give(it);
 }
 
 // One reference less. Returns the item if it was the last one. Under mutex_.

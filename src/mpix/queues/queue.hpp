@@ -19,6 +19,7 @@
 //    has ended. `references` counts these.
 #pragma once
 
+#include "core/base/free_list.hpp"
 #include "core/base/spin_lock.hpp"
 #include "mpix/queues/operation.hpp"
 
@@ -165,7 +166,7 @@ private:
     base::spin_lock enqueueing_;     // held while a call enqueues, so numbers are in the order of the queue
     std::uint32_t last_number_ = 0;
     std::uint32_t last_wait_ = 0;
-    item *spare_ = nullptr; // for the next calls, so that most of them need not lock mutex_ for that
+    base::free_list<item> spare_; // for the next calls, so that most of them need not lock mutex_ for that
 
     mutable base::spin_lock
         mutex_;             // guards what follows, and all items. Nothing of MPI or of the queue is called under it.
@@ -174,7 +175,7 @@ private:
     std::atomic<std::uint32_t> first_number_{0}; // of first_, if `unbegun_` is not 0
     std::atomic<long> unbegun_{0};
     base::spin_lock beginning_;                // held by the one thread that begins items; never waited for
-    item *unused_ = nullptr;                   // given back; take_item() takes all of them
+    base::free_list<item> unused_;             // given back; take_item() takes all of them
     std::atomic<int> kept_error_{MPI_SUCCESS}; // changes under mutex_
     std::atomic<long> outstanding_{0};         // items that have not ended
     std::atomic<long> inside_{0};              // threads that still use the queue

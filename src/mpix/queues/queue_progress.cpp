@@ -194,8 +194,7 @@ void queue::complete_at_once(item &it) noexcept {
     it.reset_operation();
     {
         const std::scoped_lock guard(mutex_);
-        it.next = unused_;
-        unused_ = &it;
+        unused_.give(it);
         outstanding_.fetch_sub(1);
         std::atomic_ref(words_[done_word]).store(it.wait_number, std::memory_order_seq_cst); // no later wait has ended
     }

@@ -4,6 +4,7 @@
 // handles of continuation requests, see core/continuation/handle.hpp).
 #include "mpix/threadcomm/point_to_point.hpp"
 
+#include "core/base/free_list.hpp"
 #include "core/mpi/handles.hpp"
 #include "core/progress/comes_to_us.hpp"
 #include "mpix/messages/requests.hpp"
@@ -29,15 +30,13 @@ constexpr std::size_t most = 4096;
 constexpr std::uint32_t prefix = 0x2d000000;
 entry entries[most];
 base::spin_lock lock; // guards these
-entry *free_entries = nullptr;
+base::free_list<entry> free_entries;
 std::size_t used = 0;
 
 entry *take_entry() noexcept {
     const std::scoped_lock guard(lock);
-    if (free_entries != nullptr) {
-        return std::exchange(free_entries, free_entries->next);
-    }
-    return used < most ? &entries[used++] : nullptr;
+    entry *const given = free_entries.take();
+    return given == nullptr && used < most ? &entries[used++] : given;
 }
 
 void fill_entry(entry &taken, messages::unexpected &what, member &receiver) noexcept {
@@ -49,7 +48,7 @@ void fill_entry(entry &taken, messages::unexpected &what, member &receiver) noex
 void give_entry(entry &given) noexcept {
     const std::scoped_lock guard(lock);
     given.what = nullptr;
-    given.next = std::exchange(free_entries, &given);
+    free_entries.give(given);
 }
 
 template <class Handle> Handle handle_of(const entry &e) noexcept {

@@ -8,6 +8,7 @@
 // A thread that changes `idle` or `suspended` to `running` starts the task. Whoever sets the word of a wait calls
 // wake() afterwards, which takes the mutex; the task looks at the word under the mutex before it suspends the queue. So
 // no wake is lost. tests/model/host_queue.pml checks this.
+#include "core/base/free_list.hpp"
 #include "tbb/workers/arena_implementation.hpp"
 
 #include <thence/backoff.h>
@@ -57,13 +58,8 @@ struct thence_host_queue {
         bool starts = false;
         {
             const std::scoped_lock guard(mutex);
-            if (added == nullptr) {
-                added = unused;
-                if (added != nullptr) {
-                    unused = added->next;
-                } else if (added = new (std::nothrow) entry; added == nullptr) {
-                    return MPI_ERR_NO_MEM;
-                }
+            if (added == nullptr && (added = unused.take_or_make()) == nullptr) {
+                return MPI_ERR_NO_MEM;
             }
             *added = to_add;
             added->next = nullptr;
@@ -161,8 +157,8 @@ struct thence_host_queue {
     // Under the mutex.
     void give_back(entry *&list, entry **&list_end) noexcept {
         if (list != nullptr) {
-            *list_end = unused;
-            unused = std::exchange(list, nullptr);
+            unused.give_all(list, *list_end);
+            list = nullptr;
             list_end = &list;
         }
     }
@@ -193,16 +189,12 @@ struct thence_host_queue {
         }
     }
 
-    ~thence_host_queue() {
-        while (unused != nullptr) {
-            delete std::exchange(unused, unused->next);
-        }
-    }
+    ~thence_host_queue() { unused.delete_all(); }
 
     thence::detail::spin_lock mutex; // guards what follows but `users`; held for a few instructions
     entry *first = nullptr;
     entry **end = &first;
-    entry *unused = nullptr;
+    thence::base::free_list<entry> unused;
     state current = state::idle;
     std::atomic<bool> suspended{false}; // `current` is or becomes `suspended`; changes under the mutex
     std::atomic<int> users{0};          // streams of this queue
