@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Calls on files that wait for other ranks, see blocking_in_mpi.hpp.
+// Calls on files that wait for other ranks (blocking_in_mpi.hpp), or start an operation (THENCE_STARTING).
 #include "interpose/calls/blocking_in_mpi.hpp"
 
 #if defined(THENCE_MPI_FILES)
@@ -19,48 +19,45 @@ THENCE_BLOCKING(File_set_atomicity, (MPI_File file, int flag), (file, flag))
 THENCE_BLOCKING(File_sync, (MPI_File file), (file))
 THENCE_BLOCKING(File_seek_shared, (MPI_File file, MPI_Offset offset, int whence), (file, offset, whence))
 
-#define TRANSFERS(c, count_t)                                                                                          \
-    TRANSFER(read_all##c, void *, count_t)                                                                             \
-    TRANSFER(write_all##c, const void *, count_t)                                                                      \
-    TRANSFER(read_shared##c, void *, count_t)                                                                          \
-    TRANSFER(write_shared##c, const void *, count_t)                                                                   \
-    TRANSFER(read_ordered##c, void *, count_t)                                                                         \
-    TRANSFER(write_ordered##c, const void *, count_t)                                                                  \
-    TRANSFER_AT(read_at_all##c, void *, count_t)                                                                       \
-    TRANSFER_AT(write_at_all##c, const void *, count_t)                                                                \
-    BEGIN(read_all_begin##c, void *, count_t)                                                                          \
-    BEGIN(write_all_begin##c, const void *, count_t)                                                                   \
-    BEGIN(read_ordered_begin##c, void *, count_t)                                                                      \
-    BEGIN(write_ordered_begin##c, const void *, count_t)                                                               \
-    BEGIN_AT(read_at_all_begin##c, void *, count_t)                                                                    \
-    BEGIN_AT(write_at_all_begin##c, const void *, count_t)
-#define TRANSFER(name, buffer, count_t)                                                                                \
-    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),   \
-                    (file, buf, count, type, status))
-#define TRANSFER_AT(name, buffer, count_t)                                                                             \
-    THENCE_BLOCKING(                                                                                                   \
-        File_##name,                                                                                                   \
+// The forms of calls that read or write. `how` defines the call.
+#define WITH_STATUS(how, name, buffer, count_t)                                                                        \
+    how(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),               \
+        (file, buf, count, type, status))
+#define WITH_STATUS_AT(how, name, buffer, count_t)                                                                     \
+    how(File_##name,                                                                                                   \
         (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type, MPI_Status * status),         \
         (file, offset, buf, count, type, status))
-#define BEGIN(name, buffer, count_t)                                                                                   \
-    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type),                        \
-                    (file, buf, count, type))
-#define BEGIN_AT(name, buffer, count_t)                                                                                \
-    THENCE_BLOCKING(File_##name, (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type),     \
-                    (file, offset, buf, count, type))
-#define END(name, buffer)                                                                                              \
-    THENCE_BLOCKING(File_##name, (MPI_File file, buffer buf, MPI_Status * status), (file, buf, status))
+#define WITHOUT_STATUS(how, name, buffer, count_t)                                                                     \
+    how(File_##name, (MPI_File file, buffer buf, count_t count, MPI_Datatype type), (file, buf, count, type))
+#define WITHOUT_STATUS_AT(how, name, buffer, count_t)                                                                  \
+    how(File_##name, (MPI_File file, MPI_Offset offset, buffer buf, count_t count, MPI_Datatype type),                 \
+        (file, offset, buf, count, type))
+#define END(how, name, buffer, count_t)                                                                                \
+    how(File_##name, (MPI_File file, buffer buf, MPI_Status * status), (file, buf, status))
 
+#define READ_AND_WRITE(form, how, before, behind, count_t)                                                             \
+    form(how, before##read##behind, void *, count_t) form(how, before##write##behind, const void *, count_t)
+
+#define TRANSFERS(c, count_t)                                                                                          \
+    READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _all##c, count_t)                                                   \
+    READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _shared##c, count_t)                                                \
+    READ_AND_WRITE(WITH_STATUS, THENCE_BLOCKING, , _ordered##c, count_t)                                               \
+    READ_AND_WRITE(WITH_STATUS_AT, THENCE_BLOCKING, , _at_all##c, count_t)                                             \
+    READ_AND_WRITE(WITHOUT_STATUS, THENCE_BLOCKING, , _all_begin##c, count_t)                                          \
+    READ_AND_WRITE(WITHOUT_STATUS, THENCE_BLOCKING, , _ordered_begin##c, count_t)                                      \
+    READ_AND_WRITE(WITHOUT_STATUS_AT, THENCE_BLOCKING, , _at_all_begin##c, count_t)                                    \
+    READ_AND_WRITE(WITHOUT_STATUS, THENCE_STARTING, i, c, count_t)                                                     \
+    READ_AND_WRITE(WITHOUT_STATUS, THENCE_STARTING, i, _all##c, count_t)                                               \
+    READ_AND_WRITE(WITHOUT_STATUS, THENCE_STARTING, i, _shared##c, count_t)                                            \
+    READ_AND_WRITE(WITHOUT_STATUS_AT, THENCE_STARTING, i, _at##c, count_t)                                             \
+    READ_AND_WRITE(WITHOUT_STATUS_AT, THENCE_STARTING, i, _at_all##c, count_t)
 TRANSFERS(, int)
 #if defined(THENCE_MPI_LARGE_COUNTS)
 TRANSFERS(_c, MPI_Count)
 #endif
-END(read_all_end, void *)
-END(write_all_end, const void *)
-END(read_at_all_end, void *)
-END(write_at_all_end, const void *)
-END(read_ordered_end, void *)
-END(write_ordered_end, const void *)
+READ_AND_WRITE(END, THENCE_BLOCKING, , _all_end, )
+READ_AND_WRITE(END, THENCE_BLOCKING, , _at_all_end, )
+READ_AND_WRITE(END, THENCE_BLOCKING, , _ordered_end, )
 
 } // extern "C"
 

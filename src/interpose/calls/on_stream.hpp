@@ -77,3 +77,11 @@ inline int call_with(const char *name, int count, MPI_Request requests[], Argume
 }
 
 } // namespace thence::pmpi
+
+// A call without communicator that starts an operation, and is interposed only because operations are counted
+// (core/progress/plain_operations.hpp). Its last argument, which is the request, is not among the parameters.
+#define THENCE_STARTING(name, parameters, arguments)                                                                   \
+    THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters, MPI_Request *request) {                                     \
+        return thence::pmpi::start_on<&THENCE_NEXT(name)>("MPI_" #name, MPI_COMM_NULL, request,                        \
+                                                          THENCE_UNPACK arguments);                                    \
+    }
