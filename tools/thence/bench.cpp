@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `thence bench` and `thence doctor`: become the programs thence-bench and thence-doctor, which are there if the benchmarks
 // were built.
+#include "program.hpp"
 #include "subcommands.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
-#include <unistd.h>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace command {
 namespace {
@@ -24,7 +24,7 @@ fs::path find_program(const std::string &name) {
 }
 
 // Returns only if the program could not be started.
-int become_program(const std::string &subcommand, const std::vector<std::string> &words) {
+int run(const std::string &subcommand, std::vector<std::string> words) {
     const fs::path program = find_program("thence-" + subcommand);
     if (!fs::exists(program)) {
         std::cerr
@@ -33,13 +33,9 @@ int become_program(const std::string &subcommand, const std::vector<std::string>
                "it.\n";
         return failed;
     }
-    std::vector<char *> arguments{const_cast<char *>(program.c_str())};
-    for (const std::string &word : words) {
-        arguments.push_back(const_cast<char *>(word.c_str()));
-    }
-    arguments.push_back(nullptr);
-    execv(program.c_str(), arguments.data());
-    std::cerr << "thence " << subcommand << ": cannot run " << program.string() << ": " << std::strerror(errno) << '\n';
+    words.insert(words.begin(), program.string());
+    const std::string reason = become_program(program, words);
+    std::cerr << "thence " << subcommand << ": " << reason << '\n';
     return failed;
 }
 
@@ -53,7 +49,7 @@ void add_bench(CLI::App &app, int &status) {
         CLI::App *own = app.add_subcommand(name, about);
         own->set_help_flag(); // the program has the options, --help among them
         own->prefix_command();
-        own->callback([own, &status] { status = become_program(own->get_name(), own->remaining()); });
+        own->callback([own, &status] { status = run(own->get_name(), own->remaining()); });
     }
 }
 

@@ -216,4 +216,15 @@ program look_at_program(const std::string &name) {
     return found;
 }
 
+std::string become_program(const fs::path &path, const std::vector<std::string> &words) {
+    std::vector<char *> arguments;
+    arguments.reserve(words.size() + 1);
+    for (const std::string &word : words) {
+        arguments.push_back(const_cast<char *>(word.c_str()));
+    }
+    arguments.push_back(nullptr);
+    execv(path.c_str(), arguments.data());
+    return "cannot run " + path.string() + ": " + std::strerror(errno);
+}
+
 } // namespace command

@@ -39,4 +39,8 @@ mpi_library look_at_mpi(const std::string &name);
 // @throws std::runtime_error if something is missing
 std::vector<loaded_library> list_libraries(const std::string &loader, const std::filesystem::path &file);
 
+// This process becomes that program, with `words` as its arguments; the first one is its name. Returns only if it
+// could not be started, with the reason.
+std::string become_program(const std::filesystem::path &path, const std::vector<std::string> &words);
+
 } // namespace command

@@ -6,9 +6,7 @@
 #include "subcommands.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -16,7 +14,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <thence/thence.h>
-#include <unistd.h>
 
 namespace command {
 namespace {
@@ -165,18 +162,6 @@ void prepare(const run_options &chosen, program &found, environment &changed) {
     }
 }
 
-// Returns only if the program could not be started.
-void become_program(const fs::path &path, const std::vector<std::string> &words) {
-    std::vector<char *> arguments;
-    arguments.reserve(words.size() + 1);
-    for (const std::string &word : words) {
-        arguments.push_back(const_cast<char *>(word.c_str()));
-    }
-    arguments.push_back(nullptr);
-    execv(path.c_str(), arguments.data());
-    throw std::runtime_error("cannot run " + path.string() + ": " + std::strerror(errno));
-}
-
 int run(const run_options &chosen) {
     if (!chosen.words.empty() && chosen.words[0].starts_with('-')) {
         std::cerr << "thence run: there is no option " << chosen.words[0] << "; thence run --help lists them\n";
@@ -202,7 +187,7 @@ int run(const run_options &chosen) {
             changed.print();
             return done;
         }
-        become_program(found.path, chosen.words);
+        throw std::runtime_error(become_program(found.path, chosen.words));
     } catch (const std::exception &error) {
         std::cerr << "thence run: " << error.what() << '\n';
     }
