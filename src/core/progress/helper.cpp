@@ -102,7 +102,7 @@ void rest() noexcept {
         return;
     }
     plain.helper_rests.store(true, std::memory_order_seq_cst);
-    if (!any_plain_operation()) {
+    if (!any_plain_operation() && !any_window()) {
         epoch_.wait(seen, std::memory_order_seq_cst);
         wakeups_.fetch_add(1, std::memory_order_relaxed);
     }
@@ -123,8 +123,20 @@ bool help(bool has_slept) noexcept {
     return run_sources(LONG_MAX) != 0;
 }
 
+// Only other ranks may want something, since the program computes and has windows. @return whether it slept.
+bool serve_windows(access_pauses &pauses, bool has_slept) noexcept {
+    const nanoseconds begun = read_clock();
+    help(has_slept);
+    return pause_for(pauses.next(read_clock() - begun, has_slept));
+}
+
 // Nothing but operations of the program is outstanding, or may be soon. @return whether it slept.
-bool help_program(const program_watch &program, helper_pauses &pauses, bool has_slept) noexcept {
+bool help_program(const program_watch &program, helper_pauses &pauses, access_pauses &for_others,
+                  bool has_slept) noexcept {
+    if (program.has_windows() && !program.outstanding() && program.computes()) {
+        return serve_windows(for_others, has_slept);
+    }
+    for_others.begin();
     if (!program.outstanding() || !program.computes()) {
         if (program.has_just_called()) {
             pauses.found(); // when it computes again, the pauses begin anew
@@ -141,6 +153,7 @@ void run() noexcept {
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     base::ask_for_short_slices();
     helper_pauses pauses;
+    access_pauses for_others;
     program_watch program;
     bool has_slept = false;
     while (!stop_.load(std::memory_order_acquire)) {
@@ -148,7 +161,7 @@ void run() noexcept {
             if (counts_operations()) {
                 program.look();
                 if (!program.is_done()) {
-                    has_slept = help_program(program, pauses, has_slept);
+                    has_slept = help_program(program, pauses, for_others, has_slept);
                     continue;
                 }
             }

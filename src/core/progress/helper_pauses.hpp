@@ -148,4 +148,51 @@ private:
     nanoseconds cost_ = 0; // processor time of one sleep and the poll after it
 };
 
+// Pauses of a helper that only waits for other ranks to access windows of a program that computes. No call of MPI tells
+// whether a poll has found anything, but then it lasts longer than others. After one that did the helper spins for a
+// while, and then sleeps, at first for a short time. While nothing comes, it uses a fiftieth of a processor.
+class access_pauses {
+public:
+    // After a poll of this length. 0: no pause. `slept`: before that poll, which makes it last longer.
+    nanoseconds next(nanoseconds lasted, bool slept) noexcept {
+        nanoseconds &shortest = shortest_[slept ? 1 : 0];
+        const bool found = shortest != 0 && lasted > 2 * shortest + (slept ? 2 * tolerance : tolerance);
+        // It rises slowly, so that one poll that was short by chance is forgotten.
+        shortest = shortest == 0 ? lasted : std::min(lasted, shortest + shortest / 64 + 1);
+        const nanoseconds now = read_clock();
+        if (found && slept) { // perhaps for other reasons: it looks again for a short time only
+            spins_until_ = now + spins_after_sleep;
+        } else if (found) {
+            spins_until_ = now + spins;
+            sleep_ = first_sleep;
+        }
+        if (now < spins_until_) {
+            return 0;
+        }
+        const nanoseconds before = used_;
+        used_ = read_clock(CLOCK_THREAD_CPUTIME_ID);
+        if (before != 0) {
+            cost_ += (used_ - before - cost_) / 8;
+        }
+        return sleep_ = std::min(2 * sleep_, std::clamp(share * cost_, 2 * first_sleep, longest));
+    }
+    // Something else was to be done meanwhile.
+    void begin() noexcept { used_ = 0; }
+
+    static constexpr nanoseconds longest = 5'000'000;
+
+private:
+    static constexpr nanoseconds tolerance = 1000;
+    static constexpr nanoseconds spins = 100'000;
+    static constexpr nanoseconds spins_after_sleep = 20'000;
+    static constexpr nanoseconds first_sleep = 20'000;
+    static constexpr nanoseconds share = 65; // a sleep is so many times as long as its cost
+
+    nanoseconds shortest_[2] = {0, 0}; // polls without and after a sleep
+    nanoseconds spins_until_ = 0;
+    nanoseconds sleep_ = first_sleep;
+    nanoseconds used_ = 0; // processor time at the last sleep
+    nanoseconds cost_ = 0; // of one sleep and the polls after it
+};
+
 } // namespace thence::progress

@@ -29,10 +29,25 @@ void operations_ended(long count) noexcept {
     }
 }
 
+void window_created() noexcept {
+    note_call();
+    plain.windows.fetch_add(1, std::memory_order_seq_cst);
+    if (plain.helper_rests.load(std::memory_order_seq_cst)) {
+        wake_helper_for_operations();
+    }
+}
+
+void window_freed() noexcept {
+    long before = plain.windows.load(std::memory_order_relaxed);
+    while (before > 0 && !plain.windows.compare_exchange_weak(before, before - 1, std::memory_order_relaxed)) {
+    }
+}
+
 void program_watch::look() noexcept {
     computed_ = computes();
     blocked_ = plain.blocked.load(std::memory_order_acquire) != 0;
     outstanding_ = any_plain_operation();
+    has_windows_ = any_window();
     const unsigned long calls = plain.calls.load(std::memory_order_relaxed);
     const base::nanoseconds now = base::read_clock();
     if (calls != calls_ || blocked_) {
@@ -66,6 +81,7 @@ void stop_observing_calls() noexcept {
         remove_own_communicators();
         remove_way_to_wait();
         plain.outstanding.store(0);
+        plain.windows.store(0);
     }
 }
 

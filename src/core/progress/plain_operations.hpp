@@ -5,9 +5,9 @@
 // from then on its own calls say where it needs progress. With THENCE_REPORT the calls are measured, too
 // (interpose/requests/measured.hpp).
 //
-// Invariant: a thread that starts an operation counts it, then reads `helper_rests`. The helper sets `helper_rests`,
-// then reads the count. Both are sequentially consistent, so one of them sees the other: the helper does not rest while
-// an operation is counted.
+// Invariant: a thread that starts an operation, or creates a window, counts it, then reads `helper_rests`. The helper
+// sets `helper_rests`, then reads the counts. All of this is sequentially consistent, so one of them sees the other: the
+// helper does not rest while an operation or a window is counted.
 #pragma once
 
 #include "core/base/visibility.hpp"
@@ -25,6 +25,7 @@ struct plain_operations {
     std::atomic<unsigned> observed{0}; // why interposed calls count: `for_helper`, `for_report`
     std::atomic<bool> in_mpi{true};    // blocking calls wait inside MPI, so they make progress all the time
     std::atomic<long> outstanding{0};  // never negative
+    std::atomic<long> windows{0};      // that other ranks may access at any time
     std::atomic<unsigned long> calls{0};
     std::atomic<unsigned> blocked{0};      // threads in MPI calls that may block
     std::atomic<bool> helper_rests{false}; // it must be woken
@@ -64,6 +65,10 @@ inline void operation_started() noexcept {
 // library has started it by a PMPI_ function: it hides no later one.
 THENCE_INTERNAL void operations_ended(long count) noexcept;
 
+// After a window was created that other ranks may access at any time, and after it was freed.
+THENCE_INTERNAL void window_created() noexcept;
+THENCE_INTERNAL void window_freed() noexcept;
+
 // A call that may block in MPI lasts.
 class blocking_call {
 public:
@@ -97,15 +102,20 @@ inline bool any_plain_operation() noexcept {
     return plain.outstanding.load(std::memory_order_seq_cst) != 0 && counts_operations();
 }
 
+inline bool any_window() noexcept {
+    return plain.windows.load(std::memory_order_seq_cst) != 0 && counts_operations();
+}
+
 // What the helper sees of the program when it looks.
 class program_watch {
 public:
     void look() noexcept;
     // It has been outside of MPI for a while, so the helper should make progress for it.
     bool computes() const noexcept { return !blocked_ && quiet_ >= computes_after; }
-    // Nothing is outstanding, and it has made no call for a while.
-    bool is_done() const noexcept { return !outstanding_ && quiet_ >= done_after; }
+    // Nothing is outstanding, it has made no call for a while, and no other rank may access its memory.
+    bool is_done() const noexcept { return !outstanding_ && !has_windows_ && quiet_ >= done_after; }
     bool outstanding() const noexcept { return outstanding_; }
+    bool has_windows() const noexcept { return has_windows_; }
     // It computed at the look before this one.
     bool has_just_called() const noexcept { return computed_ && !computes(); }
 
@@ -120,6 +130,7 @@ private:
     std::int64_t quiet_ = 0;  // the time since then
     bool blocked_ = false;
     bool outstanding_ = false;
+    bool has_windows_ = false;
     bool computed_ = false;
 };
 

@@ -19,6 +19,12 @@ namespace wrong_arguments {
     WRONG(Raccumulate##c, pointer(w.in), count(n), type(), TARGET(n), op(), win(w.win), pointer(w.requests));          \
     WRONG(Rget_accumulate##c, pointer(w.in), count(n), type(), pointer(w.out), count(n), type(), TARGET(n), op(),      \
           win(w.win), pointer(w.requests))
+#define WITHOUT_REQUESTS(c, n)                                                                                         \
+    WRONG(Put##c, pointer(w.in), count(n), type(), TARGET(n), win(w.win));                                             \
+    WRONG(Get##c, pointer(w.out), count(n), type(), TARGET(n), win(w.win));                                            \
+    WRONG(Accumulate##c, pointer(w.in), count(n), type(), TARGET(n), op(), win(w.win));                                \
+    WRONG(Get_accumulate##c, pointer(w.in), count(n), type(), pointer(w.out), count(n), type(), TARGET(n), op(),       \
+          win(w.win))
 
 void add_windows(table &to, world &w) {
     CREATING(, 1);
@@ -26,8 +32,10 @@ void add_windows(table &to, world &w) {
     CREATING(_c, MPI_Aint{1});
 #endif
     WITH_REQUESTS(, 1);
+    WITHOUT_REQUESTS(, 1);
 #if defined(THENCE_MPI_LARGE_COUNTS)
     WITH_REQUESTS(_c, MPI_Count{1});
+    WITHOUT_REQUESTS(_c, MPI_Count{1});
 #endif
     WRONG(Win_create_dynamic, fixed(MPI_Info{MPI_INFO_NULL}), comm(w.comm), pointer(&w.new_win));
     WRONG(Win_free, pointer(&w.win));
@@ -40,6 +48,10 @@ void add_windows(table &to, world &w) {
     WRONG(Win_complete, win(w.win));
     WRONG(Win_post, group(w.group), number(0), win(w.win));
     WRONG(Win_wait, win(w.win));
+    WRONG(Win_test, win(w.win), pointer(&w.flag));
+    WRONG(Fetch_and_op, pointer(w.in), pointer(w.out), type(), rank(), fixed(MPI_Aint{0}), op(), win(w.win));
+    WRONG(Compare_and_swap, pointer(w.in), pointer(w.in), pointer(w.out), type(), rank(), fixed(MPI_Aint{0}),
+          win(w.win));
     WRONG(Win_lock, number(MPI_LOCK_SHARED), rank(), number(0), win(w.win));
     WRONG(Win_lock_all, number(0), win(w.win));
     WRONG(Win_unlock, rank(), win(w.win));

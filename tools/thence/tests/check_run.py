@@ -127,6 +127,26 @@ def the_report_says_what_completed_early(given):
     assert "report" not in given.run("--", given.program).stderr
 
 
+def a_rank_that_computes_serves_its_windows(given):
+    """Rank 1 computes for 300 ms while rank 0 reads from its window, and nothing of its own is outstanding. Where MPI reads
+    the memory of the other rank itself, nothing is to be gained."""
+    program = str(Path(given.program).with_name("windows_program"))
+    os.environ["OMPI_MCA_osc"] = "ucx"  # that of Open MPI which needs the target; others ignore it
+    file = given.folder / "report.json"
+
+    def accesses(*words):
+        done = given.on_ranks(2, *words, "--", program, "20", "300", "1500")
+        assert done.returncode == 0 and "wrong 0" in done.stdout, done
+        return float(re.search(r"accesses ([0-9.]+) ms", done.stdout)[1])
+
+    if accesses("--wait=spin") < 150:
+        return SKIPPED
+    assert accesses(f"--report={file}", "--progress") < 100
+    for rank in json.loads(file.read_text())["ranks"]:  # it looked all the time, for a fiftieth of a processor
+        assert 0 < rank["helper_s"] < 0.04 * rank["lasted_s"], rank
+    return 0
+
+
 def program_with_MPI_Init_is_told_single(given):
     plain = run(given.program)
     done = given.run("--progress", "--wait", "sleep", given.program)

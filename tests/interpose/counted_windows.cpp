@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// THENCE_PROGRESS=always and windows: what is outstanding, and that a rank which computes serves others.
+#include "library.hpp"
+
+#include "core/mpi/handles.hpp"
+#include "core/progress/helper_pauses.hpp"
+#include "core/progress/plain_operations.hpp"
+#include "core/progress/progress.hpp"
+#include "interpose/requests/counted_windows.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+using namespace thence::fake;
+using namespace std::chrono_literals;
+using namespace thence::interpose;
+namespace progress = thence::progress;
+
+// A handle that MPI never sees.
+MPI_Win window(int number) {
+    MPI_Win made{};
+    const auto bits = static_cast<std::uintptr_t>(0x1000 + 64 * number);
+    std::memcpy(&made, &bits, sizeof made);
+    return made;
+}
+
+class counted_windows : public on_fake {
+protected:
+    void SetUp() override {
+        on_fake::SetUp();
+        ASSERT_EQ(progress::count_operations(), nullptr);
+    }
+    void TearDown() override {
+        for (int i = 0; i < 3; ++i) {
+            count_freed_window(window(i));
+        }
+        progress::stop_observing_calls();
+        on_fake::TearDown();
+    }
+    static long outstanding() { return progress::plain.outstanding.load(); }
+    static bool helper_polls() {
+        const unsigned long long before = world.progress_calls;
+        for (const auto end = std::chrono::steady_clock::now() + 20s; world.progress_calls <= before + 3;) {
+            std::this_thread::sleep_for(1ms);
+            if (std::chrono::steady_clock::now() > end) {
+                return false;
+            }
+        }
+        return true;
+    }
+};
+
+TEST_P(counted_windows, accesses_are_outstanding_until_a_call_completes_them_at_their_target) {
+    count_window(window(0), MPI_INFO_NULL);
+    count_window(window(1), MPI_INFO_NULL);
+    count_access(window(0), 3);
+    count_access(window(0), 3);
+    count_access(window(0), MPI_PROC_NULL);
+    EXPECT_EQ(outstanding(), 1);
+    count_access(window(0), 4);
+    count_access(window(1), 3);
+    EXPECT_EQ(outstanding(), 3);
+    end_accesses(window(0), 3);
+    end_accesses(window(0), 3);
+    end_accesses(window(0), 5);
+    EXPECT_EQ(outstanding(), 2);
+    end_accesses(window(0));
+    EXPECT_EQ(outstanding(), 1);
+    end_accesses(window(2));
+    count_freed_window(window(1));
+    EXPECT_EQ(outstanding(), 0);
+}
+
+TEST_P(counted_windows, exposure_is_outstanding_until_it_ends) {
+    count_window(window(0), MPI_INFO_NULL);
+    count_exposure(window(0));
+    count_exposure(window(0));
+    EXPECT_EQ(outstanding(), 1);
+    end_exposure(window(0));
+    end_exposure(window(0));
+    EXPECT_EQ(outstanding(), 0);
+    count_exposure(window(0));
+    count_access(window(0), 1);
+    count_freed_window(window(0));
+    EXPECT_EQ(outstanding(), 0);
+}
+
+TEST_P(counted_windows, the_helper_looks_while_other_ranks_may_access_a_window) {
+    for (int round = 0; round < 3; ++round) {
+        count_window(window(0), MPI_INFO_NULL);
+        EXPECT_TRUE(progress::any_window());
+        EXPECT_TRUE(helper_polls()) << "nothing is outstanding, but a window exists";
+        EXPECT_FALSE(progress::plain.helper_rests.load());
+        count_freed_window(window(0));
+        EXPECT_FALSE(progress::any_window());
+        count_freed_window(window(0));
+        std::this_thread::sleep_for(20ms);
+        const unsigned long long before = world.progress_calls;
+        std::this_thread::sleep_for(30ms);
+        EXPECT_EQ(world.progress_calls, before) << "no window exists";
+    }
+}
+
+THENCE_RULES(counted_windows);
+
+// The length of the sleep after a poll; 0: it spins.
+TEST(access_pauses, a_poll_that_lasts_longer_ends_the_sleeps) {
+    progress::access_pauses pauses;
+    progress::nanoseconds sleep = 0;
+    for (int i = 0; i < 100; ++i) {
+        sleep = pauses.next(500, sleep != 0);
+        EXPECT_GE(sleep, 40'000);
+        EXPECT_LE(sleep, progress::access_pauses::longest);
+    }
+    EXPECT_EQ(pauses.next(20'000, true), 0) << "it looks again";
+    EXPECT_EQ(pauses.next(20'000, false), 0) << "something has come";
+    std::this_thread::sleep_for(1ms);
+    EXPECT_EQ(pauses.next(500, false), 40'000) << "the first sleep is short";
+    EXPECT_GE(pauses.next(500, true), 40'000);
+}
+
+} // namespace
