@@ -43,6 +43,11 @@ inline bool is_complete_now(MPI_Request request) noexcept {
     return mpi::table.Request_get_status(request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag != 0;
 }
 
+// Whether is_complete_now() makes no progress.
+inline bool can_look_without_progress() noexcept {
+    return can_read_requests || mpi::table.request_is_complete != nullptr;
+}
+
 inline mpi::extension_facts is_complete_facts() noexcept {
     if (can_read_requests) {
         return {mpi::extension_state::ours, "it reads the request, and makes no progress"};

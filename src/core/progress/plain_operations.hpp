@@ -6,8 +6,8 @@
 // (interpose/requests/measured.hpp).
 //
 // Invariant: a thread that starts an operation, or creates a window, counts it, then reads `helper_rests`. The helper
-// sets `helper_rests`, then reads the counts. All of this is sequentially consistent, so one of them sees the other: the
-// helper does not rest while an operation or a window is counted.
+// sets `helper_rests`, then reads the counts. All of this is sequentially consistent, so one of them sees the other:
+// the helper does not rest while an operation or a window is counted.
 #pragma once
 
 #include "core/base/visibility.hpp"
