@@ -53,6 +53,11 @@ Requires: thence-tampi = @PROJECT_VERSION@
 ")
   install(FILES ${PROJECT_BINARY_DIR}/package/tampi.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 endif()
+if(TARGET thence_fortran) # a module fits one compiler and one MPI
+  thence_capability(fortran C DESCRIPTION "modules for Fortran" PC_CFLAGS -I\${libdir}/${THENCE_MODULE_FOLDER}
+                    PC_LIBS ${interposing_libs})
+  install(FILES ${THENCE_MODULE_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${THENCE_MODULE_FOLDER})
+endif()
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)
 configure_package_config_file(cmake/thenceConfig.cmake.in ${PROJECT_BINARY_DIR}/package/${package}Config.cmake

@@ -50,12 +50,14 @@ build|has_command mpicc|libopenmpi-dev openmpi-bin|an MPI: Open MPI 4.1, unless 
 build|has_header CLI/CLI.hpp|libcli11-dev|command line of the programs
 build|has_header nlohmann/json.hpp|nlohmann-json3-dev|JSON of benchmarks and applications
 build|has_header tbb/version.h|?libtbb-dev|oneTBB adapter, pools of senders, tasks
+build|has_command gfortran|?gfortran|modules for Fortran
 build|has_header boost/fiber/all.hpp|?libboost-fiber-dev ?libboost-context-dev|fiber adapter
 demo|has_python numpy|python3-numpy|checks and plots of the demo
 demo|has_python matplotlib|python3-matplotlib|plots of the demo
 test|has_package libgtest-dev|libgtest-dev|GoogleTest
 test|has_command mpicc.openmpi|libopenmpi-dev openmpi-bin|Open MPI 4.1
 test|has_command mpicc.mpich|libmpich-dev mpich|MPICH 4.0
+test|has_command gfortran|?gfortran|the modules for Fortran, and the calls of Fortran
 test|has_command smpicc|?libsimgrid-dev|SimGrid's SMPI: tests on simulated ranks, scripts/simulate.py
 test|has_command ip|?iproute2|scripts/two_hosts.py: tests on two hosts with a delay
 test|has_python ensurepip|python3-venv|one environment for each of Open MPI 5, MPICH 5 and Intel MPI (pip wheels)

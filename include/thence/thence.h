@@ -283,6 +283,8 @@ typedef struct thence_info {
     const char *abi;        /**< `native` or `standard`; `standard, but ...` where this MPI gives predefined constants
                                  other values than the header that Thence was built with, and what to do */
     const char *interposed_why; /**< null if `interposed` is 1; else why not, and what to do */
+    const char *fortran;        /**< whether MPI's calls in Fortran come to libthence first: `calls come to libthence`,
+                              `no library of MPI for Fortran is loaded`, or `not interposed: ` and why */
     int thread_level;           /**< of MPI, as `MPI_Query_thread` gives it */
     int interposed;             /**< 1 if MPI's own calls come to libthence first, so that they take CRs; 0: see
                                  `interposed_why` */

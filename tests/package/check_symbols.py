@@ -142,6 +142,16 @@ def alpi_faults(symbols, version):
         yield f"libthence-alpi does not export {name}"
 
 
+def fortran_faults(symbols):
+    """Faults of what libthence-fortran exports: the procedures of its modules, thence and thence_f08, and MPI's common blocks,
+    without a version."""
+    for name, version in sorted(symbols.items()):
+        if version or not re.match(r"__thence(_f08)?_MOD_|thence(_f08)?_mp_|_QM\w*thence|mpi\w*_$", name):
+            yield f"libthence-fortran exports {name}@{version}, which is no plain name of a module"
+    if not any("thence_cr_create" in name for name in symbols):
+        yield "libthence-fortran does not export thence_cr_create"
+
+
 def cxx_faults(name, symbols, version, c_names=frozenset()):
     """Faults of what libthence-NAME exports, whose header declares these C names."""
     node = f"THENCE_{name.upper()}_{'.'.join(version.split('.')[:2])}"
@@ -176,6 +186,9 @@ def main():
         faults += tampi_faults(exported(others["tampi"]), declared([header], "TAMPI_EXPORT_"))
     for name, library in others.items():
         if name == "tampi":
+            continue
+        if name == "fortran":
+            faults += fortran_faults(exported(library))
             continue
         if name == "alpi":
             faults += alpi_faults(exported(library), version)

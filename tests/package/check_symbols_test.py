@@ -56,6 +56,13 @@ class Symbols(unittest.TestCase):
         self.assertEqual(len(faults), 1, faults)
         self.assertIn(words, faults[0])
 
+    def test_fortran(self):
+        good = {"mpi_fortran_status_ignore_": "", "__thence_MOD_thence_cr_create": "", "__thence_f08_MOD_thence_cr_create": ""}
+        self.assertEqual(list(check_symbols.fortran_faults(good)), [])
+        self.expect(list(check_symbols.fortran_faults({**good, "thence_f_free": ""})), "exports thence_f_free")
+        self.expect(list(check_symbols.fortran_faults({**good, "__thence_MOD_thence_free": "V"})), "thence_free@V")
+        self.expect(list(check_symbols.fortran_faults({})), "does not export thence_cr_create")
+
     def test_tampi(self):
         good = {"TAMPI_Iwait": "", "MPI_Init": "", "MPI_Init_thread": ""}
         self.assertEqual(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait"})), [])

@@ -3,7 +3,7 @@
 # usage: consume.sh cmake|pkg_config PREFIX WORK_DIR [SUFFIX]
 # Builds the consumer project, and an example per capability, against the Thence that is installed in PREFIX under names
 # that end with SUFFIX, as a user would, and runs the programs on two ranks. From the environment: CMAKE_COMMAND,
-# MPI_C_COMPILER, MPIEXEC, LIBDIR (of the prefix), CC, CXX, CAPABILITIES (which must be there, with blanks between them).
+# MPI_C_COMPILER, MPI_Fortran_COMPILER, MPIEXEC, LIBDIR (of the prefix), CC, CXX, CAPABILITIES (which must be there, with blanks between them).
 set -euo pipefail
 way=$1 prefix=$2 work=$3 suffix=${4-}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,7 +13,8 @@ export OMP_NUM_THREADS=2
 
 declare -A source_of=([senders]=$consumer/senders.cpp [omp]=$examples/omp_halo.c [tbb]=$examples/tbb_halo.cpp
     [fiber]=$examples/fiber_ring.cpp [pools]=$consumer/with_pools.cpp [tasks]=$examples/dataflow_heat.cpp
-    [tampi]=$consumer/with_tampi.c [alpi]=$consumer/with_alpi.c [queues]=$examples/enqueue_saxpy.c)
+    [tampi]=$consumer/with_tampi.c [alpi]=$consumer/with_alpi.c [queues]=$examples/enqueue_saxpy.c
+    [fortran]=$consumer/with_fortran.F90)
 programs="interposed through_library through_plugin core_only from_cxx"
 for capability in $CAPABILITIES; do programs="$programs with_$capability"; done
 
@@ -24,20 +25,24 @@ cmake)
     with=()
     for capability in $CAPABILITIES; do with+=("-DSOURCE_OF_$capability=${source_of[$capability]}"); done
     "$CMAKE_COMMAND" -S "$consumer" -B "$work" -DCMAKE_PREFIX_PATH="$prefix" -DMPI_C_COMPILER="$MPI_C_COMPILER" \
+        -DMPI_Fortran_COMPILER="${MPI_Fortran_COMPILER-}" \
         -DTHENCE_PACKAGE="thence$suffix" -DCAPABILITIES="${CAPABILITIES// /;}" "${with[@]}"
     "$CMAKE_COMMAND" --build "$work"
     ;;
 pkg_config)
     export PKG_CONFIG_PATH=$prefix/$LIBDIR/pkgconfig
     pkg-config --atleast-version=0.1 "thence$suffix"
+    in_work() { (cd "$work" && "$@"); } # where a compiler for Fortran leaves modules
     compile() { # packages with commas between them, source, result, further arguments of the compiler...
         local flags packages compiler=$CC
         IFS=, read -r -a packages <<<"$1"
         read -r -a flags < <(pkg-config --cflags --libs "${packages[@]/%/$suffix}")
+        local mpi_compiler=$MPI_C_COMPILER
         [ "${2##*.}" = c ] || compiler=$CXX
+        [ "${2##*.}" != F90 ] || mpi_compiler=$MPI_Fortran_COMPILER
         set -x
         OMPI_CC=$compiler MPICH_CC=$compiler I_MPI_CC=$compiler \
-            "$MPI_C_COMPILER" -Wall -Wextra -Werror -Wl,--as-needed "$2" "${flags[@]}" -o "$work/$3" "${@:4}" \
+            in_work "$mpi_compiler" -Wall -Wextra -Werror -Wl,--as-needed "$2" "${flags[@]}" -o "$work/$3" "${@:4}" \
             -Wl,-rpath,"$prefix/$LIBDIR"
         { set +x; } 2>/dev/null
     }

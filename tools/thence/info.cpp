@@ -137,6 +137,7 @@ void print_json(const facts &all) {
                       {"abi", text_or_null(all.library.abi)},
                       {"interposed", all.library.interposed != 0},
                       {"interposed_why", text_or_null(all.library.interposed_why)},
+                      {"fortran", text_or_null(all.library.fortran)},
                       {"any_thread", all.library.any_thread != 0},
                       {"in_completion", all.library.in_completion != 0},
                       {"detects_persistent", all.library.detects_persistent != 0},
@@ -171,6 +172,7 @@ void print_text(const facts &all) {
     print_row("MPI's calls", all.library.interposed != 0
                                  ? "come to libthence first"
                                  : std::string("not interposed: ") + all.library.interposed_why);
+    print_row("MPI's calls in Fortran", all.library.fortran);
     print_row("callbacks in completion",
               all.library.in_completion != 0
                   ? "yes, with THENCE_CR_IN_COMPLETION"

@@ -56,6 +56,7 @@ int thence_query(thence_info *info, size_t size) {
     facts.helper = progress::helper_state();
     facts.abi = mpi::abi();
     facts.interposed_why = progress::interposed.why_not;
+    facts.fortran = progress::interposed.fortran;
     mpi::table.Query_thread(&facts.thread_level);
     facts.interposed = progress::interposed.calls ? 1 : 0;
     facts.detects_persistent = engine::can_read_requests ? 1 : 0;

@@ -5,9 +5,11 @@
 #include "core/continuation/observe.hpp"
 #include "core/continuation/owned_data.hpp"
 #include "core/engine/engine.hpp"
+#include "core/engine/openmpi_layout.hpp"
 #include "core/mpi/calls.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -60,6 +62,9 @@ void set_empty_results(engine::operation &op, int error) noexcept {
 }
 
 void continuation_request::reset(const cr_options &options) noexcept {
+    static_assert(offsetof(continuation_request, fortran_handle_) == engine::openmpi::fortran_handle_offset + 1);
+    const int in_fortran = to_fortran(handle());
+    std::memcpy(fortran_handle_, &in_fortran, sizeof fortran_handle_);
     flags_ = options.flags;
     max_poll_ = options.max_poll;
     if (has(THENCE_CR_IN_COMPLETION) && (has(THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START) || max_poll_ >= 0 ||

@@ -160,11 +160,15 @@ private:
     std::atomic<bool> has_waiters_{false};
     base::ready_queue<continuation> own_; // poll-only, or parked until started
 
-    mutable std::mutex mutex_; // guards what follows
+    mutable std::mutex mutex_; // guards what follows, but for the handle
+    failure first_failure_;
+    // The handle in Fortran. Open MPI's library for Fortran reads it where its own requests have theirs, and a handle
+    // is the address of this object plus one. So it is not aligned.
+    [[maybe_unused]] unsigned char unused_[9];
+    unsigned char fortran_handle_[sizeof(int)];
     std::vector<engine::operation *> waiters_;
     std::vector<failed_data> failed_;
     std::vector<void *> given_; // owned data that take_failed() has given
-    failure first_failure_;
 };
 static_assert(sizeof(continuation_request) <= cr_bytes);
 

@@ -17,6 +17,8 @@ namespace thence::engine::openmpi {
 // `request->req_complete` is one of: pending, completed, or the address of a wait-sync object.
 inline void *const pending = nullptr;
 inline constexpr std::uintptr_t pending_bits = 0;
+// Where the library for Fortran reads the handle in Fortran of a request that a call has left alive.
+inline constexpr std::size_t fortran_handle_offset = 104;
 inline constexpr int state_active = 2; // `req_state` of a request that is started and whose results are not taken
 inline void *const completed = reinterpret_cast<void *>(std::uintptr_t{1});
 

@@ -56,6 +56,7 @@ struct interposition {
     bool finalize;                     // MPI_Finalize: then we are called before it begins
     const char *why_not;               // null if `calls` is true; else what to do
     const char *communicators_why_not; // the same for `communicators`
+    const char *fortran;               // whether calls of Fortran come to libthence, and if not, why
 };
 // Set when libthence is loaded; null without it.
 extern THENCE_INTERNAL interposition (*look_where_calls_lead)() noexcept;

@@ -4,6 +4,7 @@
 // MPI_Finalize (core/continuation/library.hpp). Only here can a call of MPI_Finalize inside a callback be refused, and
 // only here can the library leave MPI early enough for MPICH: its hook and, on MPICH and its kin, its threads are used
 // only if this file is linked.
+#include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/library.hpp"
@@ -28,6 +29,7 @@ void become_global() {
 }
 
 int initialized(int code) {
+    thence::pmpi::redirect_fortran_calls();
     if (code == MPI_SUCCESS) {
         thence::interpose::mpi_initialized();
     }

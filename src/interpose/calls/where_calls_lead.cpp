@@ -3,6 +3,7 @@
 // libthence, which is not so if MPI or a tool comes first that goes on to PMPI_ functions. A tool that goes on to the
 // next definition, as libthence does, may come first. Whether it does is learned by calls: those that it defines must
 // come to us, each of them.
+#include "interpose/calls/fortran_calls.hpp"
 #include "interpose/calls/harmless_calls.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/waiting/library.hpp"
@@ -80,7 +81,7 @@ needed_by who_needs(const char *name) noexcept {
 interpose::interposition look() noexcept {
     static std::array<char, 256> calls_text;
     static std::array<char, 256> communicators_text;
-    interpose::interposition found{true, true, leads_to_us("MPI_Finalize"), nullptr, nullptr};
+    interpose::interposition found{true, true, leads_to_us("MPI_Finalize"), nullptr, nullptr, fortran_calls()};
     const auto look_at = [&](const char *name) {
         const needed_by who = who_needs(name);
         if (who == needed_by::calls && found.calls && !leads_to_us(name)) {

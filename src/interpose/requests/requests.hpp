@@ -16,6 +16,7 @@
 #include "core/base/load_plain.hpp"
 #include "core/base/visibility.hpp"
 #include "core/continuation/handle.hpp"
+#include "core/engine/openmpi_layout.hpp"
 #include "core/engine/persistent_requests.hpp"
 #include "core/progress/interposed.hpp"
 
@@ -35,6 +36,7 @@ using continuation::from_fortran;
 using continuation::is_cr_handle;
 using continuation::is_fortran_handle;
 using continuation::to_fortran;
+using engine::openmpi::fortran_handle_offset;
 
 // True if a call without requests only has to call MPI's own function. In this function and the next two the plain load
 // saves one instruction of each interposed call.

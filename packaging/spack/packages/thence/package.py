@@ -53,6 +53,7 @@ class Thence(CMakePackage):
         return [
             self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
             self.define("THENCE_BUILD_EXAMPLES", False),
+            self.define("THENCE_BUILD_FORTRAN", False),
             self.define("THENCE_BUILD_APPS", False),
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
             self.define_from_variant("THENCE_OPENMP", "openmp"),

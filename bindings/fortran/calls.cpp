@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the Fortran modules call: integers in place of handles, and addresses of statuses, which have the same bytes in
+// Fortran and in C. `ignored` is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of Fortran, for comparison.
+//
+// A callback in Fortran is called by a procedure of the module, which the library calls with a copy of `data`. `run`
+// says which: their addresses as arguments would make the compiler write relocations into read-only memory.
+#include <thence/progress.h>
+#include <thence/thence.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <iterator>
+#include <new>
+#include <type_traits>
+#include <vector>
+
+#define THENCE_FORTRAN extern "C" THENCE_EXPORT
+
+static_assert(sizeof(MPI_Fint) == sizeof(int), "the modules have integers of the size of int");
+
+// In module.inc. There is no module thence_f08 where the compiler finds no mpi_f08.
+extern "C" {
+thence_callback thence_f_run_callback;
+thence_callback thence_f_run_object_callback;
+__attribute__((weak)) thence_callback thence_f08_run_callback;
+__attribute__((weak)) thence_callback thence_f08_run_object_callback;
+using each_procedure = int(int, int, MPI_Status *, void (*)(), void *);
+each_procedure thence_f_run_each_callback;
+__attribute__((weak)) each_procedure thence_f08_run_each_callback;
+}
+
+namespace {
+
+thence_callback *const runs[] = {&thence_f_run_callback, &thence_f08_run_callback, &thence_f_run_object_callback,
+                                 &thence_f08_run_object_callback};
+each_procedure *const each_runs[] = {&thence_f_run_each_callback, &thence_f08_run_each_callback};
+
+// The first member of what the modules pass as `data`.
+struct attached {
+    void (*procedure)();
+    void *context;
+};
+
+int refuse(const char *call, int error_class, const char *why) {
+    std::fprintf(stderr, "thence: %s: %s\n", call, why);
+    MPI_Comm_call_errhandler(MPI_COMM_WORLD, error_class);
+    return error_class;
+}
+
+MPI_Status *status_of(void *status, const void *ignored) {
+    return status == ignored ? MPI_STATUS_IGNORE : static_cast<MPI_Status *>(status);
+}
+MPI_Status *statuses_of(void *statuses, const void *ignored) {
+    return statuses == ignored ? MPI_STATUSES_IGNORE : static_cast<MPI_Status *>(statuses);
+}
+
+// A procedure that is internal to another and uses its variables has code that the compiler has put on the stack of the
+// other one, or on the heap. That is in no file. The last procedures that were found to be in one are remembered.
+bool is_in_a_file(void (*procedure)()) noexcept {
+    constexpr std::size_t remembered = 64;
+    static std::atomic<void (*)()> known[remembered];
+    std::atomic<void (*)()> &slot = known[(reinterpret_cast<std::uintptr_t>(procedure) >> 4) % remembered];
+    if (slot.load(std::memory_order_relaxed) == procedure) [[likely]] {
+        return true;
+    }
+    Dl_info found;
+    if (procedure == nullptr || dladdr(reinterpret_cast<void *>(procedure), &found) == 0) {
+        return procedure == nullptr; // the library refuses a null pointer
+    }
+    slot.store(procedure, std::memory_order_relaxed);
+    return true;
+}
+constexpr const char *internal_procedure = "callback is an internal procedure that uses variables of its host, which "
+                                           "ends before the callback runs: make it a procedure of a module";
+
+bool statuses_are_the_same() noexcept {
+    static const bool same = [] {
+        MPI_Status in_c;
+        MPI_Fint in_fortran[64] = {};
+        static_assert(sizeof in_c <= sizeof in_fortran);
+        std::memset(&in_c, 0x5a, sizeof in_c);
+        return MPI_Status_c2f(&in_c, in_fortran) == MPI_SUCCESS && std::memcmp(&in_c, in_fortran, sizeof in_c) == 0;
+    }();
+    return same;
+}
+
+MPI_Fint null_request() noexcept {
+    static const MPI_Fint null = MPI_Request_c2f(MPI_REQUEST_NULL);
+    return null;
+}
+
+void give(MPI_Request request, MPI_Fint &handle) noexcept {
+    handle = request == MPI_REQUEST_NULL ? null_request() : MPI_Request_c2f(request);
+}
+
+// True if MPI knows no request with this handle. Open MPI says so by a null pointer, which its other calls do not take.
+template <class Request> bool is_unknown(Request request) noexcept {
+    if constexpr (std::is_pointer_v<Request>) {
+        return request == nullptr;
+    } else {
+        return false;
+    }
+}
+constexpr const char *unknown_request = "a request is no handle of MPI";
+
+// Requests in C for a call, given back to Fortran when it is over.
+class requests_of {
+public:
+    requests_of(MPI_Fint count, MPI_Fint handles[]) : handles_(handles) {
+        for (MPI_Fint i = 0; i < count; ++i) {
+            requests_.push_back(MPI_Request_f2c(handles[i]));
+        }
+        requests_.reserve(1); // so that data() is not null
+    }
+    ~requests_of() {
+        for (std::size_t i = 0; i < requests_.size(); ++i) {
+            if (!is_unknown(requests_[i])) {
+                give(requests_[i], handles_[i]);
+            }
+        }
+    }
+    requests_of &operator=(requests_of &&) = delete;
+    MPI_Request *data() noexcept { return requests_.data(); }
+    bool any_unknown() const noexcept {
+        return std::any_of(requests_.begin(), requests_.end(), [](MPI_Request each) { return is_unknown(each); });
+    }
+
+private:
+    std::vector<MPI_Request> requests_;
+    MPI_Fint *handles_;
+};
+
+// The data of thence_attach_each(), which has one pointer for all callbacks: counted, since the last callback ends it.
+struct each_data {
+    attached callback; // first, as in what the modules pass: thence_f_get_failed() reads it
+    each_procedure *run;
+    std::atomic<int> left;
+};
+
+void let_go(each_data *data, int count) noexcept {
+    if (data->left.fetch_sub(count, std::memory_order_acq_rel) == count) {
+        delete data;
+    }
+}
+
+int run_each(int index, int error, MPI_Status *status, void *data) noexcept {
+    auto *const each = static_cast<each_data *>(data);
+    const int code = each->run(index, error, status, each->callback.procedure, each->callback.context);
+    let_go(each, 1);
+    return code;
+}
+
+const char *text(int index, const thence_info &info) noexcept {
+    const char *const texts[] = {info.version, info.mpi, info.engine,         info.engine_why, info.hook,
+                                 info.helper,  info.abi, info.interposed_why, info.fortran};
+    return index >= 1 && index <= static_cast<int>(std::size(texts)) ? texts[index - 1] : nullptr;
+}
+
+} // namespace
+
+THENCE_FORTRAN int thence_f_refuse(const char *call, const char *why) {
+    return refuse(call, MPI_ERR_ARG, why);
+}
+
+THENCE_FORTRAN int thence_f_same(const void *first, const void *second) {
+    return first == second ? 1 : 0;
+}
+
+THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fint info, MPI_Fint *cr) {
+    if (!statuses_are_the_same()) {
+        return refuse("thence_cr_create", MPI_ERR_OTHER, "this MPI has other statuses in Fortran than in C");
+    }
+    MPI_Request created = MPI_REQUEST_NULL;
+    const int code = thence_cr_create(static_cast<unsigned>(flags), max_poll, MPI_Info_f2c(info), &created);
+    if (created != MPI_REQUEST_NULL) {
+        give(created, *cr);
+    }
+    return code;
+}
+
+THENCE_FORTRAN int thence_f_attach_one(MPI_Fint *request, MPI_Fint run, void (*procedure)(), const void *data,
+                                       std::size_t bytes, MPI_Fint flags, void *status, const void *ignored,
+                                       MPI_Fint cr, MPI_Fint *flag) {
+    if (!is_in_a_file(procedure)) {
+        return refuse("thence_attach", MPI_ERR_ARG, internal_procedure);
+    }
+    MPI_Request operation = MPI_Request_f2c(*request);
+    if (is_unknown(operation)) {
+        return refuse("thence_attach", MPI_ERR_REQUEST, unknown_request);
+    }
+    const int code = thence_attach_copy(1, &operation, runs[run], data, bytes, static_cast<unsigned>(flags),
+                                        status_of(status, ignored), MPI_Request_f2c(cr), flag);
+    give(operation, *request);
+    return code;
+}
+
+THENCE_FORTRAN int thence_f_attach(MPI_Fint count, MPI_Fint handles[], MPI_Fint run, void (*procedure)(),
+                                   const void *data, std::size_t bytes, MPI_Fint flags, void *statuses,
+                                   const void *ignored, MPI_Fint cr, MPI_Fint *flag) try {
+    if (!is_in_a_file(procedure)) {
+        return refuse("thence_attach", MPI_ERR_ARG, internal_procedure);
+    }
+    requests_of requests(count, handles);
+    if (requests.any_unknown()) {
+        return refuse("thence_attach", MPI_ERR_REQUEST, unknown_request);
+    }
+    return thence_attach_copy(count, requests.data(), runs[run], data, bytes, static_cast<unsigned>(flags),
+                              statuses_of(statuses, ignored), MPI_Request_f2c(cr), flag);
+} catch (const std::bad_alloc &) {
+    return refuse("thence_attach", MPI_ERR_NO_MEM, "no memory");
+}
+
+THENCE_FORTRAN int thence_f_attach_each(MPI_Fint count, MPI_Fint handles[], MPI_Fint run, void (*procedure)(),
+                                        void *context, MPI_Fint flags, void *statuses, const void *ignored, MPI_Fint cr,
+                                        MPI_Fint *outcount, MPI_Fint indices[]) try {
+    constexpr const char *call = "thence_attach_each";
+    if (!is_in_a_file(procedure)) {
+        return refuse(call, MPI_ERR_ARG, internal_procedure);
+    }
+    requests_of requests(count, handles);
+    if (requests.any_unknown()) {
+        return refuse(call, MPI_ERR_REQUEST, unknown_request);
+    }
+    auto *const data = new each_data{{procedure, context}, each_runs[run], {count + 1}};
+    int complete = 0;
+    const int code = thence_attach_each(count, requests.data(), &run_each, data, static_cast<unsigned>(flags),
+                                        statuses_of(statuses, ignored), MPI_Request_f2c(cr), &complete, indices);
+    int error_class = MPI_SUCCESS;
+    MPI_Error_class(code, &error_class);
+    const bool is_attached = code == MPI_SUCCESS || error_class == MPI_ERR_IN_STATUS;
+    for (int i = 0; is_attached && i < complete; ++i) {
+        ++indices[i];
+    }
+    if (is_attached) {
+        *outcount = complete;
+        let_go(data, complete + 1);
+    } else {
+        let_go(data, count + 1);
+    }
+    return code;
+} catch (const std::bad_alloc &) {
+    return refuse("thence_attach_each", MPI_ERR_NO_MEM, "no memory");
+}
+
+THENCE_FORTRAN int thence_f_test(MPI_Fint *cr, MPI_Fint *flag, void *status, const void *ignored) {
+    MPI_Request request = MPI_Request_f2c(*cr);
+    return thence_test(&request, flag, status_of(status, ignored));
+}
+
+THENCE_FORTRAN int thence_f_wait(MPI_Fint *cr, void *status, const void *ignored) {
+    MPI_Request request = MPI_Request_f2c(*cr);
+    return thence_wait(&request, status_of(status, ignored));
+}
+
+THENCE_FORTRAN int thence_f_take_complete(MPI_Fint *handle, MPI_Fint *flag, void *status, const void *ignored) {
+    MPI_Request request = MPI_Request_f2c(*handle);
+    const int code = thence_take_complete(&request, flag, status_of(status, ignored));
+    give(request, *handle);
+    return code;
+}
+
+THENCE_FORTRAN int thence_f_start(MPI_Fint *cr) {
+    MPI_Request request = MPI_Request_f2c(*cr);
+    return thence_start(&request);
+}
+
+THENCE_FORTRAN int thence_f_free(MPI_Fint *cr) {
+    MPI_Request request = MPI_Request_f2c(*cr);
+    const int code = thence_free(&request);
+    give(request, *cr);
+    return code;
+}
+
+THENCE_FORTRAN int thence_f_cancel(MPI_Fint *cr) {
+    MPI_Request request = MPI_Request_f2c(*cr);
+    return thence_cancel(&request);
+}
+
+// The contexts are written in the place of the pointers to our data.
+THENCE_FORTRAN int thence_f_get_failed(MPI_Fint cr, MPI_Fint *count, void *contexts[]) {
+    const int code = thence_get_failed(MPI_Request_f2c(cr), count, contexts);
+    for (MPI_Fint i = 0; code == MPI_SUCCESS && i < *count; ++i) {
+        contexts[i] = static_cast<attached *>(contexts[i])->context;
+    }
+    return code;
+}
+
+THENCE_FORTRAN int thence_f_is_cr(MPI_Fint request) {
+    return thence_is_cr(MPI_Request_f2c(request));
+}
+
+THENCE_FORTRAN int thence_f_request_is_complete(MPI_Fint request) {
+    return thence_request_is_complete(MPI_Request_f2c(request));
+}
+
+THENCE_FORTRAN int thence_f_cr_query(MPI_Fint cr, thence_cr_info *info) {
+    return thence_cr_query(MPI_Request_f2c(cr), info, sizeof *info);
+}
+
+THENCE_FORTRAN int thence_f_progress_thread(MPI_Fint start) {
+    return start != 0 ? thence_start_progress_thread(THENCE_STREAM_NULL)
+                      : thence_stop_progress_thread(THENCE_STREAM_NULL);
+}
+
+// The members of thence_info by their number in the module. thence_f_text() returns the length of the text.
+THENCE_FORTRAN int thence_f_text(MPI_Fint index, char *out, MPI_Fint capacity) {
+    thence_info info;
+    if (thence_query(&info, sizeof info) != MPI_SUCCESS || text(index, info) == nullptr) {
+        return 0;
+    }
+    const auto length = std::min(std::strlen(text(index, info)), static_cast<std::size_t>(capacity));
+    std::memcpy(out, text(index, info), length);
+    return static_cast<int>(length);
+}
+
+THENCE_FORTRAN int thence_f_number(MPI_Fint index, MPI_Fint *number) {
+    thence_info info;
+    const int code = thence_query(&info, sizeof info);
+    if (code == MPI_SUCCESS) {
+        const int numbers[] = {info.thread_level, info.interposed, info.detects_persistent, info.any_thread,
+                               info.in_completion};
+        *number = numbers[index - 1];
+    }
+    return code;
+}

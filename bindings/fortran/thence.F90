@@ -1,0 +1,21 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! Continuations for programs with `use mpi` or mpif.h, whose handles are integers. The calls have the names, arguments
+! and errors of those in C (<thence/thence.h>), with `ierror` last and optional.
+#define REQUEST integer
+#define STATUS integer
+#define INFO integer
+#define HANDLE(r) r
+#define HANDLES_FROM(handles, requests, n) handles = requests(1:n)
+#define HANDLES_TO(requests, handles, n) requests(1:n) = handles
+#define ONE (MPI_STATUS_SIZE)
+#define MANY(n) (MPI_STATUS_SIZE, n)
+#define SHAPED (:, :)
+#define STATUS_COUNT(s) size(s, 2)
+#define IGNORED_ONE MPI_STATUS_IGNORE
+#define IGNORED_MANY MPI_STATUSES_IGNORE
+#define IN_F08 0
+#define NAMED(n) "thence_f_" // n
+module thence
+  use mpi, only: MPI_STATUS_SIZE, MPI_STATUS_IGNORE, MPI_STATUSES_IGNORE
+#include "module.inc"
+end module

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "interpose/calls/fortran_calls.hpp"
+
+#include "interpose/calls/function_slots.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+#include <string>
+
+namespace thence::pmpi {
+
+namespace {
+
+constexpr std::array<const char *, 4> spellings_of_init{"mpi_init_", "mpi_init__", "mpi_init", "MPI_INIT"};
+// Constants of Fortran that are functions, and the name of Open MPI's binding for Fortran: only MPI itself has them,
+// while a tool may define the names of calls, too.
+constexpr std::array<const char *, 5> only_of_mpi{"mpi_dup_fn_", "mpi_dup_fn__", "mpi_dup_fn", "MPI_DUP_FN",
+                                                  "ompi_init_f"};
+
+// An object that is loaded and stays so.
+class pinned {
+public:
+    explicit pinned(const loaded_object &object) noexcept
+        : handle_(dlopen(object.path, RTLD_LAZY | RTLD_NOLOAD)), base_(object.base) {}
+    // The function of this name in this object itself, or null.
+    void *defined(const char *name) const noexcept {
+        void *const found = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
+        Dl_info where{};
+        const bool here =
+            found != nullptr && dladdr(found, &where) != 0 && reinterpret_cast<ElfW(Addr)>(where.dli_fbase) == base_;
+        return here ? found : nullptr;
+    }
+    template <std::size_t n> bool defines_one_of(const std::array<const char *, n> &names) const noexcept {
+        return std::any_of(names.begin(), names.end(), [&](const char *each) { return defined(each) != nullptr; });
+    }
+
+private:
+    void *handle_; // never closed, so that the object is never unloaded
+    ElfW(Addr) base_;
+};
+
+// The function of libthence that stands for PMPI_X: PMPI_X itself if libthence has one, else MPI_X. Null for calls that
+// are not interposed.
+class own_functions {
+public:
+    own_functions() noexcept {
+        Dl_info own{};
+        dladdr(reinterpret_cast<const void *>(&redirect_fortran_calls), &own);
+        base_ = own.dli_fbase;
+        // In a static library `own` is the program, whose file name finds nothing.
+        handle_ = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
+        handle_ = handle_ != nullptr ? handle_ : dlopen(nullptr, RTLD_LAZY);
+    }
+    void *instead_of(const char *pmpi_name) const noexcept {
+        void *const same = here(pmpi_name);
+        return same != nullptr ? same : here(pmpi_name + 1);
+    }
+
+private:
+    void *here(const char *name) const noexcept {
+        void *const found = dlsym(handle_, name);
+        Dl_info where{};
+        return found != nullptr && dladdr(found, &where) != 0 && where.dli_fbase == base_ ? found : nullptr;
+    }
+    void *base_;
+    void *handle_;
+};
+
+std::mutex mutex; // guards what follows
+unsigned long long objects_seen = 0;
+bool come_to_us = false;
+std::string *why_not = nullptr; // never destroyed: fortran_calls() may be called at any time
+
+void refuse(const loaded_object &object, const char *why) {
+    const char *const slash = std::strrchr(object.path, '/');
+    delete why_not;
+    const char *const file = slash != nullptr ? slash + 1 : object.path;
+    why_not = new std::string(std::string("not interposed: ") + file + " " + why);
+}
+
+void redirect(const loaded_object &object) {
+    const std::vector<function_slot> slots = slots_of(object, "PMPI_");
+    const pinned library(object);
+    if (!library.defines_one_of(spellings_of_init) || !library.defines_one_of(only_of_mpi)) {
+        return;
+    }
+    if (library.defined("MPI_Init") != nullptr) {
+        return refuse(object, "has the functions of C, too, whose own calls cannot be told from those of Fortran");
+    }
+    if (!knows_slots()) {
+        return refuse(object, "calls PMPI_ functions through slots that are not known for this processor");
+    }
+    static const own_functions own;
+    const writable_slots writing(object);
+    if (!writing.writable()) {
+        return refuse(object, "has slots that the system does not make writable");
+    }
+    for (const function_slot &each : slots) {
+        if (void *const ours = own.instead_of(each.name); ours != nullptr) {
+            __atomic_store_n(each.address, ours, __ATOMIC_RELAXED);
+        }
+    }
+    come_to_us = true;
+}
+
+[[maybe_unused]] const bool at_load = redirect_fortran_calls();
+
+} // namespace
+
+bool redirect_fortran_calls() noexcept {
+    const std::scoped_lock guard(mutex);
+    const unsigned long long loaded = objects_loaded();
+    if (loaded != objects_seen) {
+        objects_seen = loaded;
+        for (const loaded_object &each : loaded_objects()) {
+            redirect(each);
+        }
+    }
+    return come_to_us && why_not == nullptr;
+}
+
+const char *fortran_calls() noexcept {
+    const bool come = redirect_fortran_calls();
+    const std::scoped_lock guard(mutex);
+    return come                 ? "calls come to libthence"
+           : why_not != nullptr ? why_not->c_str()
+                                : "no library of MPI for Fortran is loaded";
+}
+
+} // namespace thence::pmpi
