@@ -262,6 +262,47 @@ TEST_F(generalized, completed_inside_a_callback) {
     wait();
     check(seen);
 }
+// MPICH's MPI_Testsome loses what the function returned.
+TEST_F(generalized, that_fails_gives_what_its_query_function_returned) {
+    int own_class = 0;
+    int own_code = 0;
+    MPI_Add_error_class(&own_class);
+    MPI_Add_error_code(own_class, &own_code);
+    for (const int returned : {int{MPI_ERR_ARG}, own_code}) {
+        for (const bool before : {false, true}) {
+            MPI_Request failing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            state fails;
+            fails.error = returned;
+            MPI_Grequest_start(&query, &release, &cancel, &fails, &failing[0]);
+            const MPI_Request failing_handle = failing[0];
+            MPI_Grequest_start(&query, &release, &cancel, &own, &failing[1]);
+            const MPI_Request beside_handle = failing[1];
+            outcome seen;
+            outcome beside;
+            if (before) {
+                MPI_Grequest_complete(failing_handle);
+            }
+            seen.attach(failing[0], cr, THENCE_MAY_RUN);
+            beside.attach(failing[1], cr);
+            if (!before) {
+                MPI_Grequest_complete(failing_handle);
+            }
+            while (seen.ended() == 0) {
+                thence_progress();
+            }
+            EXPECT_EQ(returned, seen.error);
+            EXPECT_EQ(returned, seen.statuses[0].MPI_ERROR);
+            EXPECT_EQ(1, fails.queried.load());
+            EXPECT_EQ(1, fails.freed.load());
+            EXPECT_EQ(0, beside.ended()) << "another request is not touched";
+            MPI_Grequest_complete(beside_handle);
+            wait();
+            EXPECT_EQ(MPI_SUCCESS, beside.error);
+        }
+    }
+    MPI_Grequest_complete(handle);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 TEST_F(generalized, in_a_group_with_a_message) {
     outcome seen;
     int value = 0;

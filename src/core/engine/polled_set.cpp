@@ -244,7 +244,7 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
         }
     } else {
         for (int i = 0; i < completed; ++i) {
-            hand_over(*tested[indices[i]], statuses[i], statuses[i].MPI_ERROR);
+            hand_over(*tested[indices[i]], statuses[i], mpi::code_of_function(statuses[i].MPI_ERROR));
         }
     }
     if (last_and_all) {
