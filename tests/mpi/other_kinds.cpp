@@ -262,8 +262,19 @@ TEST_F(generalized, completed_inside_a_callback) {
     wait();
     check(seen);
 }
-// MPICH's MPI_Testsome loses what the function returned.
+// MPICH 4.0's MPI_Testsome has what the function returned in a text alone. Those of MPICH 5 and Intel MPI lose it.
 TEST_F(generalized, that_fails_gives_what_its_query_function_returned) {
+    state first;
+    first.error = MPI_ERR_ARG;
+    MPI_Request alone = MPI_REQUEST_NULL;
+    MPI_Grequest_start(&query, &release, &cancel, &first, &alone);
+    MPI_Grequest_complete(alone);
+    int count = 0;
+    int index = 0;
+    MPI_Status told;
+    told.MPI_ERROR = MPI_SUCCESS;
+    PMPI_Testsome(1, &alone, &count, &index, &told);
+    const bool lost_by_testsome = told.MPI_ERROR == MPI_SUCCESS;
     int own_class = 0;
     int own_code = 0;
     MPI_Add_error_class(&own_class);
@@ -290,8 +301,9 @@ TEST_F(generalized, that_fails_gives_what_its_query_function_returned) {
             while (seen.ended() == 0) {
                 thence_progress();
             }
-            EXPECT_EQ(returned, seen.error);
-            EXPECT_EQ(returned, seen.statuses[0].MPI_ERROR);
+            EXPECT_TRUE(seen.error == returned || (lost_by_testsome && class_of(seen.error) == MPI_ERR_OTHER))
+                << seen.error << ", not " << returned;
+            EXPECT_EQ(seen.error, seen.statuses[0].MPI_ERROR);
             EXPECT_EQ(1, fails.queried.load());
             EXPECT_EQ(1, fails.freed.load());
             EXPECT_EQ(0, beside.ended()) << "another request is not touched";
