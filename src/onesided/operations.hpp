@@ -36,16 +36,16 @@ struct signal {
 // What a message moves at most, since MPI counts in int.
 inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
 
-bool is_direct(const place &at, bool atomic) noexcept;
+THENCE_INTERNAL bool is_direct(const place &at, bool atomic) noexcept;
 
 // All return an error code.
-int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
-        const completion &how) noexcept;
+THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
+                        const completion &how) noexcept;
 // `here`: set when the data are here.
-int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
-        const completion &how) noexcept;
-int notify(int rank, const signal &what, int queue, const completion &how) noexcept;
-int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old, int queue,
-           const completion &how) noexcept;
+THENCE_INTERNAL int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
+                        const completion &how) noexcept;
+THENCE_INTERNAL int notify(int rank, const signal &what, int queue, const completion &how) noexcept;
+THENCE_INTERNAL int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old,
+                           int queue, const completion &how) noexcept;
 
 } // namespace thence::onesided

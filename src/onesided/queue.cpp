@@ -50,7 +50,11 @@ void queue::look() noexcept {
         }
     }
     std::size_t left = 0;
-    for (pending &each : looked_at_) {
+    for (pending &each : looked_at_) {      // oldest first
+        if (each.value != 0 && left != 0) { // its notification comes after all that is older
+            looked_at_[left++] = each;
+            continue;
+        }
         int flag = 0;
         MPI_Status status;
         int code = mpi::table.Test(&each.request, &flag, &status);
@@ -67,7 +71,7 @@ void queue::look() noexcept {
         completed(each, code);
     }
     const std::scoped_lock guard(lock_);
-    list_.insert(list_.end(), looked_at_.begin(), looked_at_.begin() + static_cast<std::ptrdiff_t>(left));
+    list_.insert(list_.begin(), looked_at_.begin(), looked_at_.begin() + static_cast<std::ptrdiff_t>(left));
     looked_at_.clear();
     oldest_looked_at_ = UINT64_MAX;
 }

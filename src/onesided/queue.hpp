@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The operations of one queue that are not locally complete: requests of MPI that nobody else has.
+// The operations of one queue that are not locally complete: requests of MPI that nobody else has. A null request is
+// complete when those before it are.
 //
 // Invariant: a request is in the list of the queue, or in that of the one thread that tests requests of this queue. The
 // thread that finds it complete is the only one that reports it.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "core/base/visibility.hpp"
 #include "onesided/notification/slots.hpp"
 
 #include <mpi.h>
@@ -33,7 +35,7 @@ struct completed_tag {
     int error;
 };
 
-class queue {
+class THENCE_INTERNAL queue {
 public:
     queue() noexcept = default;
     queue(queue &&) noexcept {} // before it is used

@@ -20,19 +20,30 @@ std::size_t pages_of_notifications(unsigned count) noexcept {
     return whole_pages(notification::slots::bytes_for(count));
 }
 
+// The bytes of the block of a part; 0: more than the address space has.
+std::size_t block_bytes_of(const void *memory, std::size_t bytes, unsigned notifications) noexcept {
+    const std::size_t data = memory != nullptr ? 0 : whole_pages(bytes);
+    const std::size_t all = data + pages_of_notifications(notifications);
+    return (memory == nullptr && data < bytes) || all < data ? 0 : all;
+}
+
 } // namespace
 
 segment::segment(space &of, int its_number, memory::shared_block &&block, void *memory, std::size_t bytes,
                  unsigned notifications)
     : in(of), number(its_number), waiting(notification::slots(block.data(), notifications)),
       parts(static_cast<std::size_t>(of.size())), block_(std::move(block)), of_program_(memory != nullptr) {
+    take_own(memory, bytes, notifications);
+}
+
+void segment::take_own(void *memory, std::size_t bytes, unsigned notifications) noexcept {
     own.memory =
         of_program_ ? static_cast<unsigned char *>(memory) : block_.data() + pages_of_notifications(notifications);
-    own.bytes = bytes;
     own.notifications = notification::slots(block_.data(), notifications);
-    part &mine = parts[static_cast<std::size_t>(of.rank())];
-    mine.how = of.only_messages() ? way::by_messages : way::by_memory;
-    mine.why = of.only_messages() ? text::by_setting : text::own;
+    own.bytes = bytes;
+    part &mine = parts[static_cast<std::size_t>(in.rank())];
+    mine.how = in.only_messages() ? way::by_messages : way::by_memory;
+    mine.why = in.only_messages() ? text::by_setting : text::own;
     mine.of_program = of_program_;
     mine.bytes = bytes;
     mine.address = reinterpret_cast<std::uintptr_t>(own.memory);
@@ -41,20 +52,50 @@ segment::segment(space &of, int its_number, memory::shared_block &&block, void *
     mine.slots = own.notifications;
 }
 
+bool segment::give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept {
+    const std::size_t block_bytes = block_bytes_of(memory, bytes, notifications);
+    memory::shared_block block = block_bytes != 0 ? memory::shared_block::make(block_bytes) : memory::shared_block();
+    if (!block) {
+        return false;
+    }
+    block_ = std::move(block);
+    of_program_ = memory != nullptr;
+    take_own(memory, bytes, notifications);
+    return true;
+}
+
+void segment::drop_own() noexcept {
+    own = {};
+    parts[static_cast<std::size_t>(in.rank())] = {};
+    if (in.has_messages()) { // a poll may be copying to it
+        for (base::spin_wait wait; !in.wires().no_poll_is_under_way(); wait()) {
+        }
+    }
+    block_ = {};
+}
+
 std::unique_ptr<segment> segment::make(space &of, int number, void *memory, std::size_t bytes,
                                        unsigned notifications) noexcept {
-    const std::size_t beside = pages_of_notifications(notifications);
-    const std::size_t data = memory != nullptr ? 0 : whole_pages(bytes);
-    if (data < (memory != nullptr ? 0 : bytes) || data + beside < data) {
-        return nullptr; // more than the address space has
+    const std::size_t block_bytes = block_bytes_of(memory, bytes, notifications);
+    if (block_bytes == 0) {
+        return nullptr;
     }
     try {
-        memory::shared_block block = memory::shared_block::make(beside + data);
+        memory::shared_block block = memory::shared_block::make(block_bytes);
         return block ? std::unique_ptr<segment>(new segment(of, number, std::move(block), memory, bytes, notifications))
                      : nullptr;
     } catch (const std::exception &) {
         return nullptr;
     }
+}
+
+std::unique_ptr<segment> segment::make_view(space &of, int number) noexcept {
+    std::unique_ptr<segment> made = make(of, number, nullptr, 0, 0);
+    if (made != nullptr) {
+        made->own = {};
+        made->parts[static_cast<std::size_t>(of.rank())] = {};
+    }
+    return made;
 }
 
 part_description segment::describe() const noexcept {
@@ -92,7 +133,9 @@ void segment::learn(int rank, const part_description &said) noexcept {
     } else if (other.is_here) {
         now.why = text::not_copied;
     }
-    parts[static_cast<std::size_t>(rank)] = std::move(now);
+    part &known = parts[static_cast<std::size_t>(rank)];
+    now.previous = std::move(known.block);
+    known = std::move(now);
 }
 
 } // namespace thence::onesided

@@ -44,15 +44,25 @@ struct part {
     unsigned char *memory = nullptr; // by_memory: here
     notification::slots slots;       // by_memory, by_copy
     memory::shared_block block;      // mapped; of another process
+    // What was mapped before the part was told anew: a thread may be at the end of a put to it, behind its
+    // notification.
+    memory::shared_block previous;
     const char *why = nullptr;
 };
 
-class segment {
+class THENCE_INTERNAL segment {
 public:
     // Null if memory is exhausted. `memory`: of the program, or null: new memory.
     static std::unique_ptr<segment> make(space &of, int number, void *memory, std::size_t bytes,
                                          unsigned notifications) noexcept;
     segment &operator=(segment &&) = delete;
+
+    // For a user of the space whose parts are made one by one (gaspi): a segment without a part of this process.
+    static std::unique_ptr<segment> make_view(space &of, int number) noexcept;
+    // The part of this process, which has none or an
+    // empty one, gets memory, or loses it. False if memory is exhausted.
+    bool give_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
+    void drop_own() noexcept;
 
     part_description describe() const noexcept;
     // A process tells of its part. Maps it where possible.
@@ -67,6 +77,7 @@ public:
 private:
     segment(space &of, int its_number, memory::shared_block &&block, void *memory, std::size_t bytes,
             unsigned notifications);
+    void take_own(void *memory, std::size_t bytes, unsigned notifications) noexcept;
 
     memory::shared_block block_;
     bool of_program_;

@@ -3,6 +3,7 @@
 // waited for, and calls what waits for them.
 #pragma once
 
+#include "core/base/visibility.hpp"
 #include "onesided/notification/waiters.hpp"
 
 #include <atomic>
@@ -12,7 +13,7 @@ namespace thence::onesided {
 class space;
 
 // Registers the source, if it is not registered. False if there are too many. The library is set up.
-bool set_up() noexcept;
+THENCE_INTERNAL bool set_up() noexcept;
 
 // A space is polled between these two. The second waits for polls that look at it.
 void add_space(space &added) noexcept;

@@ -338,9 +338,9 @@ int space::free_segment(segment &freed) noexcept {
     return code;
 }
 
-int space::end() noexcept {
+int space::end(bool with_segments) noexcept {
     int pending = 0;
-    {
+    if (!with_segments) {
         const std::scoped_lock guard(lock_);
         pending = std::ranges::any_of(segments_, [](const segment *each) { return each != nullptr; }) ? 1 : 0;
     }

@@ -54,7 +54,7 @@ struct peer {
 // Takes packets of kind `other`.
 using other_function = void(void *data, wire::packet &p) noexcept;
 
-class space final : public wire::local_parts {
+class THENCE_INTERNAL space final : public wire::local_parts {
 public:
     // Collective; see thence_space_create(). `always_messages`: the space begins with messages.
     static int create(MPI_Comm comm, int queues, bool always_messages, std::unique_ptr<space> &made) noexcept;
@@ -70,7 +70,8 @@ public:
     int create_segment(void *memory, std::size_t bytes, unsigned notifications, segment *&made) noexcept;
     int free_segment(segment &freed) noexcept;
     // Collective: MPI_ERR_PENDING if the space is used. Else nothing of it is under way on return.
-    int end() noexcept;
+    // `with_segments`: those that are left go with it.
+    int end(bool with_segments = false) noexcept;
 
     // For a user of the space whose segments are made one by one.
     bool add_segment(segment &added) noexcept;

@@ -11,13 +11,14 @@ DOORS = [
     {"tbb": [{"workers"}, {"senders", "queues"}, {"pools"}]},
     {"dataflow": [{""}, {"alpi"}]},
     {"mpix": [{"datatype"}, {"messages"}, {"grequest", "threadcomm", "queues"}, {"streams"}, {"enqueue"}, {""}],
-     "onesided": [{"memory", "notification"}, {"wire"}, {""}],
+     "onesided": [{"memory", "notification"}, {"wire"}, {""}, {"gaspi"}],
      "tasks": [{""}, {"tampi"}]},
     {"interpose": [{"requests"}, {"waiting"}, {"calls"}]},
 ]
 # Separate libraries. They may include their own files, public headers and what SRC_ONLY names, but no other room, and none
 # includes them.
-SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "dataflow/alpi"}
+SRC_OVER_PUBLIC_HEADERS = {"tbb/workers", "tbb/senders", "tbb/pools", "tbb/queues", "tasks/tampi", "onesided/gaspi",
+                           "dataflow/alpi"}
 
 # Rooms that may include and name only these others.
 SRC_ONLY = {
@@ -26,6 +27,7 @@ SRC_ONLY = {
     "tbb/queues": {"core/base", "tbb/workers"},
     "dataflow": {"core/base", "tbb/workers"},
     "tasks/tampi": {"core/api"}, # how errors are reported
+    "onesided/gaspi": {"onesided", "onesided/memory", "onesided/notification", "onesided/wire"},
     # An interposed call asks `interpose` what there is to do. On a continuation request it is a call of the API, on a
     # thread communicator one of `threadcomm`, and `streams` knows what holds for the communicator of a stream.
     "interpose/calls": {"interpose/requests", "interpose/waiting", "core/api", "mpix/threadcomm", "mpix/streams"},
@@ -36,69 +38,59 @@ NAMESPACES = {"tasks": "task", "interpose/requests": "interpose",
 # Namespaces whose name is also that of a class: `task::` may name either. The doors that have such a class.
 ALSO_CLASSES = {"task": {"tbb", "dataflow"}}
 
-# The doors of include/thence/, in the same form; each is the door of src/ that the headers are the surface of, but `exec`,
-# which has no library. The order is not that of src/: the libraries of `tbb` are built over public headers, and their
-# headers give C++ to those of other doors.
-HEADER_DOORS = [
-    {"core": [{"detail"}, {"api"}, {"adapter"}]},
-    {"exec": [{""}],
-     "dataflow": [{""}],
-     "mpix": [{"datatype", "grequest", "threadcomm", "streams"}, {"enqueue"}, {""}],
-     "onesided": [{""}],
-     # The adapters to runtimes are neighbours.
-     "tasks": [{""}, {"omp", "pthread", "threads", "future", "tbb", "fiber", "argobots", "qthreads"}]},
-    {"tbb": [{"senders"}, {"mpi", "notify", "pools", "queues"}]},
+# Rooms of include/thence/, lowest first. A folder is the room of its name.
+HEADER_LAYERS = [
+    {"detail"},  # words and locks, without MPI
+    {"c"},
+    {"adapter"},
+    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
+     "qthreads", "type_iov"},  # the adapters to runtimes are neighbours
+    {"senders"},
+    {"mpi", "notify", "pools", "dataflow", "host_queue"},
 ]
-# The room of each header that programs include, and of each folder. No file of a folder includes a header that programs
-# include for that room.
+# The headers that programs include, and the room of each. If the room also has a folder, no file in it includes them.
 HEADER_ROOMS = {
-    "detail": "core/detail", # words, locks and threads, without MPI
-    "thence.h": "core/api",
-    "mpix_continue.h": "core/api",
-    "mpix_continue_forum.h": "core/api",
-    "backoff.h": "core/api",
-    "error.hpp": "core/adapter",
-    "adapter.hpp": "core/adapter",
-    "exec": "exec",
+    "thence.h": "c",
+    "mpix_continue.h": "c",
+    "mpix_continue_forum.h": "c",
+    "events.h": "c",
+    "task_runtime.h": "c",
+    "task_table.h": "c",
+    "extensions.h": "c",
+    "grequest.h": "c",
+    "mpix_grequest.h": "c",
+    "progress.h": "c",
+    "backoff.h": "c",
+    "threadcomm.h": "c",
+    "notify.h": "c",
+    "mpix.h": "c",
+    "type_iov.h": "c",
+    "stream.h": "c",
+    "enqueue.h": "c",
+    "enqueue_collectives.h": "c",
+    "error.hpp": "adapter",
+    "adapter.hpp": "adapter",
     "exec.hpp": "exec",
     "execution.hpp": "exec",
-    "dataflow": "dataflow",
-    "dataflow.h": "dataflow",
+    "transform_mpi.hpp": "senders",
+    "timers.hpp": "senders",
+    "timeout.hpp": "senders",
+    "mpi.hpp": "mpi",
+    "notify.hpp": "notify",
+    "pools.hpp": "pools",
     "dataflow.hpp": "dataflow",
-    "type_iov.h": "mpix/datatype",
-    "type_iov.hpp": "mpix/datatype",
-    "grequest.h": "mpix/grequest",
-    "mpix_grequest.h": "mpix/grequest",
-    "threadcomm.h": "mpix/threadcomm",
-    "stream.h": "mpix/streams",
-    "enqueue.h": "mpix/enqueue",
-    "enqueue_collectives.h": "mpix/enqueue",
-    "extensions.h": "mpix",
-    "progress.h": "mpix",
-    "mpix.h": "mpix",
-    "notify.h": "onesided",
-    "events.h": "tasks",
-    "task_runtime.h": "tasks",
-    "task_table.h": "tasks",
-    "omp.h": "tasks/omp",
-    "pthread.h": "tasks/pthread",
-    "threads.hpp": "tasks/threads",
-    "future.hpp": "tasks/future",
-    "tbb.hpp": "tasks/tbb",
-    "fiber.hpp": "tasks/fiber",
-    "argobots.h": "tasks/argobots",
-    "qthreads.h": "tasks/qthreads",
-    "senders": "tbb/senders",
-    "transform_mpi.hpp": "tbb/senders",
-    "timers.hpp": "tbb/senders",
-    "timeout.hpp": "tbb/senders",
-    "mpi": "tbb/mpi",
-    "mpi.hpp": "tbb/mpi",
-    "notify.hpp": "tbb/notify",
-    "pools": "tbb/pools",
-    "pools.hpp": "tbb/pools",
-    "host_queue.h": "tbb/queues",
-    "host_queue.hpp": "tbb/queues",
+    "dataflow.h": "dataflow",
+    "host_queue.h": "host_queue",
+    "host_queue.hpp": "host_queue",
+    "omp.h": "omp",
+    "pthread.h": "pthread",
+    "threads.hpp": "threads",
+    "future.hpp": "future",
+    "tbb.hpp": "tbb",
+    "type_iov.hpp": "type_iov",
+    "fiber.hpp": "fiber",
+    "argobots.h": "argobots",
+    "qthreads.h": "qthreads",
 }
 
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
@@ -121,13 +113,16 @@ def room(door, folder):
     return f"{door}/{folder}" if folder else door
 
 
-def rooms(doors):
-    """The rooms of DOORS or HEADER_DOORS, lowest first, as sets of neighbours: for each line of doors, those of its doors
-    one after another."""
-    return [{room(door, folder) for folder in layer} for line in doors for door, layers in line.items() for layer in layers]
+def src_rooms():
+    """The rooms of src/, lowest first, as sets of neighbours: for each line of doors, those of its doors one after another."""
+    return [{room(door, folder) for folder in layer} for line in DOORS for door, layers in line.items() for layer in layers]
 
 
-def heights(doors):
-    """For each room the height of its door and, inside the door, its own."""
-    return {room(door, folder): (height, inside) for height, line in enumerate(doors) for door, layers in line.items()
+def src_heights():
+    """For each room of src/ the height of its door and, inside the door, its own."""
+    return {room(door, folder): (height, inside) for height, line in enumerate(DOORS) for door, layers in line.items()
             for inside, layer in enumerate(layers) for folder in layer}
+
+
+def heights(layers):
+    return {room: height for height, layer in enumerate(layers) for room in layer}

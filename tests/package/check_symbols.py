@@ -8,6 +8,7 @@ The libraries export what they promise and nothing else:
 - whatever else libthence-core exports is a C++ name of ours with version THENCE_PRIVATE;
 - libthence exports, without a version, the MPI_ names that interposed.txt lists, and no others;
 - libthence-tampi exports, without a version, the functions that TAMPI.h declares, MPI_Init and MPI_Init_thread, and no others;
+- libthence-gaspi exports, without a version, the functions that the headers of GASPI declare, and no others;
 - libthence-alpi exports the functions of ALPI 1.2 with the version of its node, and no others;
 - each other libthence-NAME exports names of the namespace thence::libthence_NAME only, with the version of its node;
   libthence-tasks also the functions that a header declares with THENCE_FLOW_EXPORT, and each of them;
@@ -122,14 +123,13 @@ def interposing_faults(interposing, always, sometimes):
         yield f"interposed.txt lists {name}, which libthence does not export"
 
 
-def tampi_faults(symbols, public):
-    """Faults of what libthence-tampi exports, given the functions that TAMPI.h declares."""
-    expected = public | {"MPI_Init", "MPI_Init_thread"}
+def plain_faults(library, symbols, expected, headers):
+    """Faults of what a library exports that has the names of another interface, given those that its headers declare."""
     for name, version in sorted(symbols.items()):
         if version or name not in expected:
-            yield f"libthence-tampi exports {name}@{version}, which is no plain name that TAMPI.h declares"
+            yield f"libthence-{library} exports {name}@{version}, which is no plain name that {headers} declares"
     for name in sorted(expected - set(symbols)):
-        yield f"libthence-tampi does not export {name}"
+        yield f"libthence-{library} does not export {name}"
 
 
 def alpi_faults(symbols, version):
@@ -183,9 +183,13 @@ def main():
     ending = ".so." + (".".join(numbers[:2]) if numbers[0] == "0" else numbers[0])
     if "tampi" in others:
         header = Path(headers).parent / "TAMPI.h"
-        faults += tampi_faults(exported(others["tampi"]), declared([header], "TAMPI_EXPORT_"))
+        names = declared([header], "TAMPI_EXPORT_") | {"MPI_Init", "MPI_Init_thread"}
+        faults += plain_faults("tampi", exported(others["tampi"]), names, "TAMPI.h")
+    if "gaspi" in others:
+        names = declared(sorted(Path(headers).parent.glob("*GASPI*.h")), "THENCE_GASPI_EXPORT")
+        faults += plain_faults("gaspi", exported(others["gaspi"]), names, "GASPI.h or another header of GASPI")
     for name, library in others.items():
-        if name == "tampi":
+        if name in {"tampi", "gaspi"}:
             continue
         if name == "fortran":
             faults += fortran_faults(exported(library))

@@ -63,12 +63,12 @@ class Symbols(unittest.TestCase):
         self.expect(list(check_symbols.fortran_faults({**good, "__thence_MOD_thence_free": "V"})), "thence_free@V")
         self.expect(list(check_symbols.fortran_faults({})), "does not export thence_cr_create")
 
-    def test_tampi(self):
+    def test_plain_names(self):
         good = {"TAMPI_Iwait": "", "MPI_Init": "", "MPI_Init_thread": ""}
-        self.assertEqual(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait"})), [])
-        self.expect(list(check_symbols.tampi_faults({**good, "other": ""}, {"TAMPI_Iwait"})), "exports other")
-        self.expect(list(check_symbols.tampi_faults(good, {"TAMPI_Iwait", "TAMPI_Wait"})), "does not export TAMPI_Wait")
-        self.expect(list(check_symbols.tampi_faults({**good, "MPI_Init": "V"}, {"TAMPI_Iwait"})), "MPI_Init@V")
+        self.assertEqual(list(check_symbols.plain_faults("tampi", good, {"TAMPI_Iwait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), [])
+        self.expect(list(check_symbols.plain_faults("tampi", {**good, "other": ""}, {"TAMPI_Iwait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), "exports other")
+        self.expect(list(check_symbols.plain_faults("tampi", good, {"TAMPI_Iwait", "TAMPI_Wait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), "does not export TAMPI_Wait")
+        self.expect(list(check_symbols.plain_faults("tampi", {**good, "MPI_Init": "V"}, {"TAMPI_Iwait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), "MPI_Init@V")
 
     def test_alpi(self):
         good = {name: "THENCE_ALPI_0.1" for name in check_symbols.ALPI_1_2}

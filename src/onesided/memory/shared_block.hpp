@@ -6,12 +6,14 @@
 // Invariant: a block has memory, or is empty. Memory whose descriptor is -1 is not shared with anybody.
 #pragma once
 
+#include "core/base/visibility.hpp"
+
 #include <cstddef>
 #include <utility>
 
 namespace thence::memory {
 
-class shared_block {
+class THENCE_INTERNAL shared_block {
 public:
     shared_block() noexcept = default;
     shared_block(shared_block &&other) noexcept

@@ -42,7 +42,7 @@ protected:
     ~local_parts() = default;
 };
 
-class order final : public receiver {
+class THENCE_INTERNAL order final : public receiver {
 public:
     explicit order(local_parts &parts) noexcept : parts_(parts) {}
     ~order();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/wire/packet.hpp"
 
+#include "core/base/spin_lock.hpp"
+
 #include <mutex>
 #include <new>
 

@@ -3,7 +3,7 @@
 // of their own, with a tag that the header names.
 #pragma once
 
-#include "core/base/spin_lock.hpp"
+#include "core/base/visibility.hpp"
 
 #include <mpi.h>
 
@@ -50,7 +50,7 @@ struct packet {
 static_assert(offsetof(packet, data) - offsetof(packet, head) == sizeof(header));
 
 // The packets of the process that are not in use. Null if memory is exhausted.
-packet *take_packet() noexcept;
-void give_packet(packet *unused) noexcept;
+THENCE_INTERNAL packet *take_packet() noexcept;
+THENCE_INTERNAL void give_packet(packet *unused) noexcept;
 
 } // namespace thence::wire

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "core/base/visibility.hpp"
 #include "onesided/wire/packet.hpp"
 
 #include <mpi.h>
@@ -33,7 +34,7 @@ protected:
     ~receiver() = default;
 };
 
-class transport {
+class THENCE_INTERNAL transport {
 public:
     // `comm` stays the caller's, and belongs to the transport alone. It returns errors.
     transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to) {}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#pragma once
+
+/** @file GASPI.h
+ *  @brief The interface of GASPI, as GPI-2 declares it, on any MPI. C and C++; library libthence-gaspi.
+ *
+ *  Processes are started by the launcher of MPI, and GASPI may be used beside MPI in one program. Ranks are those of
+ *  `MPI_COMM_WORLD`. One-sided operations are those of thence/notify.h: shared memory on one node, messages elsewhere.
+ *
+ *  Every call returns a code; `GASPI_SUCCESS` is 0. A wrong argument gives an error that names it, and nothing is done.
+ *  Times are in milliseconds: `GASPI_TEST` tries once, `GASPI_BLOCK` waits as long as it takes, and a call that returns
+ *  `GASPI_TIMEOUT` is called again with the same arguments. All calls may be used by several threads at a time, if the
+ *  program has initialized MPI with `MPI_THREAD_MULTIPLE`, or has left that to gaspi_proc_init(); collective calls of
+ *  one group by one thread at a time.
+ *
+ *  Source: the GASPI specification; the interface of GPI-2 1.6. */
+
+#include <GASPI_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Configuration. */
+
+/** @brief The configuration in force. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_get(gaspi_config_t *const config);
+
+/** @brief Sets it, before gaspi_proc_init(). `GASPI_ERR_CONFIG`: after that, or a value is out of range. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_config_set(const gaspi_config_t new_config);
+
+/** @brief The version of the interface: 1.6. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_version(float *const version);
+
+/* Processes. */
+
+/** @brief Begins, collective over all processes. It initializes MPI if the program has not; then gaspi_proc_term()
+ *         ends MPI. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_init(const gaspi_timeout_t timeout_ms);
+
+/** @brief Ends, collective over all processes, after all operations on all queues are complete. `GASPI_TIMEOUT`:
+ *         call it again. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_term(const gaspi_timeout_t timeout_ms);
+
+/** @brief The rank of this process, that of `MPI_COMM_WORLD`. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_rank(gaspi_rank_t *const rank);
+
+/** @brief The number of processes. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_num(gaspi_rank_t *const proc_num);
+
+/** @brief Always an error: MPI ends no single process. `GASPI_ERR_INV_RANK` for the rank of the caller. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_proc_kill(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+
+/** @brief Does nothing: all processes are connected. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_connect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+
+/** @brief Does nothing. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_disconnect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms);
+
+/* Groups. */
+
+/** @brief Makes an empty group. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_create(gaspi_group_t *const group);
+
+/** @brief Frees a group. `GASPI_GROUP_ALL` cannot be freed. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_delete(const gaspi_group_t group);
+
+/** @brief Adds a rank, before gaspi_group_commit(). */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_add(const gaspi_group_t group, const gaspi_rank_t rank);
+
+/** @brief Ends the making of a group. Collective over its ranks. `GASPI_TIMEOUT`: call it again. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_commit(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+
+/** @brief The number of groups. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_num(gaspi_number_t *const group_num);
+
+/** @brief The number of ranks of a group. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_size(const gaspi_group_t group, gaspi_number_t *const group_size);
+
+/** @brief The ranks of a group, ascending. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_ranks(const gaspi_group_t group, gaspi_rank_t *const group_ranks);
+
+/** @brief The largest number of groups. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_group_max(gaspi_number_t *const group_max);
+
+/* Segments. */
+
+/** @brief Makes a segment of new memory, which is zero. Local. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_alloc(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
+                                                       const gaspi_alloc_t alloc_policy);
+
+/** @brief Frees the part of this process. Those of others stay usable. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_delete(const gaspi_segment_id_t segment_id);
+
+/** @brief Lets another process use the part of this one. `GASPI_TIMEOUT`: call it again. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
+                                                          const gaspi_timeout_t timeout_ms);
+
+/** @brief Makes a segment and registers it with all of a group. Collective over the group. `GASPI_TIMEOUT`: call
+ *         it again. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
+                                                        const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
+                                                        const gaspi_alloc_t alloc_policy);
+
+/** @brief Makes a segment of memory of the program. Local. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_bind(const gaspi_segment_id_t segment_id,
+                                                      const gaspi_pointer_t pointer, const gaspi_size_t size,
+                                                      const gaspi_memory_description_t memory_description);
+
+/** @brief gaspi_segment_create() with memory of the program. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_use(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
+                                                     const gaspi_size_t size, const gaspi_group_t group,
+                                                     const gaspi_timeout_t timeout_ms,
+                                                     const gaspi_memory_description_t memory_description);
+
+/** @brief The number of segments of this process. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_num(gaspi_number_t *const segment_num);
+
+/** @brief Their numbers, ascending, at most `num`. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_list(const gaspi_number_t num,
+                                                      gaspi_segment_id_t *const segment_id_list);
+
+/** @brief Where the part of this process is. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr);
+
+/** @brief The largest number of segments. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_segment_max(gaspi_number_t *const segment_max);
+
+/* One-sided operations. `GASPI_QUEUE_FULL`: the queue has gaspi_queue_size_max() operations that are not complete;
+   nothing was posted. */
+
+/** @brief Copies from a part of this process to a part of another. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write(const gaspi_segment_id_t segment_id_local,
+                                               const gaspi_offset_t offset_local, const gaspi_rank_t rank,
+                                               const gaspi_segment_id_t segment_id_remote,
+                                               const gaspi_offset_t offset_remote, const gaspi_size_t size,
+                                               const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Copies from a part of another process to one of this process. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read(const gaspi_segment_id_t segment_id_local,
+                                              const gaspi_offset_t offset_local, const gaspi_rank_t rank,
+                                              const gaspi_segment_id_t segment_id_remote,
+                                              const gaspi_offset_t offset_remote, const gaspi_size_t size,
+                                              const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Several writes. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_list(const gaspi_number_t num,
+                                                    gaspi_segment_id_t *const segment_id_local,
+                                                    gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
+                                                    gaspi_segment_id_t *const segment_id_remote,
+                                                    gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
+                                                    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Several reads. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local,
+                                                   gaspi_offset_t *const offset_local, const gaspi_rank_t rank,
+                                                   gaspi_segment_id_t *const segment_id_remote,
+                                                   gaspi_offset_t *const offset_remote, gaspi_size_t *const size,
+                                                   const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Sets a notification at another process, after all writes to it before on this queue. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify(const gaspi_segment_id_t segment_id_remote, const gaspi_rank_t rank,
+                                                const gaspi_notification_id_t notification_id,
+                                                const gaspi_notification_t notification_value,
+                                                const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief A write, and a notification that is seen after it. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_notify(const gaspi_segment_id_t segment_id_local,
+                                                      const gaspi_offset_t offset_local, const gaspi_rank_t rank,
+                                                      const gaspi_segment_id_t segment_id_remote,
+                                                      const gaspi_offset_t offset_remote, const gaspi_size_t size,
+                                                      const gaspi_notification_id_t notification_id,
+                                                      const gaspi_notification_t notification_value,
+                                                      const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Several writes, and a notification that is seen after them. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_write_list_notify(
+    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
+    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
+    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
+    const gaspi_notification_id_t notification_id, const gaspi_notification_t notification_value,
+    const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief A read. When the data are here, the notification of the local part gets the value 1. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_notify(const gaspi_segment_id_t segment_id_local,
+                                                     const gaspi_offset_t offset_local, const gaspi_rank_t rank,
+                                                     const gaspi_segment_id_t segment_id_remote,
+                                                     const gaspi_offset_t offset_remote, const gaspi_size_t size,
+                                                     const gaspi_notification_id_t notification_id,
+                                                     const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Several reads. When all data are here, the notification of the local part gets the value 1. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_read_list_notify(
+    const gaspi_number_t num, gaspi_segment_id_t *const segment_id_local, gaspi_offset_t *const offset_local,
+    const gaspi_rank_t rank, gaspi_segment_id_t *const segment_id_remote, gaspi_offset_t *const offset_remote,
+    gaspi_size_t *const size, const gaspi_segment_id_t segment_id_notification,
+    const gaspi_notification_id_t notification_id, const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Waits until all operations that were posted to the queue before are locally complete. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/* Notifications. */
+
+/** @brief Waits until one of `num` notifications of this process is not zero. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
+                                                         const gaspi_notification_id_t notification_begin,
+                                                         const gaspi_number_t num,
+                                                         gaspi_notification_id_t *const first_id,
+                                                         const gaspi_timeout_t timeout_ms);
+
+/** @brief Takes the value, and resets it to zero, in one atomic step. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
+                                                      const gaspi_notification_id_t notification_id,
+                                                      gaspi_notification_t *const old_notification_val);
+
+/* Queues. */
+
+/** @brief How many operations of a queue are not complete. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size);
+
+/** @brief The number of queues. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_num(gaspi_number_t *const queue_num);
+
+/** @brief How many operations a queue can have. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_size_max(gaspi_number_t *const queue_size_max);
+
+/** @brief The largest number of queues. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_max(gaspi_number_t *const queue_max);
+
+/** @brief Makes one more queue. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_timeout_t timeout_ms);
+
+/** @brief Frees a queue that gaspi_queue_create() made. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_delete(const gaspi_queue_id_t queue);
+
+/** @brief Waits as gaspi_wait(), and forgets errors. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_queue_purge(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms);
+
+/* Passive communication. */
+
+/** @brief Sends to a process that calls gaspi_passive_receive(). The data may be written again on return. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_send(const gaspi_segment_id_t segment_id_local,
+                                                      const gaspi_offset_t offset_local, const gaspi_rank_t rank,
+                                                      const gaspi_size_t size, const gaspi_timeout_t timeout_ms);
+
+/** @brief Receives from any process. `GASPI_TIMEOUT`: nothing was received. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_receive(const gaspi_segment_id_t segment_id_local,
+                                                         const gaspi_offset_t offset_local,
+                                                         gaspi_rank_t *const rem_rank, const gaspi_size_t size,
+                                                         const gaspi_timeout_t timeout_ms);
+
+/* Atomic operations on 64-bit words, by all processes. `GASPI_ERR_UNALIGN_OFF`: the offset is no multiple of 8. */
+
+/** @brief Adds, and gives the old value. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id,
+                                                          const gaspi_offset_t offset, const gaspi_rank_t rank,
+                                                          const gaspi_atomic_value_t val_add,
+                                                          gaspi_atomic_value_t *const val_old,
+                                                          const gaspi_timeout_t timeout_ms);
+
+/** @brief Sets the word if it has the value `comparator`, and gives the old value. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id,
+                                                             const gaspi_offset_t offset, const gaspi_rank_t rank,
+                                                             const gaspi_atomic_value_t comparator,
+                                                             const gaspi_atomic_value_t val_new,
+                                                             gaspi_atomic_value_t *const val_old,
+                                                             const gaspi_timeout_t timeout_ms);
+
+/** @brief The largest value of a word. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_atomic_max(gaspi_atomic_value_t *const max_value);
+
+/* Collective calls. `GASPI_TIMEOUT`: call it again with the same arguments. `GASPI_ERR_ACTIVE_COLL`: another one
+   of this group is not complete. */
+
+/** @brief Waits for all of a group. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_barrier(const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+
+/** @brief Reduces elements of all of a group. All get the same result. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce(const gaspi_pointer_t buffer_send,
+                                                   gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
+                                                   const gaspi_operation_t operation, const gaspi_datatype_t datatype,
+                                                   const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+
+/** @brief The same with an operation of the program. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_user(const gaspi_pointer_t buffer_send,
+                                                        gaspi_pointer_t const buffer_receive, const gaspi_number_t num,
+                                                        const gaspi_size_t element_size,
+                                                        gaspi_reduce_operation_t const reduce_operation,
+                                                        gaspi_reduce_state_t const reduce_state,
+                                                        const gaspi_group_t group, const gaspi_timeout_t timeout_ms);
+
+/* Limits, time, errors. */
+
+/** @brief The smallest transfer. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_min(gaspi_size_t *const transfer_size_min);
+
+/** @brief The largest transfer. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_transfer_size_max(gaspi_size_t *const transfer_size_max);
+
+/** @brief How many notifications a part has. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_notification_num(gaspi_number_t *const notification_num);
+
+/** @brief The smallest passive transfer. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_min(gaspi_size_t *const passive_transfer_size_min);
+
+/** @brief The largest passive transfer. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_passive_transfer_size_max(gaspi_size_t *const passive_transfer_size_max);
+
+/** @brief How many bytes gaspi_allreduce_user() reduces at most. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_buf_size(gaspi_size_t *const buf_size);
+
+/** @brief How many elements are reduced at most. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_allreduce_elem_max(gaspi_number_t *const elem_max);
+
+/** @brief What the configuration says. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_network_type(gaspi_network_t *const network_type);
+
+/** @brief What the configuration says. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_build_infrastructure(gaspi_number_t *const build_infrastructure);
+
+/** @brief The time stamp counter of the processor, or nanoseconds. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_ticks(gaspi_cycles_t *const ticks);
+
+/** @brief Milliseconds since gaspi_proc_init(). */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_time_get(gaspi_time_t *const wtime);
+
+/** @brief The text of a code, in memory that the caller frees. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_print_error(const gaspi_return_t error_code,
+                                                     gaspi_string_t *const error_message);
+
+/** @brief For each rank whether an operation to it has failed. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_state_vec_get(gaspi_state_vector_t state_vector);
+
+/* Statistics. */
+
+/** @brief Sets the level; all counters have level 1. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_verbosity_level(const gaspi_number_t verbosity_level);
+
+/** @brief The number of counters. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_max(gaspi_number_t *const counter_max);
+
+/** @brief What a counter counts. The texts are the library's. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_info(const gaspi_statistic_counter_t counter,
+                                                                gaspi_statistic_argument_t *const counter_argument,
+                                                                gaspi_string_t *const counter_name,
+                                                                gaspi_string_t *const counter_description,
+                                                                gaspi_number_t *const verbosity_level);
+
+/** @brief Its value. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_get(const gaspi_statistic_counter_t counter,
+                                                               const gaspi_number_t argument,
+                                                               unsigned long *const value);
+
+/** @brief Sets it to zero. */
+THENCE_GASPI_EXPORT gaspi_return_t gaspi_statistic_counter_reset(const gaspi_statistic_counter_t counter);
+
+#ifdef __cplusplus
+}
+#endif

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// gaspi_proc_init, gaspi_proc_term and what they begin and end; the packets of this library.
+#include "onesided/gaspi/process.hpp"
+
+#include "onesided/source.hpp"
+
+#include <PGASPI.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+
+namespace thence::gaspi {
+
+std::atomic<process *> current{nullptr};
+std::array<std::atomic<unsigned long>, most_counters> counters{};
+
+namespace {
+
+std::mutex beginning; // guards init and term
+std::atomic<std::uint64_t> last_ping{0};
+std::atomic<std::uint64_t> last_pong{0};
+
+void take_packet(void *data, wire::packet &p) noexcept {
+    process &self = *static_cast<process *>(data);
+    switch (static_cast<subject>(p.head.notification)) {
+    case subject::part:
+        take_part(self, p);
+        return;
+    case subject::part_known:
+        take_part_known(p);
+        return;
+    case subject::collective:
+        take_collective(p);
+        return;
+    case subject::ping:
+        send(self, p.process, subject::pong, p.head.operands[0], 0);
+        return;
+    case subject::pong:
+        take_pong(p);
+        return;
+    }
+}
+
+// True if MPI is there, begun by the program or now.
+bool begin_mpi(process &self) noexcept {
+    int flag = 0;
+    MPI_Initialized(&flag);
+    if (flag == 0) {
+        int provided = 0;
+        self.began_mpi = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) == MPI_SUCCESS;
+        return self.began_mpi;
+    }
+    MPI_Finalized(&flag);
+    return flag == 0;
+}
+
+void end_mpi(process &self) noexcept {
+    if (self.began_mpi) {
+        MPI_Finalize();
+    }
+}
+
+} // namespace
+
+void take_pong(const wire::packet &p) noexcept {
+    last_pong.store(p.head.operands[0], std::memory_order_release);
+}
+
+void make_progress(process &self) noexcept {
+    thence_progress();
+    for (onesided::queue &each : self.world->queues) {
+        if (each.size() != 0) {
+            each.look();
+        }
+    }
+}
+
+gaspi_return_t send(process &self, int rank, subject about, std::uint64_t first, std::uint64_t second, const void *data,
+                    std::size_t bytes) noexcept {
+    wire::packet *const p = wire::take_packet();
+    if (p == nullptr) {
+        return GASPI_ERR_MEMALLOC;
+    }
+    p->head = {};
+    p->head.what = wire::kind::other;
+    p->head.queue = own_queue;
+    p->head.notification = static_cast<std::uint32_t>(about);
+    p->head.bytes = bytes;
+    p->head.operands[0] = first;
+    p->head.operands[1] = second;
+    p->length = sizeof p->head + bytes;
+    if (bytes != 0) {
+        std::memcpy(p->data, data, bytes);
+    }
+    return self.world->wires().send(*p, rank) == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+}
+
+} // namespace thence::gaspi
+
+using namespace thence;
+using namespace thence::gaspi;
+
+extern "C" {
+
+gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
+    const std::scoped_lock guard(beginning);
+    if (current.load() != nullptr) {
+        return GASPI_ERR_INITED;
+    }
+    try {
+        auto made = std::make_unique<process>();
+        // The library is set up by the first call.
+        if (!begin_mpi(*made) || thence_progress() != MPI_SUCCESS || !onesided::set_up() ||
+            onesided::space::create(MPI_COMM_WORLD, most_queues + 1, true, made->world) != MPI_SUCCESS ||
+            MPI_Comm_dup(MPI_COMM_WORLD, &made->passive) != MPI_SUCCESS) {
+            return GASPI_ERROR;
+        }
+        MPI_Comm_set_errhandler(made->passive, thence_errors_return());
+        made->rank = made->world->rank();
+        made->size = made->world->size();
+        made->states.resize(static_cast<std::size_t>(made->size), GASPI_STATE_HEALTHY);
+        std::fill_n(made->has_queue.begin(), configuration.queue_num, true);
+        made->world->set_other(&take_packet, made.get());
+        THENCE_GASPI_CHECK(begin_groups(*made));
+        current.store(made.get(), std::memory_order_release);
+        const process &self = *made.release();
+        // All take packets now, and none has come before: the others wait here, too.
+        return MPI_Barrier(self.passive) == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+    } catch (const std::exception &) {
+        return GASPI_ERR_MEMALLOC;
+    }
+}
+
+gaspi_return_t pgaspi_proc_term(const gaspi_timeout_t timeout_ms) {
+    const std::scoped_lock guard(beginning);
+    THENCE_GASPI_SELF();
+    const deadline end(timeout_ms);
+    for (onesided::queue &each : self.world->queues) {
+        if (!wait_until(self, end, [&] { return each.size() == 0; })) {
+            return GASPI_TIMEOUT;
+        }
+    }
+    THENCE_GASPI_CHECK(pgaspi_barrier(GASPI_GROUP_ALL, timeout_ms));
+    current.store(nullptr, std::memory_order_release);
+    const std::unique_ptr<process> ended(&self);
+    end_passive(*ended);
+    const int code = ended->world->end(true);
+    ended->world->set_other(nullptr, nullptr);
+    for (auto &each : ended->views) {
+        each.reset();
+    }
+    ended->world.reset();
+    MPI_Comm_free(&ended->passive);
+    forget_segments();
+    forget_groups();
+    end_mpi(*ended);
+    return code == MPI_SUCCESS ? GASPI_SUCCESS : GASPI_ERROR;
+}
+
+gaspi_return_t pgaspi_proc_rank(gaspi_rank_t *const rank) {
+    THENCE_GASPI_NOT_NULL(rank);
+    THENCE_GASPI_SELF();
+    *rank = static_cast<gaspi_rank_t>(self.rank);
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_proc_num(gaspi_rank_t *const proc_num) {
+    THENCE_GASPI_NOT_NULL(proc_num);
+    THENCE_GASPI_SELF();
+    *proc_num = static_cast<gaspi_rank_t>(self.size);
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_proc_kill(const gaspi_rank_t rank, const gaspi_timeout_t) {
+    THENCE_GASPI_SELF();
+    return rank >= self.size || rank == self.rank ? GASPI_ERR_INV_RANK : GASPI_ERROR;
+}
+
+gaspi_return_t pgaspi_connect(const gaspi_rank_t rank, const gaspi_timeout_t) {
+    THENCE_GASPI_SELF();
+    return rank >= self.size ? GASPI_ERR_INV_RANK : GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_disconnect(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms) {
+    return pgaspi_connect(rank, timeout_ms);
+}
+
+gaspi_return_t pgaspi_proc_ping(const gaspi_rank_t rank, const gaspi_timeout_t timeout_ms) {
+    THENCE_GASPI_SELF();
+    if (rank >= self.size) {
+        return GASPI_ERR_INV_RANK;
+    }
+    const std::uint64_t number = last_ping.fetch_add(1) + 1;
+    THENCE_GASPI_CHECK(send(self, rank, subject::ping, number, 0));
+    const deadline end(timeout_ms);
+    return wait_until(self, end, [&] { return last_pong.load(std::memory_order_acquire) >= number; }) ? GASPI_SUCCESS
+                                                                                                      : GASPI_TIMEOUT;
+}
+
+gaspi_return_t pgaspi_initialized(gaspi_number_t *const initialized) {
+    THENCE_GASPI_NOT_NULL(initialized);
+    *initialized = current.load() != nullptr ? 1 : 0;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_proc_local_rank(gaspi_rank_t *const local_rank) {
+    THENCE_GASPI_NOT_NULL(local_rank);
+    THENCE_GASPI_SELF();
+    gaspi_rank_t before = 0;
+    for (int i = 0; i < self.rank; ++i) {
+        before = static_cast<gaspi_rank_t>(before + (self.world->peers[static_cast<std::size_t>(i)].is_here ? 1 : 0));
+    }
+    *local_rank = before;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num) {
+    THENCE_GASPI_NOT_NULL(local_num);
+    THENCE_GASPI_SELF();
+    *local_num = static_cast<gaspi_rank_t>(
+        1 + std::ranges::count_if(self.world->peers, [](const onesided::peer &each) { return each.is_here; }));
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_state_vec_get(gaspi_state_vector_t state_vector) {
+    THENCE_GASPI_NOT_NULL(state_vector);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock lock(self.mutex);
+    std::ranges::copy(self.states, state_vector);
+    return GASPI_SUCCESS;
+}
+
+THENCE_GASPI_ALIAS(proc_init);
+THENCE_GASPI_ALIAS(proc_term);
+THENCE_GASPI_ALIAS(proc_rank);
+THENCE_GASPI_ALIAS(proc_num);
+THENCE_GASPI_ALIAS(proc_kill);
+THENCE_GASPI_ALIAS(connect);
+THENCE_GASPI_ALIAS(disconnect);
+THENCE_GASPI_ALIAS(state_vec_get);
+THENCE_GASPI_ALIAS(initialized);
+THENCE_GASPI_ALIAS(proc_local_rank);
+THENCE_GASPI_ALIAS(proc_local_num);
+THENCE_GASPI_ALIAS(proc_ping);
+
+} // extern "C"

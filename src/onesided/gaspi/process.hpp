@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What GASPI knows in this process, between gaspi_proc_init() and gaspi_proc_term(): a space over all processes, whose
+// segments are made one by one, its queues and groups.
+//
+// A number of a segment has one object (`view`) from the moment on when this process makes its part or learns of that
+// of another. The object stays: deleting a part drops that part alone.
+#pragma once
+
+#include "onesided/operations.hpp"
+#include "onesided/space.hpp"
+
+#include <GASPI_Ext.h>
+#include <GASPI_Lowlevel.h>
+#include <mpi.h>
+#include <thence/backoff.h>
+#include <thence/thence.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace thence::gaspi {
+
+inline constexpr int most_queues = 16;
+inline constexpr int own_queue = most_queues; // of packets that belong to no queue of the program
+inline constexpr int most_segments = 255;
+inline constexpr unsigned most_counters = 6;
+
+enum class counter : unsigned { writes, reads, notifications, bytes_written, bytes_read, barriers };
+
+// What packets of kind `other` are for.
+enum class subject : std::uint32_t { part = 1, part_known, collective, ping, pong };
+
+struct process {
+    std::unique_ptr<onesided::space> world;
+    MPI_Comm passive = MPI_COMM_NULL;
+    bool began_mpi = false; // so it ends MPI
+    int rank = 0;
+    int size = 0;
+    // How many operations were posted to each queue that gaspi_wait() or gaspi_request_wait() has not reported. They
+    // may be complete: GPI-2 counts so, and programs compare.
+    std::array<std::atomic<unsigned>, most_queues> posted{};
+
+    std::mutex mutex; // guards what follows
+    std::array<std::unique_ptr<onesided::segment>, most_segments> views;
+    std::array<bool, most_segments> has_part{};
+    std::array<bool, most_queues> has_queue{};
+    std::vector<gaspi_state_t> states;
+};
+
+// Null outside of init and term.
+extern std::atomic<process *> current;
+extern gaspi_config_t configuration;
+extern std::array<std::atomic<unsigned long>, most_counters> counters;
+
+inline void count(counter which, unsigned long n = 1) noexcept {
+    counters[static_cast<unsigned>(which)].fetch_add(n, std::memory_order_relaxed);
+}
+inline unsigned long number_of(gaspi_rank_t rank) noexcept {
+    return rank;
+}
+
+// The end of a time-out.
+class deadline {
+public:
+    explicit deadline(gaspi_timeout_t timeout_ms) noexcept : timeout_(timeout_ms) {
+        if (timeout_ != GASPI_BLOCK && timeout_ != GASPI_TEST) {
+            constexpr gaspi_timeout_t longest = 1000UL * 3600 * 24 * 365;
+            end_ =
+                std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ < longest ? timeout_ : longest);
+        }
+    }
+    bool has_passed() const noexcept {
+        return timeout_ == GASPI_TEST || (timeout_ != GASPI_BLOCK && std::chrono::steady_clock::now() >= end_);
+    }
+
+private:
+    gaspi_timeout_t timeout_;
+    std::chrono::steady_clock::time_point end_;
+};
+
+// Makes progress, also of reads with a notification.
+void make_progress(process &self) noexcept;
+
+// Waits until `done()`. False: the time is over.
+template <class Done> bool wait_until(process &self, const deadline &end, Done done) {
+    thence_backoff backoff = THENCE_BACKOFF_INIT;
+    backoff.longest = 20'000;
+    while (!done()) {
+        make_progress(self);
+        if (done()) {
+            return true;
+        }
+        if (end.has_passed()) {
+            return false;
+        }
+        thence_backoff_pause(&backoff);
+    }
+    return true;
+}
+
+// Sends a packet of kind `other`.
+gaspi_return_t send(process &self, int rank, subject about, std::uint64_t first, std::uint64_t second,
+                    const void *data = nullptr, std::size_t bytes = 0) noexcept;
+
+// Each takes its packets, in a poll.
+void take_part(process &self, const wire::packet &p) noexcept;
+void take_part_known(const wire::packet &p) noexcept;
+void take_collective(const wire::packet &p) noexcept;
+void take_pong(const wire::packet &p) noexcept;
+// Forget all of a process that ends.
+void forget_segments() noexcept;
+void forget_groups() noexcept;
+gaspi_return_t begin_groups(process &self) noexcept;
+void end_passive(process &self) noexcept;
+
+// Which segment, null if there is none. `view_of`: made if there was none; null if memory is exhausted.
+onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept;
+onesided::segment *view_of(process &self, int number) noexcept;
+
+// What is wrong with arguments.
+gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
+                           gaspi_size_t bytes) noexcept;
+gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank_t rank, gaspi_offset_t offset,
+                            gaspi_size_t bytes) noexcept;
+gaspi_return_t wrong_queue(process &self, gaspi_queue_id_t queue) noexcept;
+
+} // namespace thence::gaspi
+
+// The name gaspi_NAME is weak, so that a tool may replace it, and go on to pgaspi_NAME.
+#define THENCE_GASPI_ALIAS(name)                                                                                       \
+    THENCE_GASPI_EXPORT __attribute__((weak, alias("pgaspi_" #name))) decltype(pgaspi_##name) gaspi_##name
+
+// Returns from a call if something is wrong.
+#define THENCE_GASPI_CHECK(expression)                                                                                 \
+    do {                                                                                                               \
+        if (const gaspi_return_t wrong_ = (expression); wrong_ != GASPI_SUCCESS) {                                     \
+            return wrong_;                                                                                             \
+        }                                                                                                              \
+    } while (false)
+// The process, or returns.
+#define THENCE_GASPI_SELF()                                                                                            \
+    process *const self_ = current.load(std::memory_order_acquire);                                                    \
+    if (self_ == nullptr) {                                                                                            \
+        return GASPI_ERR_NOINIT;                                                                                       \
+    }                                                                                                                  \
+    process &self = *self_
+#define THENCE_GASPI_NOT_NULL(pointer)                                                                                 \
+    if ((pointer) == nullptr) {                                                                                        \
+        return GASPI_ERR_NULLPTR;                                                                                      \
+    }

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues, notifications of this process, and atomic operations.
+#include "onesided/gaspi/process.hpp"
+
+#include <PGASPI.h>
+
+#include <algorithm>
+
+namespace thence::gaspi {
+
+namespace {
+
+// An atomic operation of this thread whose call has timed out: the next call with the same arguments goes on with it.
+struct unfinished {
+    wire::kind what;
+    gaspi_segment_id_t segment;
+    gaspi_offset_t offset;
+    gaspi_rank_t rank;
+    std::uint64_t operands[2];
+    MPI_Request request = MPI_REQUEST_NULL;
+    std::uint64_t old = 0;
+
+    bool has_arguments_of(const unfinished &other) const noexcept {
+        return what == other.what && segment == other.segment && offset == other.offset && rank == other.rank &&
+               operands[0] == other.operands[0] && operands[1] == other.operands[1];
+    }
+};
+thread_local std::unique_ptr<unfinished> left;
+
+gaspi_return_t atomic(wire::kind what, gaspi_segment_id_t segment, gaspi_offset_t offset, gaspi_rank_t rank,
+                      std::uint64_t first, std::uint64_t second, gaspi_atomic_value_t *old,
+                      gaspi_timeout_t timeout_ms) noexcept {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_NOT_NULL(old);
+    THENCE_GASPI_CHECK(wrong_remote(self, segment, rank, offset, sizeof *old));
+    onesided::segment *const view = find_view(self, segment);
+    if (offset % sizeof *old != 0 || view->parts[rank].address % sizeof *old != 0) {
+        return GASPI_ERR_UNALIGN_OFF;
+    }
+    auto started = std::make_unique<unfinished>(unfinished{what, segment, offset, rank, {first, second}});
+    if (left != nullptr && left->has_arguments_of(*started)) {
+        started = std::move(left);
+    } else if (onesided::atomic(what, started->operands, {view, rank, offset}, &started->old, own_queue,
+                                {&started->request}) != MPI_SUCCESS) {
+        return GASPI_ERROR;
+    }
+    bool failed = false;
+    const deadline end(timeout_ms);
+    const bool is_done = wait_until(self, end, [&] {
+        int flag = 0;
+        failed = MPI_Test(&started->request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS;
+        return failed || flag != 0;
+    });
+    if (!is_done) {
+        if (left != nullptr) {
+            static_cast<void>(left.release()); // MPI still writes to it
+        }
+        left = std::move(started);
+        return GASPI_TIMEOUT;
+    }
+    *old = started->old;
+    return failed ? GASPI_ERROR : GASPI_SUCCESS;
+}
+
+gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool forgets_errors) noexcept {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_queue(self, number));
+    onesided::queue &waited = self.world->queue_of(number);
+    const unsigned posted = self.posted[number].load(std::memory_order_relaxed);
+    const std::uint64_t before = waited.added();
+    const deadline end(timeout_ms);
+    const bool reached = wait_until(self, end, [&] {
+        if (waited.size() == 0) {
+            return true;
+        }
+        waited.look();
+        return waited.reached(before);
+    });
+    if (!reached) {
+        return GASPI_TIMEOUT;
+    }
+    // Another thread that waits, too, may have taken them off.
+    unsigned counted = self.posted[number].load(std::memory_order_relaxed);
+    while (!self.posted[number].compare_exchange_weak(counted, counted - std::min(counted, posted),
+                                                      std::memory_order_relaxed)) {
+    }
+    return waited.take_error() == MPI_SUCCESS || forgets_errors ? GASPI_SUCCESS : GASPI_ERROR;
+}
+
+} // namespace
+
+} // namespace thence::gaspi
+
+using namespace thence;
+using namespace thence::gaspi;
+
+extern "C" {
+
+gaspi_return_t pgaspi_wait(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms) {
+    return wait(queue, timeout_ms, false);
+}
+
+gaspi_return_t pgaspi_queue_purge(const gaspi_queue_id_t queue, const gaspi_timeout_t timeout_ms) {
+    return wait(queue, timeout_ms, true);
+}
+
+gaspi_return_t pgaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *const queue_size) {
+    THENCE_GASPI_NOT_NULL(queue_size);
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    *queue_size = self.posted[queue].load(std::memory_order_relaxed);
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_queue_num(gaspi_number_t *const queue_num) {
+    THENCE_GASPI_NOT_NULL(queue_num);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock guard(self.mutex);
+    *queue_num = static_cast<gaspi_number_t>(std::count(self.has_queue.begin(), self.has_queue.end(), true));
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_timeout_t) {
+    THENCE_GASPI_NOT_NULL(queue);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock guard(self.mutex);
+    for (std::size_t i = 0; i < most_queues; ++i) {
+        if (!self.has_queue[i]) {
+            self.has_queue[i] = true;
+            *queue = static_cast<gaspi_queue_id_t>(i);
+            return GASPI_SUCCESS;
+        }
+    }
+    return GASPI_ERROR;
+}
+
+gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue) {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_queue(self, queue));
+    self.world->queue_of(queue).look();
+    if (self.world->queue_of(queue).size() != 0) {
+        return GASPI_ERROR; // its operations are not complete
+    }
+    const std::scoped_lock guard(self.mutex);
+    self.has_queue[queue] = false;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_notify_waitsome(const gaspi_segment_id_t segment_id_local,
+                                      const gaspi_notification_id_t notification_begin, const gaspi_number_t num,
+                                      gaspi_notification_id_t *const first_id, const gaspi_timeout_t timeout_ms) {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
+    const notification::slots here = find_view(self, segment_id_local)->own.notifications;
+    if (num == 0) {
+        return GASPI_SUCCESS;
+    }
+    THENCE_GASPI_NOT_NULL(first_id);
+    if (notification_begin >= here.count()) {
+        return GASPI_ERR_INV_NOTIF_ID;
+    }
+    if (num > here.count() - notification_begin) {
+        return GASPI_ERR_INV_NUM;
+    }
+    const unsigned behind = notification_begin + num;
+    unsigned found = behind;
+    const deadline end(timeout_ms);
+    if (!wait_until(self, end, [&] { return (found = here.find(notification_begin, num)) != behind; })) {
+        return GASPI_TIMEOUT;
+    }
+    *first_id = found;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_notify_reset(const gaspi_segment_id_t segment_id_local,
+                                   const gaspi_notification_id_t notification_id,
+                                   gaspi_notification_t *const old_notification_val) {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_local(self, segment_id_local, 0, 0));
+    notification::slots here = find_view(self, segment_id_local)->own.notifications;
+    if (notification_id >= here.count()) {
+        return GASPI_ERR_INV_NOTIF_ID;
+    }
+    std::uint32_t old = here.take(notification_id);
+    if (old == 0) { // a program may test by this call alone
+        make_progress(self);
+        old = here.take(notification_id);
+    }
+    if (old_notification_val != nullptr) {
+        *old_notification_val = old;
+    }
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_atomic_fetch_add(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
+                                       const gaspi_rank_t rank, const gaspi_atomic_value_t val_add,
+                                       gaspi_atomic_value_t *const val_old, const gaspi_timeout_t timeout_ms) {
+    return atomic(wire::kind::fetch_add, segment_id, offset, rank, val_add, 0, val_old, timeout_ms);
+}
+
+gaspi_return_t pgaspi_atomic_compare_swap(const gaspi_segment_id_t segment_id, const gaspi_offset_t offset,
+                                          const gaspi_rank_t rank, const gaspi_atomic_value_t comparator,
+                                          const gaspi_atomic_value_t val_new, gaspi_atomic_value_t *const val_old,
+                                          const gaspi_timeout_t timeout_ms) {
+    return atomic(wire::kind::compare_swap, segment_id, offset, rank, comparator, val_new, val_old, timeout_ms);
+}
+
+THENCE_GASPI_ALIAS(wait);
+THENCE_GASPI_ALIAS(notify_waitsome);
+THENCE_GASPI_ALIAS(notify_reset);
+THENCE_GASPI_ALIAS(queue_size);
+THENCE_GASPI_ALIAS(queue_num);
+THENCE_GASPI_ALIAS(queue_create);
+THENCE_GASPI_ALIAS(queue_delete);
+THENCE_GASPI_ALIAS(queue_purge);
+THENCE_GASPI_ALIAS(atomic_fetch_add);
+THENCE_GASPI_ALIAS(atomic_compare_swap);
+
+} // extern "C"

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Segments: parts are made locally, and told to others by packets, which they acknowledge.
+#include "onesided/gaspi/process.hpp"
+
+#include <PGASPI.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+namespace thence::gaspi {
+
+namespace {
+
+std::mutex registration_mutex; // guards these
+// Of each segment and rank: the number of the last packet that has told of the part, and of the last that was
+// acknowledged.
+struct told {
+    std::uint64_t sent = 0;
+    std::uint64_t known = 0;
+};
+std::vector<told> registrations;
+std::uint64_t last_number = 0;
+// What a call that has timed out has done.
+enum class stage : unsigned char { none, registering, barrier };
+std::array<stage, most_segments> creating{};
+
+std::size_t index_of(const process &self, int number, int rank) noexcept {
+    return static_cast<std::size_t>(number) * static_cast<std::size_t>(self.size) + static_cast<std::size_t>(rank);
+}
+
+told &registration(const process &self, int number, int rank) {
+    if (registrations.empty()) {
+        registrations.resize(static_cast<std::size_t>(most_segments) * static_cast<std::size_t>(self.size));
+    }
+    return registrations[index_of(self, number, rank)];
+}
+
+gaspi_return_t make_part(process &self, gaspi_segment_id_t number, void *memory, gaspi_size_t bytes) noexcept {
+    if (number >= configuration.segment_max) {
+        return GASPI_ERR_INV_SEG;
+    }
+    if (bytes == 0) {
+        return GASPI_ERR_INV_SEGSIZE;
+    }
+    onesided::segment *const view = view_of(self, number);
+    if (view == nullptr) {
+        return GASPI_ERR_MEMALLOC;
+    }
+    const std::scoped_lock guard(self.mutex);
+    if (self.has_part[number]) {
+        return GASPI_ERR_INV_SEG;
+    }
+    if (!view->give_own(memory, bytes, configuration.notification_num)) {
+        return GASPI_ERR_MEMALLOC;
+    }
+    self.has_part[number] = true;
+    return GASPI_SUCCESS;
+}
+
+bool has_part(process &self, gaspi_segment_id_t number) noexcept {
+    const std::scoped_lock guard(self.mutex);
+    return number < most_segments && self.has_part[number];
+}
+
+// Tells a process of the part, if that was not done.
+gaspi_return_t tell(process &self, gaspi_segment_id_t number, int rank) noexcept {
+    std::uint64_t packet = 0;
+    {
+        const std::scoped_lock guard(registration_mutex);
+        told &here = registration(self, number, rank);
+        if (here.sent > here.known) {
+            return GASPI_SUCCESS; // it is under way
+        }
+        packet = here.sent = ++last_number;
+    }
+    const onesided::part_description mine = find_view(self, number)->describe();
+    return send(self, rank, subject::part, packet, 0, &mine, sizeof mine);
+}
+
+bool is_known(process &self, gaspi_segment_id_t number, int rank) noexcept {
+    const std::scoped_lock guard(registration_mutex);
+    const told &here = registration(self, number, rank);
+    return here.known >= here.sent;
+}
+
+// What gaspi_segment_create() and _use() do. After a time-out it goes on where it was.
+gaspi_return_t create(gaspi_segment_id_t number, void *memory, gaspi_size_t bytes, gaspi_group_t group,
+                      gaspi_timeout_t timeout_ms) noexcept {
+    THENCE_GASPI_SELF();
+    gaspi_number_t members = 0;
+    THENCE_GASPI_CHECK(pgaspi_group_size(group, &members));
+    std::vector<gaspi_rank_t> ranks(members);
+    THENCE_GASPI_CHECK(pgaspi_group_ranks(group, ranks.data()));
+    if (number >= configuration.segment_max) {
+        return GASPI_ERR_INV_SEG;
+    }
+    const deadline end(timeout_ms);
+    if (creating[number] == stage::none) {
+        THENCE_GASPI_CHECK(make_part(self, number, memory, bytes));
+        for (const gaspi_rank_t each : ranks) {
+            if (each != self.rank) {
+                THENCE_GASPI_CHECK(tell(self, number, each));
+            }
+        }
+        creating[number] = stage::registering;
+    }
+    if (creating[number] == stage::registering) {
+        for (const gaspi_rank_t each : ranks) {
+            if (each != self.rank && !wait_until(self, end, [&] { return is_known(self, number, each); })) {
+                return GASPI_TIMEOUT;
+            }
+        }
+        creating[number] = stage::barrier;
+    }
+    const gaspi_return_t code = pgaspi_barrier(group, timeout_ms);
+    if (code != GASPI_TIMEOUT) {
+        creating[number] = stage::none;
+    }
+    return code;
+}
+
+} // namespace
+
+void forget_segments() noexcept {
+    const std::scoped_lock guard(registration_mutex);
+    registrations.clear();
+    creating = {};
+}
+
+onesided::segment *find_view(process &self, gaspi_segment_id_t number) noexcept {
+    const std::scoped_lock guard(self.mutex);
+    return number < most_segments ? self.views[number].get() : nullptr;
+}
+
+onesided::segment *view_of(process &self, int number) noexcept {
+    const std::scoped_lock guard(self.mutex);
+    std::unique_ptr<onesided::segment> &view = self.views[static_cast<std::size_t>(number)];
+    if (view == nullptr) {
+        view = onesided::segment::make_view(*self.world, number);
+        if (view != nullptr && !self.world->add_segment(*view)) {
+            view.reset();
+        }
+    }
+    return view.get();
+}
+
+void take_part(process &self, const wire::packet &p) noexcept {
+    onesided::part_description said{};
+    std::memcpy(&said, p.data, sizeof said);
+    onesided::segment *const view = view_of(self, said.number);
+    if (view != nullptr) {
+        view->learn(p.process, said);
+        send(self, p.process, subject::part_known, p.head.operands[0], static_cast<std::uint64_t>(said.number));
+    }
+}
+
+void take_part_known(const wire::packet &p) noexcept {
+    process *const self = current.load(std::memory_order_acquire);
+    if (self == nullptr) {
+        return;
+    }
+    const std::scoped_lock guard(registration_mutex);
+    registration(*self, static_cast<int>(p.head.operands[1]), p.process).known = p.head.operands[0];
+}
+
+gaspi_return_t wrong_local(process &self, gaspi_segment_id_t number, gaspi_offset_t offset,
+                           gaspi_size_t bytes) noexcept {
+    const std::scoped_lock guard(self.mutex);
+    if (number >= most_segments || !self.has_part[number]) {
+        return GASPI_ERR_INV_SEG;
+    }
+    const std::size_t has = self.views[number]->own.bytes;
+    return offset > has || bytes > has - offset ? GASPI_ERR_INV_LOC_OFF : GASPI_SUCCESS;
+}
+
+gaspi_return_t wrong_remote(process &self, gaspi_segment_id_t number, gaspi_rank_t rank, gaspi_offset_t offset,
+                            gaspi_size_t bytes) noexcept {
+    if (rank >= self.size) {
+        return GASPI_ERR_INV_RANK;
+    }
+    const std::scoped_lock guard(self.mutex);
+    if (number >= most_segments || self.views[number] == nullptr) {
+        return GASPI_ERR_INV_SEG;
+    }
+    const onesided::part &to = self.views[number]->parts[rank];
+    if (to.how == onesided::way::unknown) {
+        return GASPI_ERR_INV_SEG;
+    }
+    return offset > to.bytes || bytes > to.bytes - offset ? GASPI_ERR_INV_REM_OFF : GASPI_SUCCESS;
+}
+
+} // namespace thence::gaspi
+
+using namespace thence;
+using namespace thence::gaspi;
+
+extern "C" {
+
+gaspi_return_t pgaspi_segment_alloc(const gaspi_segment_id_t segment_id, const gaspi_size_t size, const gaspi_alloc_t) {
+    THENCE_GASPI_SELF();
+    return make_part(self, segment_id, nullptr, size);
+}
+
+gaspi_return_t pgaspi_segment_bind(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
+                                   const gaspi_size_t size, const gaspi_memory_description_t) {
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_NOT_NULL(pointer);
+    return make_part(self, segment_id, pointer, size);
+}
+
+gaspi_return_t pgaspi_segment_delete(const gaspi_segment_id_t segment_id) {
+    THENCE_GASPI_SELF();
+    if (!has_part(self, segment_id)) {
+        return GASPI_ERR_INV_SEG;
+    }
+    {
+        const std::scoped_lock guard(self.mutex);
+        self.has_part[segment_id] = false;
+    }
+    find_view(self, segment_id)->drop_own();
+    const std::scoped_lock guard(registration_mutex);
+    for (int i = 0; i < self.size; ++i) {
+        registration(self, segment_id, i) = {};
+    }
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_segment_register(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
+                                       const gaspi_timeout_t timeout_ms) {
+    THENCE_GASPI_SELF();
+    if (rank >= self.size) {
+        return GASPI_ERR_INV_RANK;
+    }
+    if (!has_part(self, segment_id)) {
+        return GASPI_ERR_INV_SEG;
+    }
+    if (rank == self.rank) {
+        return GASPI_SUCCESS;
+    }
+    THENCE_GASPI_CHECK(tell(self, segment_id, rank));
+    const deadline end(timeout_ms);
+    return wait_until(self, end, [&] { return is_known(self, segment_id, rank); }) ? GASPI_SUCCESS : GASPI_TIMEOUT;
+}
+
+gaspi_return_t pgaspi_segment_create(const gaspi_segment_id_t segment_id, const gaspi_size_t size,
+                                     const gaspi_group_t group, const gaspi_timeout_t timeout_ms, const gaspi_alloc_t) {
+    return create(segment_id, nullptr, size, group, timeout_ms);
+}
+
+gaspi_return_t pgaspi_segment_use(const gaspi_segment_id_t segment_id, const gaspi_pointer_t pointer,
+                                  const gaspi_size_t size, const gaspi_group_t group, const gaspi_timeout_t timeout_ms,
+                                  const gaspi_memory_description_t) {
+    THENCE_GASPI_NOT_NULL(pointer);
+    return create(segment_id, pointer, size, group, timeout_ms);
+}
+
+gaspi_return_t pgaspi_segment_num(gaspi_number_t *const segment_num) {
+    THENCE_GASPI_NOT_NULL(segment_num);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock guard(self.mutex);
+    *segment_num = static_cast<gaspi_number_t>(std::ranges::count(self.has_part, true));
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_segment_list(const gaspi_number_t num, gaspi_segment_id_t *const segment_id_list) {
+    THENCE_GASPI_NOT_NULL(segment_id_list);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock guard(self.mutex);
+    gaspi_number_t listed = 0;
+    for (int i = 0; i < most_segments && listed < num; ++i) {
+        if (self.has_part[static_cast<std::size_t>(i)]) {
+            segment_id_list[listed++] = static_cast<gaspi_segment_id_t>(i);
+        }
+    }
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_segment_ptr(const gaspi_segment_id_t segment_id, gaspi_pointer_t *const ptr) {
+    THENCE_GASPI_NOT_NULL(ptr);
+    THENCE_GASPI_SELF();
+    if (!has_part(self, segment_id)) {
+        return GASPI_ERR_INV_SEG;
+    }
+    *ptr = find_view(self, segment_id)->own.memory;
+    return GASPI_SUCCESS;
+}
+
+gaspi_return_t pgaspi_segment_avail_local(gaspi_segment_id_t *const avail_seg_id) {
+    THENCE_GASPI_NOT_NULL(avail_seg_id);
+    THENCE_GASPI_SELF();
+    const std::scoped_lock guard(self.mutex);
+    for (unsigned i = 0; i < configuration.segment_max; ++i) {
+        if (!self.has_part[i]) {
+            *avail_seg_id = static_cast<gaspi_segment_id_t>(i);
+            return GASPI_SUCCESS;
+        }
+    }
+    return GASPI_ERR_MANY_SEG;
+}
+
+gaspi_return_t pgaspi_segment_size(const gaspi_segment_id_t segment_id, const gaspi_rank_t rank,
+                                   gaspi_size_t *const size) {
+    THENCE_GASPI_NOT_NULL(size);
+    THENCE_GASPI_SELF();
+    THENCE_GASPI_CHECK(wrong_remote(self, segment_id, rank, 0, 0));
+    *size = find_view(self, segment_id)->parts[rank].bytes;
+    return GASPI_SUCCESS;
+}
+
+THENCE_GASPI_ALIAS(segment_alloc);
+THENCE_GASPI_ALIAS(segment_delete);
+THENCE_GASPI_ALIAS(segment_register);
+THENCE_GASPI_ALIAS(segment_create);
+THENCE_GASPI_ALIAS(segment_bind);
+THENCE_GASPI_ALIAS(segment_use);
+THENCE_GASPI_ALIAS(segment_num);
+THENCE_GASPI_ALIAS(segment_list);
+THENCE_GASPI_ALIAS(segment_ptr);
+THENCE_GASPI_ALIAS(segment_avail_local);
+THENCE_GASPI_ALIAS(segment_size);
+
+} // extern "C"
