@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t per_zone = 2 * sides;
+    static constexpr std::size_t per_zone = std::size_t{2} * sides;
 
     void exchange(LocalZone &z, int t) {
         const auto index = static_cast<std::size_t>(z.index);

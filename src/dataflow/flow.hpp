@@ -45,6 +45,10 @@ public:
     static void repeat_now(dataflow::task &again) noexcept;
     static void fail(dataflow::task &failed, std::exception_ptr why) noexcept;
 
+    // How often a call of submit() has slept since too many tasks were open: it went on only when another thread resumed
+    // it. Of all flows, for tests.
+    static std::uint64_t submits_that_slept() noexcept { return submits_that_slept_.load(std::memory_order_relaxed); }
+
 private:
     dataflow::scope &current_scope();
     std::size_t append(dataflow::scope &to, dataflow::task &added, std::span<const access> accesses);
@@ -79,6 +83,7 @@ private:
     };
 
     const std::uint64_t most_open_; // children of one scope; with more, submit() waits
+    static inline std::atomic<std::uint64_t> submits_that_slept_{0};
     base::spin_lock throttle_lock_;
     throttled *throttled_ = nullptr; // a list, under throttle_lock_
     dataflow::tokens tokens_;

@@ -74,6 +74,8 @@ void flow_state::throttle(scope &children) {
         const bool idle = flow.scheduler_.is_idle();
         if (idle || flow.few_are_open(open)) {
             flow.resume_throttled(idle);
+        } else {
+            submits_that_slept_.fetch_add(1, std::memory_order_relaxed);
         }
     };
     throttled self{children};

@@ -2,6 +2,7 @@
 // Random programs with so low a limit of open tasks that submit() waits all the time: trees of tasks, with data, events
 // that another thread lowers, taskwait, blocking and sleeping, submitted by tasks and by several threads at once. Each
 // program ends, runs each task once, and tasks with the same data run one after the other.
+#include "dataflow/flow.hpp"
 #include "support.hpp"
 
 #include <condition_variable>
@@ -156,6 +157,7 @@ TEST_P(throttled_programs, end_and_run_each_task_once) {
     std::mt19937 random(GetParam());
     lowerer lowers(GetParam());
     int over_limit = 0;
+    const std::uint64_t slept_before = thence::detail::flow_state::submits_that_slept();
     for (int i = 0; i < count; ++i) {
         const unsigned most_open = 1 + random() % 4;
         const int threads = 1 + static_cast<int>(random() % 3);
@@ -178,7 +180,10 @@ TEST_P(throttled_programs, end_and_run_each_task_once) {
             over_limit += one->over_limit();
         }
     }
-    EXPECT_GT(over_limit, count); // submit() had to wait, or to find that nothing runs
+    EXPECT_GT(over_limit, count) << "submit() had to wait, or to find that nothing runs";
+    const std::uint64_t slept = thence::detail::flow_state::submits_that_slept() - slept_before;
+    RecordProperty("submits_that_slept", static_cast<int>(slept));
+    EXPECT_GT(slept, static_cast<std::uint64_t>(count)) << "of " << over_limit << " over the limit";
 }
 
 INSTANTIATE_TEST_SUITE_P(seeds, throttled_programs, testing::Range(1U, 5U));

@@ -20,7 +20,7 @@ bool thence::pmpi::look_up_next(interposed_call &, void **) noexcept {
 namespace {
 
 [[maybe_unused]] const bool told = thence::interpose::say_loaded([]() noexcept {
-    return thence::interpose::interposition{true, true, true, nullptr, nullptr};
+    return thence::interpose::interposition{true, true, true, nullptr, nullptr, nullptr};
 });
 
 // A blocking call as a loop of its nonblocking form, which makes progress.

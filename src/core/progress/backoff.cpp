@@ -42,7 +42,7 @@ nanoseconds spin_time(nanoseconds usual) noexcept {
 // is assumed to be alone again. If it waits for its processor soon after that, the next time is twice as long.
 void see_whether_shared(thence_backoff &backoff, nanoseconds time) noexcept {
     if (time - backoff.due > lost_processor) {
-        const bool again = time - backoff.shared < 2 * backoff.shared_ms * ms;
+        const bool again = time - backoff.shared < nanoseconds{2} * backoff.shared_ms * ms;
         backoff.shared_ms = again ? std::min(2 * backoff.shared_ms, shared_at_most) : shared_at_first;
         backoff.shared = time + backoff.shared_ms * ms;
     }
