@@ -48,13 +48,13 @@ def existing_rooms(root, layers):
     """The rooms of src/ and of include/thence/ that there are, highest first: two lists of rows."""
     headers = Path(root) / "include/thence"
     def in_headers(room):
-        names = [name for name, of in layers.HEADER_ROOMS.items() if of == room]
-        return (headers / room).is_dir() or any((headers / name).exists() for name in names)
+        return any((headers / name).exists() for name, of in layers.HEADER_ROOMS.items() if of == room)
     def in_src(room): # a door is a room too, if it has files of its own
         return any(path.suffix in (".cpp", ".hpp") for path in (Path(root) / "src" / room).glob("*"))
-    src = [[room for room in layer if in_src(room)] for layer in reversed(layers.src_rooms())]
-    return [row for row in src if row], [row for row in ([r for r in layer if in_headers(r)] for layer in
-                                                         reversed(layers.HEADER_LAYERS)) if row]
+    def rows(doors, exists):
+        found = [[room for room in layer if exists(room)] for layer in reversed(layers.rooms(doors))]
+        return [row for row in found if row]
+    return rows(layers.DOORS, in_src), rows(layers.HEADER_DOORS, in_headers)
 
 
 def faults(rows, texts, name):
@@ -80,8 +80,9 @@ class Drawing:
     def __init__(self, label):
         self.label, self.parts, self.y, self.first = label, [], MARGIN, True
 
-    def row(self, boxes, left=MARGIN, right=WIDTH - MARGIN):
-        """One layer: boxes beside each other. `boxes`: (title, text, note, class)."""
+    def row(self, boxes, left=MARGIN, right=WIDTH - MARGIN, arrow=True):
+        """One layer: boxes beside each other. `boxes`: (title, text, note, class). Without `arrow` they are neighbours of
+        those above."""
         width = (right - left - (len(boxes) - 1) * GAP) / len(boxes)
         one_line = len(boxes) == 1 and width > WIDTH / 2  # the title stands before the text
         lines = [wrap(text, width - 2 * PADDING - (TITLES + CHARACTER * (len(note) + 2) if one_line else 0))
@@ -89,8 +90,10 @@ class Drawing:
         notes = any(note for _, _, note, _ in boxes) and not one_line
         height = 2 * PADDING - 4 + (max(len(lines[0]) * LINE, TITLE) if one_line else
                                     TITLE + LINE * (max(map(len, lines)) + notes))
-        if not self.first:
+        if not self.first and arrow:
             self.arrow((left + right) / 2)
+        elif not self.first:
+            self.y += GAP
         self.first = False
         for n, (title, _, note, kind) in enumerate(boxes):
             x = left + n * (width + GAP)
@@ -107,10 +110,13 @@ class Drawing:
                 self.text(x, self.y + height - PADDING, note, "quiet")
         self.y += height
 
-    def doors(self, doors):
-        """Doors beside each other. `doors`: (name, rows of boxes); the rows are drawn inside a frame."""
-        if not self.first:
+    def doors(self, doors, arrow=True):
+        """Doors beside each other. `doors`: (name, rows), a row is boxes that row() draws inside a frame. Without `arrow` they
+        are neighbours of those above."""
+        if not self.first and arrow:
             self.arrow(WIDTH / 2)
+        elif not self.first:
+            self.y += GAP
         width = (WIDTH - 2 * MARGIN - (len(doors) - 1) * GAP) / len(doors)
         top, bottom = self.y, self.y
         frames = len(self.parts)
@@ -119,7 +125,9 @@ class Drawing:
             self.y, self.first = top + DOOR, True
             self.text(left + PADDING, top + 20, name, "door")
             for boxes in rows:
-                self.row(boxes, left + PADDING, left + width - PADDING)
+                most = max(1, int(width / 160)) # beside each other
+                for at in range(0, len(boxes), most):
+                    self.row(boxes[at:at + most], left + PADDING, left + width - PADDING, arrow=at == 0)
             bottom = max(bottom, self.y + PADDING)
         for n in range(len(doors)):
             self.parts.insert(frames, f'<rect class="frame" x="{MARGIN + n * (width + GAP):.1f}" y="{top}" width="{width:.1f}" '
@@ -155,26 +163,27 @@ def pictures(root):
     rooms, header_rooms = table(page, "The doors and their rooms", "src/"), table(page, "The public headers", "")
     found = [*faults(src, rooms, "the table of rooms"), *faults(headers, header_rooms, "the table of headers")]
     drawn = {}
-    for name, label, rows, texts, prefix in (("rooms", "The doors of src/ with their rooms, the highest first", src, rooms, "src/"),
-                                             ("headers", "The rooms of include/thence/, the highest first", headers, header_rooms, "")):
+    layers = layers_of(root)
+    for name, label, rows, texts, doors, prefix, kind in (
+            ("rooms", "The doors of src/ with their rooms, the highest first", src, rooms, layers.DOORS, "src/", "box"),
+            ("headers", "The doors of include/thence/ with their rooms, the highest first", headers, header_rooms,
+             layers.HEADER_DOORS, "", "public")):
         drawing = Drawing(label)
+        drawing.row([("programs", "apps/, bench/, examples/, tools/, and yours: only the public headers", "", "program")])
         if prefix:
-            drawing.row([("programs", "apps/, bench/, examples/, tools/, and yours: only the public headers", "", "program")])
             drawing.row([("include/thence", "the public surface; any room of src/ may include it too", "", "public")])
         order = {room: n for n, (room, _, _) in enumerate(texts)}
         of = {room: rest for room, *rest in texts}
         def boxes(row):
-            beside = sorted(row, key=lambda room: order.get(room, 0))
-            # The names of the headers are too long for their boxes.
-            return [(inside_door(room), *of.get(room, ("", "")), "box") if prefix else (room, of.get(room, ("", ""))[0], "", "public")
-                    for room in beside]
-        if prefix:
-            for line in reversed(layers_of(root).DOORS):
-                drawing.doors([(f"src/{door}", [boxes(row) for row in rows if row[0].split("/")[0] == door])
-                               for door in reversed(line) if (root / "src" / door).is_dir()])
-        else:
-            for row in rows:
-                drawing.row(boxes(row))
+            for room in sorted(row, key=lambda room: order.get(room, 0)):
+                does, note = of.get(room, ("", ""))
+                yield inside_door(room), does, note if prefix else "", kind # the names of headers are too long for a box
+        def drawn_rows(door):
+            return [list(boxes(row)) for row in rows if row[0].split("/")[0] == door]
+        for line in reversed(doors):
+            there = [door for door in reversed(line) if drawn_rows(door)]
+            for at in range(0, len(there), 3):
+                drawing.doors([(f"{prefix}{door}", drawn_rows(door)) for door in there[at:at + 3]], arrow=at == 0)
         drawn[f"docs/images/{name}.svg"] = drawing.svg()
     drawn["docs/images/helper_pauses.svg"] = pauses.draw(root)
     return drawn, found

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """usage: check_includes.py ROOT
 
-Checks that includes and calls go to lower layers, by the tables of layers.py. src/ has doors, and a door has rooms. A door
-may include itself and lower doors, but no higher door and no neighbour; inside a door, and in include/thence/, the same
+Checks that includes and calls go to lower layers, by the tables of layers.py. src/ and include/thence/ have doors, and a
+door has rooms. A door may include itself and lower doors, but no higher door and no neighbour; inside a door the same
 holds for rooms. Files and folders must not include each other in a cycle. A room of src/ must not use names that only a
 higher room or a neighbour defines: neither its namespace nor, below src/core/api, the C API. Only src/core/mpi calls MPI,
 and src/interpose/calls forwards calls to it. Code that uses the library (apps,
@@ -15,15 +15,15 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_FILE, C_API_ROOM, HEADER_LAYERS, HEADER_ROOMS, NAMESPACES,  # noqa: E402
-                    RESERVED_NAMES, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights, src_heights)
+from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_FILE, C_API_ROOM, DOORS, HEADER_DOORS, HEADER_ROOMS, NAMESPACES,  # noqa: E402
+                    RESERVED_NAMES, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
 ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC = Path("include/thence")
-SRC_HEIGHT = src_heights()
-HEADER_HEIGHT = heights(HEADER_LAYERS)
+SRC_HEIGHT = heights(DOORS)
+HEADER_HEIGHT = heights(HEADER_DOORS)
 
 
 def line_of(text, position):
@@ -52,8 +52,7 @@ def is_above(room, other):
 
 def room_of_header(path):
     """The room of a header; None if the tables do not have it."""
-    inside = path.relative_to(PUBLIC)
-    room = inside.parts[0] if len(inside.parts) > 1 else HEADER_ROOMS.get(inside.name)
+    room = HEADER_ROOMS.get(path.relative_to(PUBLIC).parts[0])
     return room if room in HEADER_HEIGHT else None
 
 
@@ -65,14 +64,16 @@ def upwards(prefix, room, other, height):
         yield f"{prefix}{room} includes its neighbour {prefix}{other}"
 
 
-def upwards_in_src(room, other):
-    """The same in src/: doors first, then the rooms inside a door."""
-    if other not in SRC_HEIGHT:
+def upwards_by_door(prefix, room, other, heights_of_rooms):
+    """The same: doors first, then the rooms inside a door."""
+    if other not in heights_of_rooms:
         return
     if door_of(room) != door_of(other):
-        yield from upwards("src/", door_of(room), door_of(other), {door_of(r): height for r, (height, _) in SRC_HEIGHT.items()})
+        doors = {door_of(r): height for r, (height, _) in heights_of_rooms.items()}
+        yield from upwards(prefix, door_of(room), door_of(other), doors)
     else:
-        yield from upwards("src/", room, other, {r: inside for r, (_, inside) in SRC_HEIGHT.items() if door_of(r) == door_of(room)})
+        inside = {r: height for r, (_, height) in heights_of_rooms.items() if door_of(r) == door_of(room)}
+        yield from upwards(prefix, room, other, inside)
 
 
 def check_include_of_source(root, path, match, graph):
@@ -91,7 +92,7 @@ def check_include_of_source(root, path, match, graph):
     elif other != room and other not in SRC_ONLY.get(room, {other}):
         yield f"src/{room} includes src/{other}: it may include only {', '.join(sorted(SRC_ONLY[room]))}"
     else:
-        yield from upwards_in_src(room, other)
+        yield from upwards_by_door("src/", room, other, SRC_HEIGHT)
 
 
 def check_source(root, path, text, graph, c_api):
@@ -154,7 +155,7 @@ def check_header(root, path, text, graph):
         graph.setdefault(path, []).append(target)
         other = room_of_header(target)
         if other is not None:  # otherwise that header has its own fault
-            yield from (f"{where}: {fault}" for fault in upwards("thence/", room, other, HEADER_HEIGHT))
+            yield from (f"{where}: {fault}" for fault in upwards_by_door("thence: ", room, other, HEADER_HEIGHT))
 
 
 def check_outside(root, path, text):

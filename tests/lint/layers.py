@@ -38,59 +38,69 @@ NAMESPACES = {"tasks": "task", "interpose/requests": "interpose",
 # Namespaces whose name is also that of a class: `task::` may name either. The doors that have such a class.
 ALSO_CLASSES = {"task": {"tbb", "dataflow"}}
 
-# Rooms of include/thence/, lowest first. A folder is the room of its name.
-HEADER_LAYERS = [
-    {"detail"},  # words and locks, without MPI
-    {"c"},
-    {"adapter"},
-    {"exec", "omp", "pthread", "threads", "future", "tbb", "fiber", "argobots",
-     "qthreads", "type_iov"},  # the adapters to runtimes are neighbours
-    {"senders"},
-    {"mpi", "notify", "pools", "dataflow", "host_queue"},
+# The doors of include/thence/, in the same form; each is the door of src/ that the headers are the surface of, but `exec`,
+# which has no library. The order is not that of src/: the libraries of `tbb` are built over public headers, and their
+# headers give C++ to those of other doors.
+HEADER_DOORS = [
+    {"core": [{"detail"}, {"api"}, {"adapter"}]},
+    {"exec": [{""}],
+     "dataflow": [{""}],
+     "mpix": [{"datatype", "grequest", "threadcomm", "streams"}, {"enqueue"}, {""}],
+     "onesided": [{""}],
+     # The adapters to runtimes are neighbours.
+     "tasks": [{""}, {"omp", "pthread", "threads", "future", "tbb", "fiber", "argobots", "qthreads"}]},
+    {"tbb": [{"senders"}, {"mpi", "notify", "pools", "queues"}]},
 ]
-# The headers that programs include, and the room of each. If the room also has a folder, no file in it includes them.
+# The room of each header that programs include, and of each folder. No file of a folder includes a header that programs
+# include for that room.
 HEADER_ROOMS = {
-    "thence.h": "c",
-    "mpix_continue.h": "c",
-    "mpix_continue_forum.h": "c",
-    "events.h": "c",
-    "task_runtime.h": "c",
-    "task_table.h": "c",
-    "extensions.h": "c",
-    "grequest.h": "c",
-    "mpix_grequest.h": "c",
-    "progress.h": "c",
-    "backoff.h": "c",
-    "threadcomm.h": "c",
-    "notify.h": "c",
-    "mpix.h": "c",
-    "type_iov.h": "c",
-    "stream.h": "c",
-    "enqueue.h": "c",
-    "enqueue_collectives.h": "c",
-    "error.hpp": "adapter",
-    "adapter.hpp": "adapter",
+    "detail": "core/detail", # words, locks and threads, without MPI
+    "thence.h": "core/api",
+    "mpix_continue.h": "core/api",
+    "mpix_continue_forum.h": "core/api",
+    "backoff.h": "core/api",
+    "error.hpp": "core/adapter",
+    "adapter.hpp": "core/adapter",
+    "exec": "exec",
     "exec.hpp": "exec",
     "execution.hpp": "exec",
-    "transform_mpi.hpp": "senders",
-    "timers.hpp": "senders",
-    "timeout.hpp": "senders",
-    "mpi.hpp": "mpi",
-    "notify.hpp": "notify",
-    "pools.hpp": "pools",
-    "dataflow.hpp": "dataflow",
+    "dataflow": "dataflow",
     "dataflow.h": "dataflow",
-    "host_queue.h": "host_queue",
-    "host_queue.hpp": "host_queue",
-    "omp.h": "omp",
-    "pthread.h": "pthread",
-    "threads.hpp": "threads",
-    "future.hpp": "future",
-    "tbb.hpp": "tbb",
-    "type_iov.hpp": "type_iov",
-    "fiber.hpp": "fiber",
-    "argobots.h": "argobots",
-    "qthreads.h": "qthreads",
+    "dataflow.hpp": "dataflow",
+    "type_iov.h": "mpix/datatype",
+    "type_iov.hpp": "mpix/datatype",
+    "grequest.h": "mpix/grequest",
+    "mpix_grequest.h": "mpix/grequest",
+    "threadcomm.h": "mpix/threadcomm",
+    "stream.h": "mpix/streams",
+    "enqueue.h": "mpix/enqueue",
+    "enqueue_collectives.h": "mpix/enqueue",
+    "extensions.h": "mpix",
+    "progress.h": "mpix",
+    "mpix.h": "mpix",
+    "notify.h": "onesided",
+    "events.h": "tasks",
+    "task_runtime.h": "tasks",
+    "task_table.h": "tasks",
+    "omp.h": "tasks/omp",
+    "pthread.h": "tasks/pthread",
+    "threads.hpp": "tasks/threads",
+    "future.hpp": "tasks/future",
+    "tbb.hpp": "tasks/tbb",
+    "fiber.hpp": "tasks/fiber",
+    "argobots.h": "tasks/argobots",
+    "qthreads.h": "tasks/qthreads",
+    "senders": "tbb/senders",
+    "transform_mpi.hpp": "tbb/senders",
+    "timers.hpp": "tbb/senders",
+    "timeout.hpp": "tbb/senders",
+    "mpi": "tbb/mpi",
+    "mpi.hpp": "tbb/mpi",
+    "notify.hpp": "tbb/notify",
+    "pools": "tbb/pools",
+    "pools.hpp": "tbb/pools",
+    "host_queue.h": "tbb/queues",
+    "host_queue.hpp": "tbb/queues",
 }
 
 # Names that only some rooms of src/ may use: (pattern, rooms, reason).
@@ -113,16 +123,13 @@ def room(door, folder):
     return f"{door}/{folder}" if folder else door
 
 
-def src_rooms():
-    """The rooms of src/, lowest first, as sets of neighbours: for each line of doors, those of its doors one after another."""
-    return [{room(door, folder) for folder in layer} for line in DOORS for door, layers in line.items() for layer in layers]
+def rooms(doors):
+    """The rooms of DOORS or HEADER_DOORS, lowest first, as sets of neighbours: for each line of doors, those of its doors
+    one after another."""
+    return [{room(door, folder) for folder in layer} for line in doors for door, layers in line.items() for layer in layers]
 
 
-def src_heights():
-    """For each room of src/ the height of its door and, inside the door, its own."""
-    return {room(door, folder): (height, inside) for height, line in enumerate(DOORS) for door, layers in line.items()
+def heights(doors):
+    """For each room the height of its door and, inside the door, its own."""
+    return {room(door, folder): (height, inside) for height, line in enumerate(doors) for door, layers in line.items()
             for inside, layer in enumerate(layers) for folder in layer}
-
-
-def heights(layers):
-    return {room: height for height, layer in enumerate(layers) for room in layer}

@@ -148,11 +148,23 @@ class Includes(unittest.TestCase):
 
     def test_an_upward_include_of_a_public_header_is_caught(self):
         self.expect({"include/thence/senders/x.hpp": "#include <thence/mpi/buffer.hpp>\n"},
-                    "thence/senders includes thence/mpi, which lies above it")
+                    "thence: tbb/senders includes thence: tbb/mpi, which lies above it")
         self.expect({"include/thence/detail/x.hpp": "#include <thence/thence.h>\n"}, "which lies above it")
 
     def test_a_sideways_include_of_a_public_header_is_caught(self):
-        self.expect({"include/thence/omp.h": "#include <thence/exec.hpp>\n"}, "its neighbour thence/exec")
+        self.expect({"include/thence/omp.h": "#include <thence/tbb.hpp>\n"}, "thence: tasks/omp includes its neighbour")
+
+    def test_an_upward_include_of_the_header_of_a_door_is_caught(self):
+        stream = {"include/thence/stream.h": "#include <thence/thence.h>\n"}
+        self.expect({**stream, "include/thence/error.hpp": "#include <thence/stream.h>\n"},
+                    "thence: core includes thence: mpix, which lies above it")
+        self.assertEqual(self.faults({**stream, "include/thence/host_queue.h": "#include <thence/stream.h>\n"}), [])
+
+    def test_a_header_that_includes_that_of_the_door_beside_is_caught(self):
+        self.expect({"include/thence/omp.h": "#include <thence/exec.hpp>\n"},
+                    "thence: tasks includes its neighbour thence: exec")
+        self.expect({"include/thence/stream.h": "#include <thence/events.h>\n", "include/thence/events.h": ""},
+                    "thence: mpix includes its neighbour thence: tasks")
 
     def test_a_public_header_of_no_room_is_caught(self):
         self.expect({"include/thence/misc.hpp": ""}, "missing in the layers")

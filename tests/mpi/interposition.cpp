@@ -26,8 +26,9 @@ TEST_F(interposed, test_and_wait_of_a_cr) {
 
 class handles_of_crs : public interposed {
 protected:
-    // A CR has an integer by `to`, and `from` gives the CR back; MPI's own requests have theirs as before.
-    template <class To, class From> void check_integers(To to, From from) {
+    // A CR has an integer by `to`, and `from` gives the CR back. With MPI's own requests both do what MPI's do, which are
+    // `by_mpi` after each other: that of Intel MPI under the standard ABI gives another handle back.
+    template <class To, class From, class Both> void check_integers(To to, From from, Both by_mpi) {
         pending one;
         attach(one, 1, cr);
         const auto handle = to(cr);
@@ -45,7 +46,7 @@ protected:
         pending two;
         MPI_Request request = MPI_REQUEST_NULL;
         MPI_Irecv(&two.value, 1, MPI_INT, 0, 2, MPI_COMM_SELF, &request);
-        EXPECT_EQ(request, from(to(request)));
+        EXPECT_EQ(by_mpi(request), from(to(request)));
         const int value = 2;
         MPI_Send(&value, 1, MPI_INT, 0, 2, MPI_COMM_SELF);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -56,7 +57,8 @@ protected:
 #if defined(THENCE_MPI_FORTRAN_REQUESTS) // the header of the standard ABI has none
 TEST_F(handles_of_crs, in_fortran) {
     check_integers([](MPI_Request request) { return MPI_Request_c2f(request); },
-                   [](MPI_Fint handle) { return MPI_Request_f2c(handle); });
+                   [](MPI_Fint handle) { return MPI_Request_f2c(handle); },
+                   [](MPI_Request request) { return request; });
 #if !defined(PMPI_Request_f2c)
     EXPECT_EQ(MPI_REQUEST_NULL, PMPI_Request_f2c(MPI_Request_c2f(cr))) << "what MPI's calls in Fortran ask";
 #endif
@@ -65,7 +67,8 @@ TEST_F(handles_of_crs, in_fortran) {
 
 #if defined(THENCE_MPI_INTEGER_REQUESTS) // MPI 5
 TEST_F(handles_of_crs, as_integers) {
-    check_integers(&MPI_Request_toint, &MPI_Request_fromint);
+    check_integers(&MPI_Request_toint, &MPI_Request_fromint,
+                   [](MPI_Request request) { return PMPI_Request_fromint(PMPI_Request_toint(request)); });
 }
 #endif
 

@@ -262,6 +262,59 @@ TEST_F(generalized, completed_inside_a_callback) {
     wait();
     check(seen);
 }
+// MPICH 4.0's MPI_Testsome has what the function returned in a text alone. Those of MPICH 5 and Intel MPI lose it.
+TEST_F(generalized, that_fails_gives_what_its_query_function_returned) {
+    state first;
+    first.error = MPI_ERR_ARG;
+    MPI_Request alone = MPI_REQUEST_NULL;
+    MPI_Grequest_start(&query, &release, &cancel, &first, &alone);
+    MPI_Grequest_complete(alone);
+    int count = 0;
+    int index = 0;
+    MPI_Status told;
+    told.MPI_ERROR = MPI_SUCCESS;
+    PMPI_Testsome(1, &alone, &count, &index, &told);
+    const bool lost_by_testsome = told.MPI_ERROR == MPI_SUCCESS;
+    int own_class = 0;
+    int own_code = 0;
+    MPI_Add_error_class(&own_class);
+    MPI_Add_error_code(own_class, &own_code);
+    for (const int returned : {int{MPI_ERR_ARG}, own_code}) {
+        for (const bool before : {false, true}) {
+            MPI_Request failing[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+            state fails;
+            fails.error = returned;
+            MPI_Grequest_start(&query, &release, &cancel, &fails, &failing[0]);
+            const MPI_Request failing_handle = failing[0];
+            MPI_Grequest_start(&query, &release, &cancel, &own, &failing[1]);
+            const MPI_Request beside_handle = failing[1];
+            outcome seen;
+            outcome beside;
+            if (before) {
+                MPI_Grequest_complete(failing_handle);
+            }
+            seen.attach(failing[0], cr, THENCE_MAY_RUN);
+            beside.attach(failing[1], cr);
+            if (!before) {
+                MPI_Grequest_complete(failing_handle);
+            }
+            while (seen.ended() == 0) {
+                thence_progress();
+            }
+            EXPECT_TRUE(seen.error == returned || (lost_by_testsome && class_of(seen.error) == MPI_ERR_OTHER))
+                << seen.error << ", not " << returned;
+            EXPECT_EQ(seen.error, seen.statuses[0].MPI_ERROR);
+            EXPECT_EQ(1, fails.queried.load());
+            EXPECT_EQ(1, fails.freed.load());
+            EXPECT_EQ(0, beside.ended()) << "another request is not touched";
+            MPI_Grequest_complete(beside_handle);
+            wait();
+            EXPECT_EQ(MPI_SUCCESS, beside.error);
+        }
+    }
+    MPI_Grequest_complete(handle);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
 TEST_F(generalized, in_a_group_with_a_message) {
     outcome seen;
     int value = 0;

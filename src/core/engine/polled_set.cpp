@@ -243,9 +243,7 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
             hand_over(*tested[indices[i]], statuses[i], MPI_SUCCESS);
         }
     } else {
-        for (int i = 0; i < completed; ++i) {
-            hand_over(*tested[indices[i]], statuses[i], statuses[i].MPI_ERROR);
-        }
+        hand_over_with_errors(tested, completed, indices, statuses);
     }
     if (last_and_all) {
         owned_.count = first;
@@ -258,6 +256,27 @@ void polled_set::poll_owned_by_testsome(int first, int count) noexcept {
     }
     if (code != MPI_SUCCESS) [[unlikely]] {
         report_lost(first, std::min(count, owned_.count - first));
+    }
+}
+
+// MPICH 5 and Intel MPI say that a generalized request has failed whose query function fails, but neither how nor, if
+// others are complete, which.
+__attribute__((noinline)) void polled_set::hand_over_with_errors(operation *const tested[], int completed,
+                                                                 const int indices[],
+                                                                 const MPI_Status statuses[]) noexcept {
+    const bool any_has_error =
+        std::any_of(statuses, statuses + completed, [](const auto &each) { return each.MPI_ERROR != MPI_SUCCESS; });
+    int unknown = MPI_SUCCESS;
+    if (!any_has_error) {
+        const int code = mpi::report_on(
+            MPI_COMM_NULL, "MPI_Testsome",
+            {MPI_ERR_OTHER, completed == 1 ? "an operation failed, and MPI does not say how"
+                                           : "an operation failed, and MPI does not say which of several, nor how"});
+        unknown = completed == 1 ? code : int{MPI_SUCCESS};
+    }
+    for (int i = 0; i < completed; ++i) {
+        const int error = statuses[i].MPI_ERROR;
+        hand_over(*tested[indices[i]], statuses[i], error != MPI_SUCCESS ? mpi::code_of_function(error) : unknown);
     }
 }
 

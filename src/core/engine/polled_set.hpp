@@ -124,6 +124,8 @@ private:
     void empty_inbox() noexcept;
     template <class Poll> void poll_in_turn(rotation &turn, int count, Poll poll_range) noexcept;
     void poll_owned_by_testsome(int first, int count) noexcept;
+    void hand_over_with_errors(operation *const tested[], int completed, const int indices[],
+                               const MPI_Status statuses[]) noexcept;
     void report_lost(int first, int count) noexcept;
     void take_owned(int i) noexcept;
     void test_owned(int i) noexcept;

@@ -3,6 +3,7 @@
 
 #include "core/mpi/calls.hpp"
 
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <map>
@@ -91,6 +92,25 @@ int report_on(MPI_Comm comm, const char *call, const failure &why) noexcept {
         table.Comm_call_errhandler(handler_of, why.error_class);
         return why.error_class;
     }
+}
+
+int code_of_function(int code) noexcept {
+    int error_class = MPI_SUCCESS;
+    char text[MPI_MAX_ERROR_STRING + 1];
+    int length = 0;
+    if (table.Error_class(code, &error_class) != MPI_SUCCESS || error_class != MPI_ERR_OTHER ||
+        table.Error_string(code, text, &length) != MPI_SUCCESS) {
+        return code;
+    }
+    constexpr std::string_view before = "function returned error code ";
+    const std::string_view says(text, static_cast<std::size_t>(length));
+    const std::size_t at = says.find(before);
+    if (at == says.npos) {
+        return code;
+    }
+    int returned = MPI_SUCCESS;
+    const auto [end, error] = std::from_chars(says.data() + at + before.size(), says.data() + says.size(), returned);
+    return error == std::errc() && returned != MPI_SUCCESS ? returned : code;
 }
 
 void forget_error_codes() noexcept {

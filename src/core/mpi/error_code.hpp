@@ -24,6 +24,12 @@ int report(int error_class, const std::string &text) noexcept;
 // colon and `why`.
 int report_on(MPI_Comm comm, const char *call, const failure &why) noexcept;
 
+// The code that a function of the user returned, if `code` says that one failed, else `code`. MPICH's MPI_Testsome
+// gives a generalized request whose query or free function fails a code of class MPI_ERR_OTHER, and has freed the
+// request by then: the text of that code is the only place that has what the function returned. MPI_Test gives it as it
+// is.
+int code_of_function(int code) noexcept;
+
 // Called before MPI ends, since the codes end with it.
 void forget_error_codes() noexcept;
 
