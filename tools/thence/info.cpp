@@ -3,6 +3,7 @@
 #include "subcommands.hpp"
 #include "task_runtimes.hpp"
 
+#include <algorithm>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <thence/extensions.h>
+#include <thence/notify.h>
 #include <thence/pools/completion_mode.hpp>
 #include <thence/thence.h>
 #include <vector>
@@ -75,12 +77,57 @@ std::vector<thence_extension_info> all_extensions() {
     return all;
 }
 
+// How the first process reaches segments of the others, and of itself.
+struct onesided_way {
+    std::string memory; // of which kind
+    std::string transport;
+    std::string why;
+    int processes;
+};
+
+// Collective.
+void add_ways(std::vector<onesided_way> &ways, thence_segment segment, const char *memory, int processes) {
+    for (int rank = processes == 1 ? 0 : 1; rank < processes; ++rank) {
+        thence_segment_info part{};
+        thence_segment_query(segment, rank, &part, sizeof part);
+        const auto same = std::ranges::find_if(ways, [&](const onesided_way &each) {
+            return each.memory == memory && each.transport == part.transport && each.why == part.why;
+        });
+        if (same != ways.end()) {
+            ++same->processes;
+        } else {
+            ways.push_back({memory, part.transport, part.why, 1});
+        }
+    }
+}
+
+std::vector<onesided_way> all_ways() {
+    int processes = 1;
+    MPI_Comm_size(MPI_COMM_WORLD, &processes);
+    std::vector<onesided_way> ways;
+    thence_space space = nullptr;
+    thence_segment made = nullptr;
+    thence_segment given = nullptr;
+    char memory[8] = {};
+    if (thence_space_create(MPI_COMM_WORLD, 1, &space) == MPI_SUCCESS &&
+        thence_segment_create(space, sizeof memory, 1, &made) == MPI_SUCCESS &&
+        thence_segment_create_on(space, memory, sizeof memory, 1, &given) == MPI_SUCCESS) {
+        add_ways(ways, made, "memory of Thence", processes);
+        add_ways(ways, given, "memory of the program", processes);
+        thence_segment_free(&given);
+        thence_segment_free(&made);
+        thence_space_free(&space);
+    }
+    return ways;
+}
+
 struct facts {
     std::string mpi_version;  // all that MPI says of itself
     std::string mpi_standard; // of the MPI standard
     const char *level_asked;
     thence_info library;
     std::vector<thence_extension_info> extensions;
+    std::vector<onesided_way> ways;
 };
 
 facts gather(int asked) {
@@ -90,9 +137,10 @@ facts gather(int asked) {
     int major = 0;
     int minor = 0;
     MPI_Get_version(&major, &minor);
-    facts all{text, std::to_string(major) + "." + std::to_string(minor), name_of(asked), {}, {}};
+    facts all{text, std::to_string(major) + "." + std::to_string(minor), name_of(asked), {}, {}, {}};
     thence_query(&all.library, sizeof all.library);
     all.extensions = all_extensions();
+    all.ways = all_ways(); // last, since it may start the helper thread
     return all;
 }
 
@@ -110,6 +158,11 @@ void print_json(const facts &all) {
     object extensions = object::object();
     for (const thence_extension_info &each : all.extensions) {
         extensions[each.name] = {{"state", text_or_null(each.state)}, {"why", text_or_null(each.why)}};
+    }
+    object ways = object::array();
+    for (const onesided_way &each : all.ways) {
+        ways.push_back(
+            {{"memory", each.memory}, {"transport", each.transport}, {"why", each.why}, {"processes", each.processes}});
     }
     object settings = object::object();
     object unknown = object::object();
@@ -143,6 +196,7 @@ void print_json(const facts &all) {
                       {"detects_persistent", all.library.detects_persistent != 0},
                       {"task_runtimes", runtimes},
                       {"extensions", extensions},
+                      {"one_sided", ways},
                       {"settings", settings},
                       {"unknown_settings", unknown}};
     std::cout << json.dump(2, ' ', false, object::error_handler_t::replace) << '\n';
@@ -188,6 +242,12 @@ void print_text(const facts &all) {
     std::cout << "extensions of MPICH\n";
     for (const thence_extension_info &each : all.extensions) {
         print_row(std::string("  ") + each.name, std::string(each.state) + ": " + each.why);
+    }
+    std::cout << "one-sided operations, to other processes if there are any (mpirun -n 2 thence info)\n";
+    for (const onesided_way &each : all.ways) {
+        print_row("  " + each.memory,
+                  each.transport + ": " + each.why +
+                      (each.processes > 1 ? " (" + std::to_string(each.processes) + " processes)" : ""));
     }
     std::cout << "settings\n";
     for (const thence_setting_info &each : all_settings()) {

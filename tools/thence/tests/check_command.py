@@ -24,6 +24,10 @@ def info_says_what_is_in_force(program):
     assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_WAIT", "THENCE_STALL", "THENCE_TRACE",
                                       "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_POOLS_MODE",
                                       "THENCE_CHECK_STREAMS", "THENCE_REPORT", "THENCE_ONESIDED"}, facts
+    assert {each["memory"] for each in facts["one_sided"]} == {"memory of Thence", "memory of the program"}, facts
+    assert all(each["transport"] == "memory" and each["why"] for each in facts["one_sided"]), facts
+    messages = json.loads(succeed(run(program, "info", "--json", THENCE_ONESIDED="messages")))["one_sided"]
+    assert {(each["transport"], each["why"]) for each in messages} == {("messages", "THENCE_ONESIDED=messages")}, messages
     text = succeed(run(program, "info"))
     values = [facts[name] for name in ("engine", "engine_why", "hook", "helper", "abi")]
     for fact in (*values, facts["mpi"]["library"], *facts["settings"]):
