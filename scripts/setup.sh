@@ -66,6 +66,8 @@ test|has_command spin|spin|model check of the native engine's protocol
 test|has_command valgrind|valgrind|instruction counts
 test|has_python numpy|python3-numpy|checks of the applications' results
 test|has_python matplotlib|?python3-matplotlib|tests of the plots
+test|has_python mpi4py|?python3-mpi4py|tests of the Python package
+test|has_python pytest|?python3-pytest|the same
 test|has_clang|?clang-19/clang|the public headers are compiled with Clang too
 test|has_clang_openmp|?libomp-19-dev/libomp-dev|the OpenMP adapter is tested with Clang's runtime too
 test|has_command groff|?groff|checks the man pages

@@ -7,7 +7,7 @@ door has rooms. A door may include itself and lower doors, but no higher door an
 holds for rooms. Files and folders must not include each other in a cycle. A room of src/ must not use names that only a
 higher room or a neighbour defines: neither its namespace nor, below src/core/api, the C API. Only src/core/mpi calls MPI,
 and src/interpose/calls forwards calls to it. Code that uses the library (apps,
-bench, examples, tools) may include only public headers.
+bench, bindings, examples, tools) may include only public headers.
 """
 
 import re
@@ -19,7 +19,7 @@ from layers import (ALSO_CLASSES, C_API_CALLERS, C_API_FILE, C_API_ROOM, DOORS, 
                     RESERVED_NAMES, SRC_ONLY, SRC_OVER_PUBLIC_HEADERS, heights)
 from sources import CODE, files, without_comments  # noqa: E402
 
-ABOVE_THE_LIBRARY = ("apps", "bench", "examples", "tools")
+ABOVE_THE_LIBRARY = ("apps", "bench", "bindings", "examples", "tools")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 PUBLIC = Path("include/thence")
 SRC_HEIGHT = heights(DOORS)

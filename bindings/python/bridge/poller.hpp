@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The thread that makes progress for all channels. It counts as a thread of the application, so it needs libthence-core
+// alone, on every MPI; Python stops it before MPI_Finalize. It rests while no operation is outstanding.
+#pragma once
+
+namespace thence_python {
+
+// Before an operation is attached. Wakes the thread if it rests.
+void starts_one();
+// After it was completed, or could not be attached.
+void completed_one();
+
+// While one exists, the thread is not in MPI: to cancel operations.
+class no_progress {
+public:
+    no_progress();
+    ~no_progress();
+    no_progress &operator=(no_progress &&) = delete;
+};
+
+} // namespace thence_python

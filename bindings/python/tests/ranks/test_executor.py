@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Requests as futures of concurrent.futures."""
+
+import concurrent.futures
+import time
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+from thence.executor import RequestExecutor
+
+SELF = MPI.COMM_SELF
+
+
+def test_results_are_statuses(comm, ring, vector):
+    before, behind = ring
+    with RequestExecutor() as executor:
+        buffers = [vector() for _ in range(20)]
+        receives = [executor.submit(comm.Irecv, each, before, tag) for tag, each in enumerate(buffers)]
+        sends = [executor.submit(comm.Isend, vector(tag), behind, tag) for tag in range(20)]
+        _, pending = concurrent.futures.wait(receives + sends, timeout=20)
+        assert not pending
+        assert [each.result().Get_tag() for each in receives] == list(range(20))
+    assert [each[0] for each in buffers] == list(range(20))
+
+
+def test_callbacks_of_a_future(vector):
+    with RequestExecutor() as executor:
+        future = executor.submit(SELF.Irecv, vector(), 0, 1)
+        tags = []
+        future.add_done_callback(lambda each: tags.append(each.result().Get_tag()))
+        SELF.Send(vector(), 0, 1)
+        future.result(20)
+    assert tags == [1]
+
+
+def test_cancel_cancels_the_receive(vector):
+    with RequestExecutor() as executor:
+        future = executor.submit(SELF.Irecv, vector(), 0, 1)
+        time.sleep(0.01)
+        assert future.cancel()
+        assert future.cancel()
+        with pytest.raises(concurrent.futures.CancelledError):
+            future.result(20)
+        complete = executor.track(MPI.Request())
+        assert not complete.cancel()
+        assert complete.result(20).Get_count(MPI.BYTE) == 0
+
+
+def test_timeout_leaves_the_operation_pending(vector):
+    with RequestExecutor() as executor:
+        buffer = vector()
+        future = executor.submit(SELF.Irecv, buffer, 0, 1)
+        with pytest.raises(concurrent.futures.TimeoutError):
+            future.result(0.02)
+        SELF.Send(vector(3), 0, 1)
+        future.result(20)
+        assert buffer[0] == 3
+
+
+def test_shutdown_cancels_what_is_pending(vector):
+    executor = RequestExecutor()
+    future = executor.submit(SELF.Irecv, vector(), 0, 1)
+    executor.shutdown(cancel_futures=True)
+    assert future.cancelled()
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(SELF.Irecv, vector(), 0, 1)
+
+
+def test_failed_operations_set_the_exception(comm, vector):
+    if comm.size == 1:
+        pytest.skip("Open MPI does not report truncation of messages to oneself")
+    with RequestExecutor() as executor:
+        if comm.rank == 0:
+            future = executor.submit(comm.Irecv, np.zeros(1), 1, 1)
+            comm.Send(b"", 1, 0)
+            assert future.exception(20).Get_error_class() == MPI.ERR_TRUNCATE
+        elif comm.rank == 1:
+            comm.Recv(bytearray(), 0, 0)
+            comm.Send(vector(), 0, 1)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The adapter to trio: one channel for each run, whose eventfd a system task watches."""
+
+import trio
+
+from thence import _asyncio, _library
+from thence._channel import Channel
+
+_channel = trio.lowlevel.RunVar("thence_channel")
+_FIRST_PAUSE, _LONGEST_PAUSE = 50e-6, 1e-3
+
+
+class RunChannel(Channel):
+    """The channel of one run of trio."""
+
+    def __init__(self):
+        super().__init__()
+        self._work = trio.Event()
+        trio.lowlevel.spawn_system_task(self._watch if self.has_thread else self._poll)
+        if not self.has_thread:
+            _asyncio._report_polling()
+
+    def start(self, requests):
+        operations = super().start(requests)
+        self._work.set()
+        return operations
+
+    async def _watch(self):
+        try:
+            while True:
+                await trio.lowlevel.wait_readable(self.descriptor)
+                self.drain()
+        finally:
+            self._end()
+
+    async def _poll(self):
+        try:
+            pause = 0
+            while True:
+                if not self.pending:
+                    self._work = trio.Event()
+                    await self._work.wait()
+                    pause = 0
+                pause = 0 if _library.poll() > 0 else min(pause + _FIRST_PAUSE, _LONGEST_PAUSE)
+                self.drain()
+                await trio.sleep(pause)
+        finally:
+            self._end()
+
+    def _end(self):
+        if not self.close():
+            _library.report(f"a run of trio has ended with {len(self.pending)} operations pending; they go on")
+            _asyncio.adopt(self)
+
+    async def completion(self, operation):
+        """Wait until an operation is complete. Cancel it, once, if this is cancelled.
+
+        If it was complete already, its result is delivered, as trio's own calls do: the next checkpoint is cancelled.
+        """
+        task = trio.lowlevel.current_task()
+        operation.completed = lambda _: trio.lowlevel.reschedule(task)
+
+        def abort(_raise_cancel):
+            completed, operation.completed = operation.completed, None
+            operation.cancel()
+            if operation.done() and not operation.cancelled():
+                completed(operation)
+                return trio.lowlevel.Abort.FAILED
+            if not operation.done():
+                _library.logger.warning("MPI cannot cancel %r: it goes on", operation)
+            return trio.lowlevel.Abort.SUCCEEDED
+
+        await trio.lowlevel.wait_task_rescheduled(abort)
+
+    event = staticmethod(trio.Event)
+
+    def raise_if_any_goes_on(self, operations):
+        """After the operations were asked to be cancelled: log those that are pending nevertheless."""
+        for operation in operations:
+            if not operation.done():
+                _library.logger.warning("MPI cannot cancel %r: it goes on", operation)
+
+    def run(self, function, operation):
+        """Call a callback. What it raises is logged: trio has no handler for it."""
+        try:
+            function(operation)
+        except Exception:
+            _library.logger.exception("exception in the callback %r of %r", function, operation)
+
+    def attach(self, operation, function):
+        """Have a function called in the run with the operation, once it is complete."""
+        if operation.done():
+            trio.lowlevel.current_trio_token().run_sync_soon(self.run, function, operation)
+        else:
+            operation.completed = lambda done: self.run(function, done)
+
+
+def current_channel():
+    """Return the channel of this run."""
+    _library.require()
+    try:
+        return _channel.get()
+    except LookupError:
+        channel = RunChannel()
+        _channel.set(channel)
+        return channel
