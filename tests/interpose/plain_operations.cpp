@@ -2,12 +2,18 @@
 // THENCE_PROGRESS=always: what interposed calls count, and when the helper thread makes progress for the program.
 #include "library.hpp"
 
+#include "core/base/settings.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
 #include "interpose/requests/counted.hpp"
 
 #include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <sched.h>
+#include <string>
 #include <thread>
 
 namespace {
@@ -245,6 +251,71 @@ TEST_P(plain_operations, every_start_is_seen) {
     }
 }
 
+// What /proc says of a thread of this process with this name.
+std::string status_of_thread(const std::string &name) {
+    for (const auto &task : std::filesystem::directory_iterator("/proc/self/task")) {
+        std::ifstream file(task.path() / "status");
+        const std::string text{std::istreambuf_iterator<char>(file), {}};
+        if (text.find("Name:\t" + name + "\n") != text.npos) {
+            return text;
+        }
+    }
+    return {};
+}
+
+class where_the_helper_runs : public on_fake {
+protected:
+    void SetUp() override {
+        on_fake::SetUp();
+        cpu_set_t allowed;
+        ASSERT_EQ(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+        while (!CPU_ISSET(first_, &allowed)) {
+            ++first_;
+        }
+    }
+    void TearDown() override {
+        progress::stop_observing_calls();
+        unsetenv("THENCE_PROGRESS_CPU");
+        thence::base::read_settings();
+        on_fake::TearDown();
+    }
+    // Starts the helper with this setting. @return whether it is bound to this list, as the kernel writes it.
+    static bool is_bound(const std::string &setting, const std::string &list) {
+        setenv("THENCE_PROGRESS_CPU", setting.c_str(), 1);
+        thence::base::read_settings();
+        EXPECT_EQ(progress::count_operations(), nullptr);
+        const std::string line = "Cpus_allowed_list:\t" + list + "\n";
+        for (const auto end = std::chrono::steady_clock::now() + 5s; std::chrono::steady_clock::now() < end;) {
+            if (status_of_thread("thence-helper").find(line) != std::string::npos) {
+                return true;
+            }
+            std::this_thread::sleep_for(1ms);
+        }
+        return false;
+    }
+
+    int first_ = 0;
+};
+
+TEST_P(where_the_helper_runs, is_the_processor_of_the_setting) {
+    const std::string first = std::to_string(first_);
+    EXPECT_TRUE(is_bound(first + "," + first, first));
+}
+
+TEST_P(where_the_helper_runs, a_processor_that_is_not_there_is_reported) {
+    ::testing::internal::CaptureStderr();
+    setenv("THENCE_PROGRESS_CPU", "1023", 1);
+    thence::base::read_settings();
+    EXPECT_EQ(progress::count_operations(), nullptr);
+    while (!progress::plain.helper_rests.load()) { // it has begun
+        std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_NE(::testing::internal::GetCapturedStderr().find(
+                  "THENCE_PROGRESS_CPU=1023: the helper thread cannot be bound to it: Invalid argument"),
+              std::string::npos);
+}
+
+THENCE_RULES(where_the_helper_runs);
 THENCE_RULES(plain_operations);
 
 } // namespace

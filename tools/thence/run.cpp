@@ -24,6 +24,7 @@ struct run_options {
     bool progress = false;
     bool print = false;
     std::string wait;
+    std::string progress_cpu;
     std::string report;
     std::string stall;
     std::string trace;
@@ -61,6 +62,7 @@ private:
 
 void set_options(const run_options &chosen, environment &changed) {
     const std::pair<const char *, std::string> all[] = {{"THENCE_PROGRESS", chosen.progress ? "always" : ""},
+                                                        {"THENCE_PROGRESS_CPU", chosen.progress_cpu},
                                                         {"THENCE_WAIT", chosen.wait},
                                                         {"THENCE_REPORT", chosen.report},
                                                         {"THENCE_STALL", chosen.stall},
@@ -204,6 +206,8 @@ void add_run(CLI::App &app, int &status, const std::vector<std::string> &from_da
                 "The exit status is that of the program; 3 if it cannot run so.");
     own->add_flag("--progress", chosen->progress,
                   "a thread makes progress while nonblocking operations are outstanding (THENCE_PROGRESS=always)");
+    own->add_option("--progress-cpu", chosen->progress_cpu,
+                    "the processors on which that thread may run, as in 0-3,8 (THENCE_PROGRESS_CPU)");
     own->add_option("--wait", chosen->wait, "how blocking calls wait (THENCE_WAIT)")
         ->check(CLI::IsMember({"spin", "yield", "sleep"}));
     own->add_flag("--report{on}", chosen->report,

@@ -130,6 +130,20 @@ settings read_environment() {
                   "continuations) or off (MPI calls alone do). The helper thread stays off.");
     all.helper_wanted = progress == "thread";
     all.progress_always = progress == "always";
+    read(all, setting::progress_cpu, [&](setting_state &state) {
+        state.in_force = "off";
+        if (state.text == "off") { // 0 is a processor
+            return;
+        }
+        all.progress_cpus = parse_processors(*state.text);
+        if (all.progress_cpus.empty()) {
+            state.complaint = complaint(setting::progress_cpu, state,
+                                        "no list of processors. Write numbers from 0 to 1023 and ranges, as in "
+                                        "THENCE_PROGRESS_CPU=0-3,8. The helper thread is not bound.");
+        } else {
+            state.in_force = *state.text;
+        }
+    });
     const std::string wait = read_word(all, setting::wait, {"yield", "sleep", "spin"},
                                        "Write spin (as MPI does), yield or sleep. Blocking calls wait as MPI does.");
     all.wait = wait == "sleep" ? waiting::sleep : wait == "yield" ? waiting::yield : waiting::in_mpi;
@@ -197,6 +211,34 @@ std::optional<milliseconds> parse_duration(std::string_view text, double shortes
         return std::nullopt;
     }
     return milliseconds{static_cast<milliseconds::rep>(number)};
+}
+
+std::vector<int> parse_processors(std::string_view text) {
+    constexpr int most = 1023;
+    std::vector<int> all;
+    while (!text.empty()) {
+        const std::string_view part = text.substr(0, text.find(','));
+        const char *const end = part.data() + part.size();
+        int first = 0;
+        auto [stop, fault] = std::from_chars(part.data(), end, first);
+        int last = first;
+        if (fault == std::errc{} && stop != end && *stop == '-') {
+            const std::from_chars_result second = std::from_chars(stop + 1, end, last);
+            stop = second.ptr;
+            fault = second.ec;
+        }
+        if (fault != std::errc{} || stop != end || first < 0 || last < first || last > most) {
+            return {};
+        }
+        for (int each = first; each <= last; ++each) {
+            all.push_back(each);
+        }
+        if (part.size() == text.size()) {
+            return all;
+        }
+        text.remove_prefix(part.size() + 1);
+    }
+    return {}; // it ends with a comma, or there is nothing
 }
 
 const settings &read_settings() {

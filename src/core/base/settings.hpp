@@ -20,6 +20,7 @@ namespace thence::base {
 enum class setting {
     engine,
     progress,
+    progress_cpu,
     wait,
     report,
     stall,
@@ -48,6 +49,8 @@ inline constexpr std::array<setting_row, setting_count> setting_rows = {{
     {"THENCE_PROGRESS", "thread, always, off", "off",
      "whether the library's own thread makes progress and runs callbacks, too, or always makes progress for the "
      "program"},
+    {"THENCE_PROGRESS_CPU", "processors, as in 3 or 0-3,8", "off",
+     "on which processors the library's own thread may run"},
     {"THENCE_WAIT", "spin, yield, sleep", "spin", "how blocking calls of MPI wait"},
     {"THENCE_REPORT", "on, or the name of a file", "off",
      "at MPI_Finalize, say what nonblocking operations were waited for"},
@@ -79,9 +82,10 @@ struct settings {
     std::array<setting_state, setting_count> states;
     std::vector<std::string> unknown; // names in the environment that begin with THENCE_ and are no setting
 
-    std::string engine;           // empty: none is named
-    bool helper_wanted = false;   // THENCE_PROGRESS=thread
-    bool progress_always = false; // THENCE_PROGRESS=always
+    std::string engine;             // empty: none is named
+    bool helper_wanted = false;     // THENCE_PROGRESS=thread
+    bool progress_always = false;   // THENCE_PROGRESS=always
+    std::vector<int> progress_cpus; // the helper thread runs on these; empty: wherever the program may
     waiting wait = waiting::in_mpi;
     bool report = false;                // measure the calls of the program, and report at MPI_Finalize
     std::string report_file;            // as JSON, too; empty: none
@@ -104,5 +108,8 @@ const settings &current_settings();
 // Parses "10s", "500ms" or "1.5min"; a number alone means seconds. Empty if the text is no duration, or one that is
 // shorter than `shortest_ms` or longer than a week.
 std::optional<std::chrono::milliseconds> parse_duration(std::string_view text, double shortest_ms = 10);
+
+// Parses "3" or "0-3,8": numbers of processors from 0 to 1023 and ranges of them. Empty if the text is none.
+std::vector<int> parse_processors(std::string_view text);
 
 } // namespace thence::base

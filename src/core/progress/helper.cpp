@@ -5,6 +5,7 @@
 // its place, which needs no change of threads.
 #include "core/progress/progress.hpp"
 
+#include "core/base/settings.hpp"
 #include "core/base/short_slices.hpp"
 #include "core/base/spin_lock.hpp"
 #include "core/mpi/calls.hpp"
@@ -20,8 +21,11 @@
 #include <chrono>
 #include <climits>
 #include <condition_variable>
+#include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <pthread.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <system_error>
 #include <thread>
@@ -147,9 +151,27 @@ bool help_program(const program_watch &program, helper_pauses &pauses, access_pa
     return pause_for(pauses.next(nobody_polled, true));
 }
 
+// As THENCE_PROGRESS_CPU says.
+void bind_this_thread() noexcept {
+    const base::settings &chosen = base::current_settings();
+    if (chosen.progress_cpus.empty()) {
+        return;
+    }
+    cpu_set_t wanted;
+    CPU_ZERO(&wanted);
+    for (const int each : chosen.progress_cpus) {
+        CPU_SET(each, &wanted);
+    }
+    if (const int error = pthread_setaffinity_np(pthread_self(), sizeof wanted, &wanted); error != 0) {
+        std::fprintf(stderr, "thence: THENCE_PROGRESS_CPU=%s: the helper thread cannot be bound to it: %s\n",
+                     chosen.of(base::setting::progress_cpu).in_force.c_str(), std::strerror(error));
+    }
+}
+
 void run() noexcept {
     on_helper_thread = true;
     prctl(PR_SET_NAME, "thence-helper");
+    bind_this_thread();
     prctl(PR_SET_TIMERSLACK, 1UL); // so that a sleep of a microsecond lasts about that long
     base::ask_for_short_slices();
     helper_pauses pauses;

@@ -47,6 +47,7 @@ TEST_F(settings_of_environment, have_the_defaults_of_the_table) {
 TEST_F(settings_of_environment, are_parsed) {
     setenv("THENCE_ENGINE", "testsome", 1);
     setenv("THENCE_PROGRESS", "thread", 1);
+    setenv("THENCE_PROGRESS_CPU", "0-2,8", 1);
     setenv("THENCE_REPORT", "run.json", 1);
     setenv("THENCE_STALL", "1.5s", 1);
     setenv("THENCE_SLOW_CONTINUATION", "5ms", 1);
@@ -57,6 +58,7 @@ TEST_F(settings_of_environment, are_parsed) {
     const settings &all = read_settings();
     EXPECT_EQ(all.engine, "testsome");
     EXPECT_TRUE(all.helper_wanted);
+    EXPECT_EQ(all.progress_cpus, (std::vector<int>{0, 1, 2, 8}));
     EXPECT_TRUE(all.report);
     EXPECT_EQ(all.report_file, "run.json");
     EXPECT_EQ(all.stall, 1500ms);
@@ -113,6 +115,19 @@ TEST_F(settings_of_environment, a_value_that_cannot_be_parsed_has_a_complaint_an
         EXPECT_EQ(all.of(which).complaint.rfind(start, 0), 0U) << all.of(which).complaint;
         EXPECT_EQ(all.of(which).in_force, row(which).default_value);
     }
+}
+
+TEST_F(settings_of_environment, processors_are_numbers_and_ranges) {
+    using thence::base::parse_processors;
+    EXPECT_EQ(parse_processors("0"), std::vector<int>{0});
+    EXPECT_EQ(parse_processors("1023,3-3"), (std::vector<int>{1023, 3}));
+    for (const char *wrong :
+         {"", ",", "1,", ",1", "3-1", "1024", "0-1024", "-1", "1-", "a", "1 ", "1--2", "99999999999"}) {
+        EXPECT_TRUE(parse_processors(wrong).empty()) << wrong;
+    }
+    setenv("THENCE_PROGRESS_CPU", "many", 1);
+    EXPECT_EQ(read_settings().of(setting::progress_cpu).complaint.rfind("THENCE_PROGRESS_CPU=many: ", 0), 0U);
+    EXPECT_TRUE(read_settings().progress_cpus.empty());
 }
 
 TEST_F(settings_of_environment, names_that_are_no_setting_are_found) {

@@ -21,7 +21,7 @@ def info_says_what_is_in_force(program):
     assert facts["mpi"]["library"] and facts["mpi"]["thread_level"] == "MPI_THREAD_MULTIPLE", facts
     assert facts["hook"] in {"opal_progress_register", "MPIX_Async_start", "none"}, facts
     assert facts["helper"] == "not started" and facts["abi"].startswith(("native", "standard")), facts
-    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_WAIT", "THENCE_STALL", "THENCE_TRACE",
+    assert set(facts["settings"]) == {"THENCE_ENGINE", "THENCE_PROGRESS", "THENCE_PROGRESS_CPU", "THENCE_WAIT", "THENCE_STALL", "THENCE_TRACE",
                                       "THENCE_TRACE_LIMIT", "THENCE_SLOW_CONTINUATION", "THENCE_POOLS_MODE",
                                       "THENCE_CHECK_STREAMS", "THENCE_REPORT", "THENCE_ONESIDED"}, facts
     assert {each["memory"] for each in facts["one_sided"]} == {"memory of Thence", "memory of the program"}, facts
