@@ -8,6 +8,7 @@
 #include "interpose/calls/on_stream.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/requests.hpp"
+#include "interpose/waiting/unchanged.hpp"
 #include "interpose/waiting/wait_strategy.hpp"
 
 #include <thence/thence.h>
@@ -35,20 +36,30 @@ template <class Call> int block_in_mpi(const char *name, MPI_Comm comm, Call cal
     return block_in_mpi(name, call);
 }
 
+// The same for one that all ranks of the communicator make.
+template <class Call> int block_with_ranks(const char *name, MPI_Comm comm, Call call) {
+    if (interpose::is_plain()) [[likely]] {
+        return call();
+    }
+    interpose::wait_for_ranks(comm);
+    return block_in_mpi(name, comm, call);
+}
+
 } // namespace thence::pmpi
 
 #define THENCE_BLOCKING(name, parameters, arguments)                                                                   \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         return thence::pmpi::block_in_mpi("MPI_" #name, [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });   \
     }
-// The same for a call with a communicator. `otherwise(communicator &)` does it on a thread communicator.
+// The same for a call that all ranks of a communicator make. `otherwise(communicator &)` does it on a thread
+// communicator.
 #define THENCE_BLOCKING_OR(name, parameters, arguments, otherwise)                                                     \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
         if (auto *const found = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                  \
             return otherwise(*found);                                                                                  \
         }                                                                                                              \
-        return thence::pmpi::block_in_mpi("MPI_" #name, comm,                                                          \
-                                          [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });                 \
+        return thence::pmpi::block_with_ranks("MPI_" #name, comm,                                                      \
+                                              [&] { return THENCE_NEXT(name)(THENCE_UNPACK arguments); });             \
     }
 // The same for a call that is not possible on thread communicators.
 #define THENCE_BLOCKING_ON_PROCESSES(name, parameters, arguments)                                                      \

@@ -52,8 +52,14 @@ STARTING_OR(Comm_idup_with_info, (MPI_Comm comm, MPI_Info info, MPI_Comm *create
             [&](auto &threads) { return threadcomm::idup("MPI_Comm_idup_with_info", threads, created, request); })
 #endif
 THENCE_BLOCKING_ON_PROCESSES(Comm_create, (MPI_Comm comm, MPI_Group group, MPI_Comm *created), (comm, group, created))
-THENCE_BLOCKING_ON_PROCESSES(Comm_create_group, (MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created),
-                             (comm, group, tag, created))
+// Only the ranks of the group call it.
+THENCE_EXPORT int MPI_Comm_create_group(MPI_Comm comm, MPI_Group group, int tag, MPI_Comm *created) {
+    if (auto *const found = threadcomm::find_if_any(comm)) [[unlikely]] {
+        return thence::pmpi::refuse_on(*found, "MPI_Comm_create_group");
+    }
+    return thence::pmpi::block_in_mpi("MPI_Comm_create_group", comm,
+                                      [&] { return THENCE_NEXT(Comm_create_group)(comm, group, tag, created); });
+}
 THENCE_BLOCKING_OR(Comm_split, (MPI_Comm comm, int color, int key, MPI_Comm *created), (comm, color, key, created),
                    [&](auto &threads) { return threadcomm::split("MPI_Comm_split", threads, color, key, created); })
 THENCE_BLOCKING_ON_PROCESSES(Comm_split_type, (MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *created),

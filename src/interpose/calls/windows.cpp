@@ -12,7 +12,7 @@ template <class Call> int create(const char *name, MPI_Comm comm, MPI_Info info,
     if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {
         return thence::pmpi::refuse_on(*threads, name);
     }
-    const int code = thence::pmpi::block_in_mpi(name, comm, call);
+    const int code = thence::pmpi::block_with_ranks(name, comm, call);
     if (observes_calls() && code == MPI_SUCCESS && win != nullptr && *win != MPI_WIN_NULL) {
         count_window(*win, info);
     }

@@ -5,6 +5,7 @@
 #include "core/base/settings.hpp"
 #include "core/continuation/library.hpp"
 #include "core/continuation/thread_state.hpp"
+#include "core/mpi/calls.hpp"
 #include "core/progress/catch_up.hpp"
 #include "core/progress/plain_operations.hpp"
 #include "core/progress/progress.hpp"
@@ -95,6 +96,17 @@ void begin_progress() noexcept {
 
 const wait_strategy leaving_the_processor{"test and pause", &applies, &complete, &pause};
 
+void wait_for_ranks_asleep(MPI_Comm comm) noexcept {
+    int ranks = 0;
+    int inter = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (comm != MPI_COMM_NULL && applies() && mpi::table.Comm_test_inter(comm, &inter) == MPI_SUCCESS && inter == 0 &&
+        mpi::table.Comm_size(comm, &ranks) == MPI_SUCCESS && ranks > 1 &&
+        mpi::table.Ibarrier(comm, &request) == MPI_SUCCESS && request != MPI_REQUEST_NULL) {
+        complete(&request, MPI_STATUS_IGNORE, nullptr);
+    }
+}
+
 namespace unchanged {
 
 bool raises_level() noexcept {
@@ -131,6 +143,7 @@ void mpi_initialized() noexcept {
 }
 
 void mpi_finalizes() noexcept {
+    wait_for_ranks(MPI_COMM_WORLD);
     write_report();
     progress::stop_observing_calls();
     progress::plain.in_mpi.store(true);

@@ -12,6 +12,15 @@ namespace thence::interpose {
 extern const wait_strategy leaving_the_processor;
 extern THENCE_INTERNAL std::atomic<bool> waits_leave_the_processor;
 
+THENCE_INTERNAL void wait_for_ranks_asleep(MPI_Comm comm) noexcept;
+// Before a call that all ranks of the communicator make, and that waits for them inside MPI. If waits leave the
+// processor, it waits here until all have come, so that little is left to wait for inside MPI.
+inline void wait_for_ranks(MPI_Comm comm) noexcept {
+    if (waits_leave_the_processor.load(std::memory_order_relaxed)) {
+        wait_for_ranks_asleep(comm);
+    }
+}
+
 namespace unchanged {
 
 // True if MPI shall be initialized with MPI_THREAD_MULTIPLE, whatever the program asks for.

@@ -147,6 +147,22 @@ def a_rank_that_computes_serves_its_windows(given):
     return 0
 
 
+def ranks_that_wait_for_all_leave_the_processor(given):
+    """Rank 1 comes a second late to a call that all ranks make."""
+    program = str(Path(given.program).with_name("waiting_program"))
+    os.chdir(given.folder)
+
+    def used(how, call):
+        done = given.on_ranks(2, f"--wait={how}", "--", program, call, "1000")
+        assert done.returncode == 0, done
+        return float(re.search(r"used ([0-9.]+) ms", done.stdout)[1])
+
+    spins = used("spin", "dup")
+    found = {call: used("sleep", call) for call in ("dup", "window", "file", "recv", "finalize")}
+    # Beside other processes a rank that spins gets a part of its processor only.
+    assert spins > 4 * found["dup"] and max(found.values()) < 250, (spins, found)
+
+
 def program_with_MPI_Init_is_told_single(given):
     plain = run(given.program)
     done = given.run("--progress", "--wait", "sleep", given.program)
