@@ -4,13 +4,16 @@
 //
 //   --level=single|funneled|serialized|multiple   what to ask of MPI_Init_thread (default: multiple)
 //   --progress=thread                             as THENCE_PROGRESS=thread in the environment
+//   --files=a,b                                   only the tests of a.cpp and b.cpp; GTEST_FILTER takes precedence
 #include "support.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <set>
 #include <string>
 #include <unistd.h>
 
@@ -60,6 +63,38 @@ std::string value_of(int argc, char **argv, const std::string &name) {
     return "";
 }
 
+std::string name_of(const char *path) {
+    const std::string file = path == nullptr ? "" : path;
+    const std::size_t begin = file.rfind('/') + 1; // 0 if there is none
+    return file.substr(begin, file.rfind('.') - begin);
+}
+
+// The tests of these files, separated by commas, as a filter of GoogleTest. Empty if one of them has none.
+std::string filter_of(const std::string &files) {
+    std::string filter;
+    std::set<std::string> without{};
+    for (std::size_t at = 0; at <= files.size(); at = std::min(files.find(',', at), files.size()) + 1) {
+        without.insert(files.substr(at, files.find(',', at) - at));
+    }
+    const std::set<std::string> wanted = without;
+    const testing::UnitTest &all = *testing::UnitTest::GetInstance();
+    for (int s = 0; s < all.total_test_suite_count(); ++s) {
+        const testing::TestSuite &suite = *all.GetTestSuite(s);
+        for (int t = 0; t < suite.total_test_count(); ++t) {
+            const testing::TestInfo &test = *suite.GetTestInfo(t);
+            const std::string file = name_of(test.file());
+            if (wanted.count(file) != 0) {
+                filter += std::string(filter.empty() ? "" : ":") + suite.name() + '.' + test.name();
+                without.erase(file);
+            }
+        }
+    }
+    for (const std::string &file : without) {
+        std::cerr << "--files: no test in " << file << ".cpp\n";
+    }
+    return without.empty() ? filter : "";
+}
+
 } // namespace
 
 int asked_level = MPI_THREAD_MULTIPLE;
@@ -85,6 +120,15 @@ int main(int argc, char **argv) {
     std::signal(SIGALRM, time_is_over);
 
     testing::InitGoogleTest(&argc, argv);
+    if (const std::string files = value_of(argc, argv, "--files="); !files.empty()) {
+        const std::string filter = filter_of(files);
+        if (filter.empty()) {
+            MPI_Abort(MPI_COMM_WORLD, EXIT_FAILURE);
+        }
+        if (std::getenv("GTEST_FILTER") == nullptr) {
+            testing::GTEST_FLAG(filter) = filter;
+        }
+    }
     testing::TestEventListeners &listeners = testing::UnitTest::GetInstance()->listeners();
     if (world_rank != 0) {
         delete listeners.Release(listeners.default_result_printer());
