@@ -48,12 +48,15 @@ static inline ABT_key thence_argobots_key_(void) {
     static ABT_key made; /* null until then */
     ABT_key key = __atomic_load_n(&made, __ATOMIC_ACQUIRE);
     ABT_key none = NULL;
-    if (key != NULL)
+    if (key != NULL) {
         return key;
-    if (ABT_key_create(thence_argobots_free_, &key) != ABT_SUCCESS)
+    }
+    if (ABT_key_create(thence_argobots_free_, &key) != ABT_SUCCESS) {
         return NULL;
-    if (__atomic_compare_exchange_n(&made, &none, key, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+    }
+    if (__atomic_compare_exchange_n(&made, &none, key, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
         return key;
+    }
     ABT_key_free(&key); /* another ULT was faster */
     return none;
 }
@@ -63,17 +66,22 @@ static inline void *thence_argobots_current_(void) {
     ABT_key key;
     ABT_eventual eventual;
     void *task = NULL;
-    if (ABT_initialized() != ABT_SUCCESS || ABT_self_get_type(&type) != ABT_SUCCESS || type != ABT_UNIT_TYPE_THREAD)
+    if (ABT_initialized() != ABT_SUCCESS || ABT_self_get_type(&type) != ABT_SUCCESS || type != ABT_UNIT_TYPE_THREAD) {
         return NULL;
+    }
     key = thence_argobots_key_();
-    if (key == NULL || ABT_self_get_specific(key, &task) != ABT_SUCCESS)
+    if (key == NULL || ABT_self_get_specific(key, &task) != ABT_SUCCESS) {
         return NULL;
-    if (task != NULL)
+    }
+    if (task != NULL) {
         return task;
-    if (ABT_eventual_create(0, &eventual) != ABT_SUCCESS)
+    }
+    if (ABT_eventual_create(0, &eventual) != ABT_SUCCESS) {
         return NULL;
-    if (ABT_self_set_specific(key, eventual) == ABT_SUCCESS)
+    }
+    if (ABT_self_set_specific(key, eventual) == ABT_SUCCESS) {
         return eventual;
+    }
     ABT_eventual_free(&eventual);
     return NULL;
 }
@@ -94,15 +102,18 @@ static inline int thence_argobots_spawn_(void (*body)(void *), void *argument, v
     thence_spawned_body_ *data;
     int rc = ABT_self_get_last_pool(&pool);
     (void)label;
-    if (rc != ABT_SUCCESS)
+    if (rc != ABT_SUCCESS) {
         return rc;
+    }
     data = thence_spawned_body_make_(body, argument, completed, completed_argument);
-    if (data == NULL)
+    if (data == NULL) {
         return ABT_ERR_MEM;
+    }
     /* unnamed: frees itself */
     rc = ABT_thread_create(pool, thence_spawned_body_run_, data, ABT_THREAD_ATTR_NULL, NULL);
-    if (rc != ABT_SUCCESS)
+    if (rc != ABT_SUCCESS) {
         free(data);
+    }
     return rc;
 }
 
@@ -114,8 +125,9 @@ static inline int thence_argobots_sleep_(uint64_t nanoseconds, uint64_t *slept) 
         ABT_thread_yield();
         seconds = ABT_get_wtime() - begun;
     } while (seconds * 1e9 < (double)nanoseconds);
-    if (slept != NULL)
+    if (slept != NULL) {
         *slept = (uint64_t)(seconds * 1e9);
+    }
     return 0;
 }
 

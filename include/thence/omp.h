@@ -80,8 +80,9 @@ static inline int thence_omp_fulfill_event_after(int count, MPI_Request requests
     int flag = 0;
     int rc = thence_attach(count, requests, thence_omp_fulfill_, (void *)(uintptr_t)event, THENCE_INVOKE_FAILED,
                            statuses, cr, &flag);
-    if (flag)
+    if (flag) {
         omp_fulfill_event(event);
+    }
     return rc;
 }
 
@@ -175,12 +176,14 @@ static inline void *thence_omp_test_until_stopped_(void *data) {
         int rc_query = thence_cr_query(self->cr, &info, sizeof info);
         int moved = rc_query == MPI_SUCCESS && info.registered != registered;
         registered = rc_query == MPI_SUCCESS ? info.registered : -1;
-        if (moved)
+        if (moved) {
             thence_backoff_found(&backoff);
+        }
         sleep = thence_backoff_next(&backoff);
         pthread_mutex_lock(&self->mutex);
-        if (self->error == MPI_SUCCESS)
+        if (self->error == MPI_SUCCESS) {
             self->error = rc;
+        }
         if (sleep > 0 && !self->stop) { /* the threads of OpenMP may need the processor */
             struct timespec until;
             timespec_get(&until, TIME_UTC);
@@ -219,14 +222,18 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
     thence_omp_tester_ tester;
 
     rc = thence_cr_query(cr, &info, sizeof info);
-    if (rc == MPI_SUCCESS)
+    if (rc == MPI_SUCCESS) {
         rc = MPI_Query_thread(&level);
-    if (rc != MPI_SUCCESS)
+    }
+    if (rc != MPI_SUCCESS) {
         return rc;
-    if (info.flags & THENCE_CR_NEEDS_START)
+    }
+    if (info.flags & THENCE_CR_NEEDS_START) {
         return MPI_ERR_ARG;
-    if (level < MPI_THREAD_MULTIPLE)
+    }
+    if (level < MPI_THREAD_MULTIPLE) {
         return MPI_ERR_OTHER;
+    }
     if ((info.flags & THENCE_CR_ANY_THREAD) && !(info.flags & THENCE_CR_POLL_ONLY)) {
         thence_omp_wait_for_children_();
         return thence_wait(&cr, MPI_STATUS_IGNORE); /* a task may end before its callback has returned */
@@ -245,8 +252,9 @@ static inline int thence_omp_taskwait(MPI_Request cr) {
         pthread_mutex_unlock(&tester.mutex);
         pthread_join(thread, NULL);
         rc = thence_wait(&cr, MPI_STATUS_IGNORE);
-        if (tester.error != MPI_SUCCESS)
+        if (tester.error != MPI_SUCCESS) {
             rc = tester.error;
+        }
     }
     pthread_cond_destroy(&tester.stopped);
     pthread_mutex_destroy(&tester.mutex);

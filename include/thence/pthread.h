@@ -55,10 +55,12 @@ static inline int thence_pthread_block(int count, MPI_Request requests[], MPI_St
     thence_cr_info info;
     int flag = 0;
     int rc = thence_cr_query(cr, &info, sizeof info);
-    if (rc != MPI_SUCCESS)
+    if (rc != MPI_SUCCESS) {
         return rc;
-    if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START))
+    }
+    if (info.flags & (THENCE_CR_POLL_ONLY | THENCE_CR_NEEDS_START)) {
         return MPI_ERR_ARG;
+    }
     self.done = 0;
     self.error = MPI_SUCCESS;
     pthread_mutex_init(&self.mutex, NULL);
@@ -66,8 +68,9 @@ static inline int thence_pthread_block(int count, MPI_Request requests[], MPI_St
     rc = thence_attach(count, requests, thence_pthread_unblock_, &self, THENCE_INVOKE_FAILED, statuses, cr, &flag);
     if (rc == MPI_SUCCESS && !flag) {
         pthread_mutex_lock(&self.mutex);
-        while (!self.done)
+        while (!self.done) {
             pthread_cond_wait(&self.changed, &self.mutex);
+        }
         pthread_mutex_unlock(&self.mutex);
         rc = self.error;
     }

@@ -74,10 +74,12 @@ static inline void thence_qthreads_unlock_row_(thence_qthreads_row_ *row) {
 /* Takes the side of `task` out of its locked row; null: there is none. */
 static inline thence_qthreads_side_ *thence_qthreads_take_(thence_qthreads_row_ *row, void *task) {
     thence_qthreads_side_ **link = &row->first;
-    while (*link != NULL && (*link)->task != task)
+    while (*link != NULL && (*link)->task != task) {
         link = &(*link)->next;
-    if (*link == NULL)
+    }
+    if (*link == NULL) {
         return NULL;
+    }
     {
         thence_qthreads_side_ *found = *link;
         *link = found->next;
@@ -107,8 +109,9 @@ static inline int thence_qthreads_block_(void *task) {
     self.task = task;
     self.is_blocked = 1;
     rc = qthread_empty(&self.unblocked); /* does not wait */
-    if (rc == QTHREAD_SUCCESS)
+    if (rc == QTHREAD_SUCCESS) {
         thence_qthreads_put_(row, &self);
+    }
     thence_qthreads_unlock_row_(row);
     return rc == QTHREAD_SUCCESS ? qthread_readFF(NULL, &self.unblocked) : rc;
 }
@@ -133,8 +136,9 @@ static inline int thence_qthreads_unblock_(void *task) {
     }
     thence_qthreads_unlock_row_(row);
     /* `side` exists until its bit is filled. On a thread that is no worker qthread_fill() would wait for a qthread. */
-    if (qthread_shep() != NO_SHEPHERD)
+    if (qthread_shep() != NO_SHEPHERD) {
         return qthread_fill(&side->unblocked);
+    }
     return qthread_spawn(thence_qthreads_fill_, &side->unblocked, 0, NULL, 0, NULL, NO_SHEPHERD, QTHREAD_SPAWN_SIMPLE);
 }
 
@@ -148,11 +152,13 @@ static inline int thence_qthreads_spawn_(void (*body)(void *), void *argument, v
     thence_spawned_body_ *data = thence_spawned_body_make_(body, argument, completed, completed_argument);
     int rc;
     (void)label;
-    if (data == NULL)
+    if (data == NULL) {
         return QTHREAD_MALLOC_ERROR;
+    }
     rc = qthread_fork(thence_qthreads_run_, data, NULL);
-    if (rc != QTHREAD_SUCCESS)
+    if (rc != QTHREAD_SUCCESS) {
         free(data);
+    }
     return rc;
 }
 
@@ -160,8 +166,9 @@ static inline int thence_qthreads_spawn_(void (*body)(void *), void *argument, v
 static inline int thence_qthreads_sleep_(uint64_t nanoseconds, uint64_t *slept) {
     qtimer_t timer = qtimer_create();
     double seconds;
-    if (timer == NULL)
+    if (timer == NULL) {
         return QTHREAD_MALLOC_ERROR;
+    }
     qtimer_start(timer);
     do {
         qthread_yield();
@@ -169,8 +176,9 @@ static inline int thence_qthreads_sleep_(uint64_t nanoseconds, uint64_t *slept) 
         seconds = qtimer_secs(timer);
     } while (seconds * 1e9 < (double)nanoseconds);
     qtimer_destroy(timer);
-    if (slept != NULL)
+    if (slept != NULL) {
         *slept = (uint64_t)(seconds * 1e9);
+    }
     return 0;
 }
 
