@@ -215,13 +215,24 @@ protected:
     }
 };
 
+// MPICH before 4.3 tests only one attach in 64, once 1,000 tests in a row have found nothing (polled_set.cpp).
 TEST_F(generalized, completed_before_attach) {
-    outcome seen;
-    MPI_Grequest_complete(handle);
-    seen.attach(request, cr);
-    EXPECT_EQ(1, seen.at_once);
-    wait();
-    check(seen);
+    bool any_at_once = false;
+    for (int i = 0; i < 64 && !any_at_once; ++i) {
+        if (i > 0) {
+            own.queried = 0;
+            own.freed = 0;
+            MPI_Grequest_start(&query, &release, &cancel, &own, &request);
+            handle = request;
+        }
+        outcome seen;
+        MPI_Grequest_complete(handle);
+        seen.attach(request, cr);
+        any_at_once = seen.at_once == 1;
+        wait();
+        check(seen);
+    }
+    EXPECT_TRUE(any_at_once);
 }
 TEST_F(generalized, completed_after_attach) {
     outcome seen;
