@@ -45,8 +45,8 @@ public:
     static void repeat_now(dataflow::task &again) noexcept;
     static void fail(dataflow::task &failed, std::exception_ptr why) noexcept;
 
-    // How often a call of submit() has slept since too many tasks were open: it went on only when another thread resumed
-    // it. Of all flows, for tests.
+    // How often a call of submit() has slept since too many tasks were open: it went on only when another thread
+    // resumed it. Of all flows, for tests.
     static std::uint64_t submits_that_slept() noexcept { return submits_that_slept_.load(std::memory_order_relaxed); }
 
 private:
