@@ -23,7 +23,7 @@ suspended already_unblocked;
 suspended blocked_after_body;
 
 bool is_alive(const task *one) noexcept {
-    if (one == nullptr || one->is_task.load(std::memory_order_relaxed) == 0) {
+    if (one == nullptr || one->is_task().load(std::memory_order_relaxed) == 0) {
         return false;
     }
     const phase current = one->current_phase.load(std::memory_order_relaxed);

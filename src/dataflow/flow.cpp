@@ -29,7 +29,7 @@ constexpr int scope_class = block_pool::size_class(sizeof(scope));
 
 void free_task(task &gone) noexcept {
     const int size_class = gone.size_class;
-    gone.is_task.store(0, std::memory_order_relaxed);
+    gone.is_task().store(0, std::memory_order_relaxed);
     gone.~task();
     block_pool::give(size_class, &gone);
 }
@@ -152,7 +152,7 @@ void flow_state::submit(task &added, std::span<const access> accesses, const tas
                 throw;
             }
         }
-        added.is_task.store(1, std::memory_order_release);
+        added.is_task().store(1, std::memory_order_release);
     } catch (...) {
         if (added.body->destroy != nullptr) {
             added.body->destroy(added.object);
@@ -181,7 +181,7 @@ void flow_state::spawn(task &added, const task_options &options, const void *sub
     added.submitted_at.store(submitted_at, std::memory_order_relaxed);
     spawned_.open.fetch_add(scope::child, std::memory_order_relaxed);
     added.enter(phase::ready);
-    added.is_task.store(1, std::memory_order_release);
+    added.is_task().store(1, std::memory_order_release);
     scheduler_.push(added);
 }
 

@@ -50,7 +50,7 @@ std::uint64_t report_waiting(void (*tell)(const detail::task_report &, void *), 
         sizeof(task),
         [](void *block, void *into) {
             const auto *const head = static_cast<const dataflow::block_head *>(block);
-            if (head->is_task.load(std::memory_order_acquire) == 0) {
+            if (head->is_task().load(std::memory_order_acquire) == 0) {
                 return;
             }
             const auto *const one = static_cast<const task *>(head);

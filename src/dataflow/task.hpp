@@ -34,7 +34,10 @@ struct block_head {
         task *next = nullptr; // in one list at a time; overwritten while the block is free
         std::uint64_t pause;  // of a task that runs: nanoseconds before its body runs again
     };
-    std::atomic<std::uint32_t> is_task{0};
+    // A visitor reads it at any time. So it is no std::atomic, whose constructor would write it as another variable.
+    mutable std::uint32_t task_mark;
+    block_head() noexcept { is_task().store(0, std::memory_order_relaxed); }
+    std::atomic_ref<std::uint32_t> is_task() const noexcept { return std::atomic_ref(task_mark); }
 };
 
 // What a task does or waits for. Reports and checks of arguments read it. Only counted_to_zero() depends on it: the

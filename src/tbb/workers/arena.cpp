@@ -4,6 +4,7 @@
 
 #include <oneapi/tbb/task.h>
 
+#include <thread>
 #include <utility>
 
 namespace thence::workers {
@@ -61,7 +62,20 @@ bool arena::call(void (*work)(void *) noexcept, void *data) noexcept {
 }
 
 void arena::visit(void (*work)(void *), void *data) {
-    implementation_->arena.execute([work, data] { work(data); });
+    context::hand_over(data);
+    const auto caller = std::this_thread::get_id();
+    implementation_->arena.execute([work, data, caller] {
+        const bool by_worker = std::this_thread::get_id() != caller;
+        if (by_worker) {
+            context::enter(data);
+        }
+        work(data);
+        if (by_worker) {
+            context::hand_over(data);
+            context::leave();
+        }
+    });
+    context::take_over(data);
 }
 
 } // namespace thence::workers

@@ -36,11 +36,12 @@ public:
             give(current);
         }
     }
-    // Before and after oneTBB hands `data` to a worker.
+    // Before and after oneTBB hands `data` to another thread.
     static void hand_over(void *data) { __tsan_release(data); }
+    static void take_over(void *data) { __tsan_acquire(data); }
     // Around the work, which may end on another thread than it began on.
     static void enter(void *data) {
-        __tsan_acquire(data);
+        take_over(data);
         base() = __tsan_get_current_fiber();
         __tsan_switch_to_fiber(take(), 0);
     }
@@ -81,6 +82,7 @@ struct context {
     void left() {}
     void returned() {}
     static void hand_over(void *) {}
+    static void take_over(void *) {}
     static void enter(void *) {}
     static void leave() {}
 };

@@ -7,6 +7,7 @@
 #include "dataflow/task_scheduler.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <deque>
 #include <iterator>
 #include <memory>
@@ -344,7 +345,9 @@ void arena::visit(void (*work)(void *), void *data) {
 namespace thence::dataflow {
 
 void *block_pool::take(int size_class, std::size_t bytes) {
-    return ::operator new (size_class < sizes ? smallest << size_class : bytes, std::align_val_t{smallest});
+    const std::size_t size = size_class < sizes ? smallest << size_class : bytes;
+    void *const block = ::operator new (size, std::align_val_t{smallest});
+    return std::memset(block, 0, size); // else what was there before would decide which steps change something
 }
 
 void block_pool::give(int, void *block) noexcept {
