@@ -217,7 +217,7 @@ void *block_pool::take(int size_class, std::size_t bytes) {
         fill(mine, size_class);
     }
     --mine.count[size_class];
-    return mine.free[size_class].take();
+    return &mine.free[size_class].take_first();
 #endif
 }
 
