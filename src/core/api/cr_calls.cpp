@@ -36,6 +36,13 @@ continuation_request *checked(const public_call &call, const MPI_Request *cr, in
     return object;
 }
 
+// Calls `use(object)` with that CR. @return the code of that, or of the error.
+template <class Handle, class Use> int on_cr(const public_call &call, Handle *cr, Use &&use) noexcept {
+    int code = MPI_SUCCESS;
+    continuation_request *object = checked(call, cr, code);
+    return object == nullptr ? code : use(*object);
+}
+
 int finish_test(const public_call &call, const continuation::test_result &result, MPI_Status *status) noexcept {
     if (!result.complete && result.error == MPI_ERR_PENDING) [[unlikely]] {
         return fail(
@@ -53,9 +60,7 @@ int finish_test(const public_call &call, const continuation::test_result &result
 }
 
 __attribute__((noinline)) int wait_long(const public_call &call, MPI_Request *cr, MPI_Status *status) noexcept {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    return object == nullptr ? code : finish_test(call, continuation::wait(*object), status);
+    return on_cr(call, cr, [&](auto &object) { return finish_test(call, continuation::wait(object), status); });
 }
 
 inline int wait(const public_call &call, MPI_Request *cr, MPI_Status *status) noexcept {
@@ -98,33 +103,23 @@ std::optional<failure> wrong_to_start(MPI_Request cr) noexcept {
 }
 
 int start(const public_call &call, MPI_Request *cr) noexcept {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    return object->start() ? MPI_SUCCESS : fail(call, reason::started_already);
+    return on_cr(call, cr,
+                 [&](auto &object) { return object.start() ? MPI_SUCCESS : fail(call, reason::started_already); });
 }
 
 int free(const public_call &call, MPI_Request *cr) noexcept {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    object->free_handle();
-    *cr = MPI_REQUEST_NULL;
-    return MPI_SUCCESS;
+    return on_cr(call, cr, [cr](auto &object) {
+        object.free_handle();
+        *cr = MPI_REQUEST_NULL;
+        return MPI_SUCCESS;
+    });
 }
 
 int cancel(const public_call &call, MPI_Request *cr) noexcept {
-    int code = MPI_SUCCESS;
-    continuation_request *object = checked(call, cr, code);
-    if (object == nullptr) {
-        return code;
-    }
-    continuation::cancel_all(*object);
-    return MPI_SUCCESS;
+    return on_cr(call, cr, [](auto &object) {
+        continuation::cancel_all(object);
+        return MPI_SUCCESS;
+    });
 }
 
 int get_failed(const public_call &call, MPI_Request cr, int *count, void **data) noexcept {

@@ -24,11 +24,14 @@ inline int refuse_null_request(const threadcomm::communicator &threads, const ch
 } // namespace thence::pmpi
 
 #define THENCE_UNPACK(...) __VA_ARGS__
-// An interposed call that is refused on thread communicators, and is MPI's own on others.
-#define THENCE_NOT_ON_THREADCOMM(name, parameters, arguments)                                                          \
+// An interposed call that returns the expression `ours` on a thread communicator, `threads`, and is MPI's own else.
+#define THENCE_ON_THREADCOMM(name, parameters, arguments, ours)                                                        \
     THENCE_EXPORT int MPI_##name(THENCE_UNPACK parameters) {                                                           \
-        if (const auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                          \
-            return thence::pmpi::refuse_on(*threads, "MPI_" #name);                                                    \
+        if (auto *const threads = thence::threadcomm::find_if_any(comm)) [[unlikely]] {                                \
+            return ours;                                                                                               \
         }                                                                                                              \
         return THENCE_NEXT(name)(THENCE_UNPACK arguments);                                                             \
     }
+// The same for a call that is refused on thread communicators.
+#define THENCE_NOT_ON_THREADCOMM(name, parameters, arguments)                                                          \
+    THENCE_ON_THREADCOMM(name, parameters, arguments, thence::pmpi::refuse_on(*threads, "MPI_" #name))

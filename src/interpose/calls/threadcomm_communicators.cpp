@@ -12,19 +12,10 @@ namespace threadcomm = thence::threadcomm;
 
 extern "C" {
 
-THENCE_EXPORT int MPI_Comm_rank(MPI_Comm comm, int *rank) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::rank("MPI_Comm_rank", *threads, rank);
-    }
-    return THENCE_NEXT(Comm_rank)(comm, rank);
-}
-
-THENCE_EXPORT int MPI_Comm_size(MPI_Comm comm, int *size) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::size("MPI_Comm_size", *threads, size);
-    }
-    return THENCE_NEXT(Comm_size)(comm, size);
-}
+THENCE_ON_THREADCOMM(Comm_rank, (MPI_Comm comm, int *rank), (comm, rank),
+                     threadcomm::rank("MPI_Comm_rank", *threads, rank))
+THENCE_ON_THREADCOMM(Comm_size, (MPI_Comm comm, int *size), (comm, size),
+                     threadcomm::size("MPI_Comm_size", *threads, size))
 
 THENCE_EXPORT int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int *result) {
     if (threadcomm::any_alive()) [[unlikely]] {
@@ -37,47 +28,17 @@ THENCE_EXPORT int MPI_Comm_compare(MPI_Comm one, MPI_Comm other, int *result) {
     return THENCE_NEXT(Comm_compare)(one, other, result);
 }
 
-THENCE_EXPORT int MPI_Comm_set_attr(MPI_Comm comm, int keyval, void *value) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::set_attribute(*threads, keyval, value);
-    }
-    return THENCE_NEXT(Comm_set_attr)(comm, keyval, value);
-}
-
-THENCE_EXPORT int MPI_Comm_get_attr(MPI_Comm comm, int keyval, void *value, int *flag) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::get_attribute(*threads, keyval, value, flag);
-    }
-    return THENCE_NEXT(Comm_get_attr)(comm, keyval, value, flag);
-}
-
-THENCE_EXPORT int MPI_Comm_delete_attr(MPI_Comm comm, int keyval) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::delete_attribute(*threads, keyval);
-    }
-    return THENCE_NEXT(Comm_delete_attr)(comm, keyval);
-}
-
+#define ATTRIBUTES(set, get, remove)                                                                                   \
+    THENCE_ON_THREADCOMM(set, (MPI_Comm comm, int keyval, void *value), (comm, keyval, value),                         \
+                         threadcomm::set_attribute(*threads, keyval, value))                                           \
+    THENCE_ON_THREADCOMM(get, (MPI_Comm comm, int keyval, void *value, int *flag), (comm, keyval, value, flag),        \
+                         threadcomm::get_attribute(*threads, keyval, value, flag))                                     \
+    THENCE_ON_THREADCOMM(remove, (MPI_Comm comm, int keyval), (comm, keyval),                                          \
+                         threadcomm::delete_attribute(*threads, keyval))
+ATTRIBUTES(Comm_set_attr, Comm_get_attr, Comm_delete_attr)
 // The deprecated names of these three.
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-THENCE_EXPORT int MPI_Attr_put(MPI_Comm comm, int keyval, void *value) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::set_attribute(*threads, keyval, value);
-    }
-    return THENCE_NEXT(Attr_put)(comm, keyval, value);
-}
-THENCE_EXPORT int MPI_Attr_get(MPI_Comm comm, int keyval, void *value, int *flag) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::get_attribute(*threads, keyval, value, flag);
-    }
-    return THENCE_NEXT(Attr_get)(comm, keyval, value, flag);
-}
-THENCE_EXPORT int MPI_Attr_delete(MPI_Comm comm, int keyval) {
-    if (auto *const threads = threadcomm::find_if_any(comm)) [[unlikely]] {
-        return threadcomm::delete_attribute(*threads, keyval);
-    }
-    return THENCE_NEXT(Attr_delete)(comm, keyval);
-}
+ATTRIBUTES(Attr_put, Attr_get, Attr_delete)
 
 THENCE_NOT_ON_THREADCOMM(Comm_group, (MPI_Comm comm, MPI_Group *group), (comm, group))
 
