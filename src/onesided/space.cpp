@@ -151,7 +151,7 @@ int space::begin_messages() noexcept {
     if (code != MPI_SUCCESS || any != 0) {
         return code != MPI_SUCCESS ? code : MPI_ERR_NO_MEM;
     }
-    has_messages_ = true;
+    has_messages_.store(true, std::memory_order_release);
     messages_begin();
     return MPI_SUCCESS;
 }
@@ -281,7 +281,7 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
     if (const int agreed = agree(wants_messages ? 1 : 0, any); code == MPI_SUCCESS) {
         code = agreed;
     }
-    if (code == MPI_SUCCESS && any != 0 && !has_messages_) {
+    if (code == MPI_SUCCESS && any != 0 && !has_messages()) {
         code = begin_messages();
     }
     if (code != MPI_SUCCESS) {
@@ -296,7 +296,7 @@ int space::create_segment(void *memory, std::size_t bytes, unsigned notification
 
 // Until all packets that any process has sent to this one are done.
 int space::drain() noexcept {
-    if (!has_messages_) {
+    if (!has_messages()) {
         MPI_Request request = MPI_REQUEST_NULL;
         const int code = table.Ibarrier(collective_, &request);
         return code == MPI_SUCCESS ? complete(request) : code;
@@ -354,7 +354,7 @@ int space::end(bool with_segments) noexcept {
         return code != MPI_SUCCESS ? code : MPI_ERR_PENDING;
     }
     code = drain();
-    if (has_messages_) {
+    if (has_messages()) {
         wires_->end();
         messages_end();
     }
@@ -363,7 +363,7 @@ int space::end(bool with_segments) noexcept {
 }
 
 bool space::poll() noexcept {
-    return has_messages_ && wires_->poll();
+    return has_messages() && wires_->poll();
 }
 
 bool space::may_have_arrived() noexcept {

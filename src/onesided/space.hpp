@@ -84,13 +84,13 @@ public:
 
     // Whether an operation on this part may be direct now.
     bool may_be_direct(int rank) const noexcept {
-        if (!has_messages_) {
+        if (!has_messages()) {
             return true;
         }
         const std::uint64_t sent = wires_->sent_to(rank);
         return sent == 0 || sent == done_by(rank);
     }
-    bool has_messages() const noexcept { return has_messages_; }
+    bool has_messages() const noexcept { return has_messages_.load(std::memory_order_acquire); }
     wire::transport &wires() noexcept { return *wires_; }
     queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
 
@@ -122,7 +122,7 @@ private:
     int rank_ = 0;
     int size_ = 0;
     bool only_messages_ = false;
-    bool has_messages_ = false;
+    std::atomic<bool> has_messages_{false}; // a poll may look while a segment is being made
     memory::shared_block control_;
     std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
     std::optional<wire::transport> wires_;

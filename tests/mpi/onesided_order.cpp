@@ -106,6 +106,7 @@ TEST(onesided_order, random_puts_arrive_before_their_notification) {
             }
         }
         thence_progress();
+        std::this_thread::yield(); // the others may need this processor
     }
     // Take what is left, and wait until nobody looks any more.
     for (int i = 0; i < size; ++i) {

@@ -208,9 +208,10 @@ void transport::end() noexcept {
     }
 }
 
+// After begin() without end() MPI has receives for the packets of the window: they stay in memory.
 transport::~transport() {
     for (packet *each : window_) {
-        if (each != nullptr) {
+        if (each != nullptr && missing_ == window) {
             give_packet(each);
         }
     }
