@@ -45,7 +45,7 @@ TEST(onesided_senders, coroutines_await_notifications) {
 TEST(onesided_senders, operations_can_be_joined) {
     const thence::space all(MPI_COMM_WORLD, 2);
     std::vector<std::uint64_t> memory(20000, 0);
-    const thence::segment segment(all, std::as_writable_bytes(std::span(memory)), 10);
+    const thence::segment segment(all, std::as_writable_bytes(std::span(memory)), 11);
     const int next = (all.rank() + 1) % all.size();
     const std::vector<std::uint64_t> out(10000, 7);
     std::vector<std::uint64_t> in(10000, 0);
@@ -61,8 +61,8 @@ TEST(onesided_senders, operations_can_be_joined) {
     EXPECT_EQ(old, 0U);
     const auto [seen] = *thence::sync_wait(segment.compare_swap(5, 9, next, 0));
     EXPECT_EQ(seen, 5U);
-    segment.notify(next, 3);
-    thence::sync_wait(segment.notified(3)); // behind the swap of the process before
+    segment.notify(next, 10);
+    thence::sync_wait(segment.notified(10)); // behind the swap of the process before
     EXPECT_EQ(memory[0], 9U);
     all.flush();
 }
