@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <optional>
 #include <spawn.h>
 #include <sstream>
 #include <stdexcept>
@@ -124,19 +125,68 @@ std::pair<std::string, int> output_of(const std::vector<std::string> &words) {
     return {text, status};
 }
 
-// Finds the libraries that matter among those that the program loads, in the order in which the loader searches them.
+// While it lives, this process has no LD_PRELOAD.
+class without_preload {
+public:
+    without_preload() {
+        if (const char *text = std::getenv("LD_PRELOAD"); text != nullptr) {
+            before_ = text;
+            unsetenv("LD_PRELOAD");
+        }
+    }
+    ~without_preload() {
+        if (before_) {
+            setenv("LD_PRELOAD", before_->c_str(), 1);
+        }
+    }
+    without_preload &operator=(without_preload &&) = delete;
+
+private:
+    std::optional<std::string> before_;
+};
+
+bool interposes(const elf_file &library, const std::string &name) {
+    return library.defines("thence_query") || (name.starts_with("libthence") && library.defines("MPI_Wait"));
+}
+
+// Finds the libraries that matter among those that the program is linked with, in the order in which the loader
+// searches them.
 void look_at_libraries(program &found) {
+    const without_preload own;
     for (const loaded_library &each : list_libraries(found.file.interpreter, found.path)) {
         const elf_file library = read_elf(each.path);
         const std::string name = each.path.filename().string();
         if (name.starts_with("libthence-core")) {
             found.core = each.path;
-        } else if (library.defines("thence_query") || (name.starts_with("libthence") && library.defines("MPI_Wait"))) {
+        } else if (interposes(library, name)) {
             found.has_thence = true;
         }
         if (found.mpi.soname.empty() && library.defines("PMPI_Init")) {
             found.mpi = {library.soname.empty() ? name : library.soname, each.path};
         }
+    }
+}
+
+// A libthence that is preloaded already stays, if it is for this MPI.
+void look_at_preloaded(program &found) {
+    if (std::getenv("LD_PRELOAD") == nullptr || found.has_thence) {
+        return;
+    }
+    for (const loaded_library &each : list_libraries(found.file.interpreter, found.path)) {
+        const std::string name = each.path.filename().string();
+        if (name.starts_with("libthence-core")) {
+            continue;
+        }
+        const elf_file library = read_elf(each.path);
+        if (!interposes(library, name)) {
+            continue;
+        }
+        const auto &needed = library.needed;
+        if (!found.mpi.soname.empty() && std::find(needed.begin(), needed.end(), found.mpi.soname) == needed.end()) {
+            fail(each.path.string() + " is in LD_PRELOAD, and is not for " + found.mpi.soname + ", the MPI of " +
+                 found.path.string() + "; take it out");
+        }
+        found.has_thence = true;
     }
 }
 
@@ -207,6 +257,7 @@ program look_at_program(const std::string &name) {
         fail(name + " is linked statically, so nothing can be preloaded; link it dynamically, or with libthence.a");
     }
     look_at_libraries(found);
+    look_at_preloaded(found);
     if (found.file.defines("thence_query")) {
         found.has_thence = true;
     } else if (found.file.defines("PMPI_Init") || (found.file.defines("MPI_Init") && found.mpi.soname.empty())) {

@@ -65,9 +65,21 @@ needed_by who_needs(const char *name) noexcept {
     if (const harmless_call *const found = find_harmless(name); found != nullptr) {
         return found->on_requests ? needed_by::calls : needed_by::communicators;
     }
-    constexpr std::array<std::string_view, 10> of_nobody{
-        "MPI_Init", "MPI_Finalize", "MPI_Query_thread", "MPI_File_",          "MPI_Win_",
-        "MPI_Rput", "MPI_Rget",     "MPI_Raccumulate",  "MPI_Grequest_start", "PMPI_Request_f2c"};
+    constexpr std::array<std::string_view, 15> of_nobody{"MPI_Init",
+                                                         "MPI_Finalize",
+                                                         "MPI_Query_thread",
+                                                         "MPI_File_",
+                                                         "MPI_Win_",
+                                                         "MPI_Rput",
+                                                         "MPI_Rget",
+                                                         "MPI_Raccumulate",
+                                                         "MPI_Put",
+                                                         "MPI_Get",
+                                                         "MPI_Accumulate",
+                                                         "MPI_Fetch_and_op",
+                                                         "MPI_Compare_and_swap",
+                                                         "MPI_Grequest_start",
+                                                         "PMPI_Request_f2c"};
     const std::string_view called = name;
     if (called == "MPI_Request_c2f" || called == "MPI_Request_f2c" || called == "MPI_Request_toint" ||
         called == "MPI_Request_fromint") {

@@ -163,6 +163,37 @@ def ranks_that_wait_for_all_leave_the_processor(given):
     assert spins > 2 * found["dup"] and max(found.values()) < 250, (spins, found)
 
 
+def unusual_programs_end_as_without(given):
+    """The exit status, and how long it takes, with progress, waits that leave the processor and a report."""
+    program = str(Path(given.program).with_name("unusual_program"))
+    words = ["--progress", "--wait=sleep", "--report"]
+    for what in ("no-init", "fork", "exec", "sessions"):
+        plain = subprocess.run([*given.launcher, "2", program, what], capture_output=True, text=True, check=False,
+                               timeout=60)
+        done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
+                              capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode == plain.returncode, (what, plain, done)
+        if what != "sessions":  # Open MPI 5.0 has sessions, and not each installation of it
+            assert done.returncode == 7, (what, done)
+        assert (" report, in seconds" in done.stderr) == (what in ("fork", "exec")), (what, done)
+    for what in ("abort", "kill"):  # launchers differ in the status
+        done = subprocess.run([*given.launcher, "2", given.thence, "run", *words, "--", program, what],
+                              capture_output=True, text=True, check=False, timeout=60)
+        assert done.returncode not in (0, 7), (what, done)
+
+
+def a_tool_in_front_or_behind_sees_the_calls(given):
+    """A tool that wraps MPI's calls, preloaded before and behind the library: both see each call, and the
+    tool in front also the one by which the library asks whether it goes on."""
+    tool = str(Path(given.program).with_name("libcounting_tool.so"))
+    program = str(Path(given.program).with_name("overlapping_program"))
+    library = str(own_library(given))
+    for order in (f"{tool}:{library}", f"{library}:{tool}"):
+        done = given.run("--progress", "--report", "--", program, "3", "5", "100000", LD_PRELOAD=order)
+        assert done.returncode == 0 and re.search(r"tool: [34] calls", done.stderr), (order, done)
+        assert re.search(r" all +[0-9. ]+ 6 +585[.]9 KiB", done.stderr), (order, done.stderr)
+
+
 def program_with_MPI_Init_is_told_single(given):
     plain = run(given.program)
     done = given.run("--progress", "--wait", "sleep", given.program)
@@ -191,6 +222,17 @@ def another_preloaded_library_stays_behind_this_one(given):
     again = f"{tool}:{library}"
     assert given.variables("--progress", "--", script, LD_PRELOAD=again) == {"THENCE_PROGRESS": "always"}
     assert given.variables("--progress", "--", given.program, LD_PRELOAD=again) == {"THENCE_PROGRESS": "always"}
+
+
+def a_preloaded_library_for_another_mpi_is_refused(given):
+    mpi = given.library("libmpi_other.so.7", "int PMPI_Init() {} int MPI_Init() {}")
+    other = given.compile("libthence-other.so.0.1", "int PMPI_Init(); int MPI_Wait() { return PMPI_Init(); }", "-shared",
+                          "-fPIC", "-Wl,-soname,libthence-other.so.0.1", "-Wl,--no-as-needed", *mpi)
+    text = given.refused(f"{other} is in LD_PRELOAD, and is not for ", "--progress", "--", given.program,
+                         LD_PRELOAD=other)
+    assert text.rstrip().endswith(f"the MPI of {given.program}; take it out"), text
+    program = given.compile("program", "int main() { return MPI_Init(); }", *mpi)
+    assert given.variables("--progress", "--", program, LD_PRELOAD=other) == {"THENCE_PROGRESS": "always"}
 
 
 def program_that_has_the_library_gets_variables_only(given):

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* MPI programs that know nothing of Thence, and do what is unusual.
+   usage: unusual_program CASE
+   Exit status 7 if all went as it should. */
+#include <mpi.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { size = 1 << 18 };
+static char out[size], in[size];
+static int rank, ranks;
+
+/* A message to the next rank, beside a computation of 20 ms. @return whether it is right. */
+static int exchange(MPI_Comm comm) {
+    MPI_Request requests[2];
+    memset(out, rank + 1, size);
+    MPI_Irecv(in, size, MPI_BYTE, (rank + ranks - 1) % ranks, 0, comm, &requests[0]);
+    MPI_Isend(out, size, MPI_BYTE, (rank + 1) % ranks, 0, comm, &requests[1]);
+    for (double end = MPI_Wtime() + 0.02; MPI_Wtime() < end;) {
+    }
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    return in[0] == (rank + ranks - 1) % ranks + 1 && in[size - 1] == in[0];
+}
+
+static int child_ends_with(int status, pid_t child) {
+    int found = 0;
+    return child > 0 && waitpid(child, &found, 0) == child && WIFEXITED(found) && WEXITSTATUS(found) == status;
+}
+
+/* Children that make no call of MPI, while a message is outstanding. */
+static int forks(void) {
+    int right = 1;
+    for (int round = 0; round < 5; ++round) {
+        MPI_Request request;
+        MPI_Irecv(in, size, MPI_BYTE, rank, 1, MPI_COMM_WORLD, &request);
+        usleep(2000); /* the helper makes progress */
+        const pid_t child = fork();
+        if (child == 0) {
+            free(malloc(100));
+            _exit(5);
+        }
+        right = right && child_ends_with(5, child);
+        MPI_Send(out, size, MPI_BYTE, rank, 1, MPI_COMM_WORLD);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    return right;
+}
+
+/* A child that becomes a program without MPI. */
+static int execs(void) {
+    const pid_t child = fork();
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", "exit 6", (char *)NULL);
+        _exit(1);
+    }
+    return child_ends_with(6, child);
+}
+
+#if MPI_VERSION >= 4
+static int sessions(void) {
+    MPI_Session session;
+    MPI_Group group;
+    MPI_Comm comm;
+    int right = 0;
+    if (MPI_Session_init(MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &session) == MPI_SUCCESS) {
+        MPI_Group_from_session_pset(session, "mpi://WORLD", &group);
+        MPI_Comm_create_from_group(group, "thence.test", MPI_INFO_NULL, MPI_ERRORS_ARE_FATAL, &comm);
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &ranks);
+        right = exchange(comm);
+        MPI_Comm_free(&comm);
+        MPI_Group_free(&group);
+        MPI_Session_finalize(&session);
+    }
+    return right;
+}
+#else
+static int sessions(void) {
+    return 1; /* this MPI has none */
+}
+#endif
+
+int main(int argc, char **argv) {
+    const char *what = argc > 1 ? argv[1] : "";
+    int right = 0;
+    if (strcmp(what, "no-init") == 0) {
+        int initialized = 1;
+        MPI_Initialized(&initialized);
+        return initialized ? 1 : 7;
+    }
+    if (strcmp(what, "sessions") == 0) {
+        return sessions() ? 7 : 1;
+    }
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    right = exchange(MPI_COMM_WORLD);
+    if (strcmp(what, "fork") == 0) {
+        right = right && forks();
+    } else if (strcmp(what, "exec") == 0) {
+        right = right && execs();
+    } else if (strcmp(what, "abort") == 0) {
+        MPI_Request request;
+        MPI_Irecv(in, size, MPI_BYTE, (rank + 1) % ranks, 9, MPI_COMM_WORLD, &request); /* it stays outstanding */
+        MPI_Abort(MPI_COMM_WORLD, 3);
+    } else if (strcmp(what, "kill") == 0) {
+        MPI_Request request;
+        MPI_Irecv(in, size, MPI_BYTE, (rank + 1) % ranks, 9, MPI_COMM_WORLD, &request);
+        raise(SIGKILL);
+    }
+    MPI_Finalize();
+    return right ? 7 : 1;
+}
