@@ -157,10 +157,10 @@ def ranks_that_wait_for_all_leave_the_processor(given):
         assert done.returncode == 0, done
         return float(re.search(r"used ([0-9.]+) ms", done.stdout)[1])
 
-    spins = used("spin", "dup")
     found = {call: used("sleep", call) for call in ("dup", "window", "file", "recv", "finalize")}
-    # Beside other processes a rank that spins gets a part of its processor only.
-    assert spins > 2 * found["dup"] and max(found.values()) < 250, (spins, found)
+    assert max(found.values()) < 250, found
+    # So that the limit says something. Beside other processes a rank that spins gets a part of its processor only.
+    assert any(used("spin", "dup") > 2 * found["dup"] for _ in range(4)), found
 
 
 def unusual_programs_end_as_without(given):
