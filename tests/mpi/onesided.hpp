@@ -6,13 +6,32 @@
 
 #include <thence/notify.h>
 
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
+#include <vector>
 
 inline bool only_messages() {
     const char *const setting = std::getenv("THENCE_ONESIDED");
     return setting != nullptr && std::string_view(setting) == "messages";
+}
+
+// Whether a process is on the host of this one. Collective.
+inline std::vector<bool> on_this_host() {
+    int size = 1;
+    int length = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    std::array<char, MPI_MAX_PROCESSOR_NAME> name{};
+    MPI_Get_processor_name(name.data(), &length);
+    std::vector<std::array<char, MPI_MAX_PROCESSOR_NAME>> all(static_cast<std::size_t>(size));
+    MPI_Allgather(name.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR, all.data(), MPI_MAX_PROCESSOR_NAME, MPI_CHAR,
+                  MPI_COMM_WORLD);
+    std::vector<bool> here;
+    for (const auto &each : all) {
+        here.push_back(each == name);
+    }
+    return here;
 }
 
 struct space_over_all {
