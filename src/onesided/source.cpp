@@ -54,8 +54,8 @@ bool outstanding() noexcept {
     return with_messages.load(std::memory_order_seq_cst) != 0 || waiting.load(std::memory_order_seq_cst) != 0;
 }
 
-bool poll(progress::from where) noexcept {
-    if (where == progress::from::locked_hook || !outstanding()) {
+bool poll(progress::polled_from where) noexcept {
+    if (where == progress::polled_from::locked_hook || !outstanding()) {
         return false;
     }
     if (!spaces_lock.try_lock()) {
@@ -110,7 +110,7 @@ void report() noexcept {
 }
 
 void tear_down() noexcept;
-constexpr continuation::client at_finalize{&report, &tear_down};
+constexpr continuation::finalize_functions at_finalize{&report, &tear_down};
 
 std::mutex mutex; // guards setting up and tearing down
 std::atomic<bool> is_set_up{false};
@@ -138,7 +138,7 @@ bool set_up() noexcept {
         if (!progress::add_source(as_source)) {
             return false;
         }
-        continuation::add_client(at_finalize);
+        continuation::add_finalize_functions(at_finalize);
         is_set_up.store(true, std::memory_order_release);
     }
     return true;

@@ -23,12 +23,12 @@ polling_counts counts{0, 0};
 constinit std::atomic<long> inside{0};
 constinit std::atomic<bool> closed{false};
 
-constexpr continuation::client at_finalize{&close_polling_calls, nullptr};
+constexpr continuation::finalize_functions at_finalize{&close_polling_calls, nullptr};
 
 } // namespace
 
 void close_polling_calls_at_finalize() noexcept {
-    continuation::add_client(at_finalize);
+    continuation::add_finalize_functions(at_finalize);
 }
 
 bool try_to_come_in() noexcept {

@@ -31,10 +31,10 @@ const observer *observing = nullptr;
 namespace {
 
 std::mutex mutex;
-std::mutex clients_mutex;
-std::array<const client *, most_clients> clients{}; // from the front; null: none
-int keyval = MPI_KEYVAL_INVALID;                    // of the attribute whose deletion ends the library
-std::atomic<bool> ended{false};                     // that has happened; changes under the mutex
+std::mutex finalize_functions_mutex;
+std::array<const finalize_functions *, most_finalize_functions> all_finalize_functions{}; // from the front; null: none
+int keyval = MPI_KEYVAL_INVALID; // of the attribute whose deletion ends the library
+std::atomic<bool> ended{false};  // that has happened; changes under the mutex
 
 void visit_operations(engine::operation_visitor visit, void *context) {
     for_each_attached([&](continuation &c, control_word kind) {
@@ -46,13 +46,13 @@ void visit_operations(engine::operation_visitor visit, void *context) {
     });
 }
 
-void for_each_client(void (*client::*function)() noexcept) noexcept {
-    std::array<const client *, most_clients> now{};
+void call_finalize_functions(void (*finalize_functions::*function)() noexcept) noexcept {
+    std::array<const finalize_functions *, most_finalize_functions> now{};
     {
-        const std::scoped_lock guard(clients_mutex);
-        now = clients;
+        const std::scoped_lock guard(finalize_functions_mutex);
+        now = all_finalize_functions;
     }
-    for (const client *each : now) {
+    for (const finalize_functions *each : now) {
         if (each != nullptr && each->*function != nullptr) {
             (each->*function)();
         }
@@ -73,10 +73,10 @@ void run_the_rest() noexcept {
 void tear_down(bool for_good) noexcept {
     busy_scope tearing_down;
     if (is_set_up.load(std::memory_order_acquire)) {
-        for_each_client(&client::tear_down);
+        call_finalize_functions(&finalize_functions::tear_down);
         {
-            const std::scoped_lock none(clients_mutex);
-            clients.fill(nullptr);
+            const std::scoped_lock none(finalize_functions_mutex);
+            all_finalize_functions.fill(nullptr);
         }
         progress::remove_source(as_source);
         progress::tear_down(); // joins the helper, whose callbacks may call set_up(), so the mutex must be free
@@ -167,9 +167,10 @@ setting_up set_up_first() noexcept {
     return setting_up::done;
 }
 
-void add_client(const client &added) noexcept {
-    const std::scoped_lock guard(clients_mutex);
-    *std::ranges::find_if(clients, [&](auto *each) { return each == nullptr || each == &added; }) = &added;
+void add_finalize_functions(const finalize_functions &added) noexcept {
+    const std::scoped_lock guard(finalize_functions_mutex);
+    *std::ranges::find_if(all_finalize_functions, [&](auto *each) { return each == nullptr || each == &added; }) =
+        &added;
 }
 
 void tear_down() noexcept {
@@ -178,7 +179,7 @@ void tear_down() noexcept {
 
 void finalizing() noexcept {
     if (is_set_up.load(std::memory_order_acquire)) {
-        for_each_client(&client::finalizing);
+        call_finalize_functions(&finalize_functions::finalizing);
     }
     run_the_rest();
     tear_down(true);

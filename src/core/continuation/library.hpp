@@ -38,15 +38,15 @@ THENCE_INTERNAL void finalizing() noexcept;
 bool has_ended() noexcept;
 
 // A room above that holds requests or functions of the user. Its functions are called once at MPI_Finalize: the first
-// while everything still works, the second when the library is torn down. Each may be null. Then it is no client any
-// more.
-struct client {
+// while everything still works, the second when the library is torn down. Each may be null. Then
+// they are not called again.
+struct finalize_functions {
     void (*finalizing)() noexcept;
     void (*tear_down)() noexcept;
 };
-inline constexpr int most_clients = 8;
-// Adds a client, a static object; one that was added already stays. The library is set up.
-void add_client(const client &added) noexcept;
+inline constexpr int most_finalize_functions = 8;
+// Adds a static object; one that was added already stays. The library is set up.
+void add_finalize_functions(const finalize_functions &added) noexcept;
 
 // True if the thread level allows one thread to attach while another is inside MPI. Set by set_up().
 extern THENCE_HIDDEN std::atomic<bool> others_may_attach;

@@ -132,14 +132,14 @@ bool progress_and_poll() noexcept {
     return any_ready();
 }
 
-bool poll(progress::from where) noexcept {
+bool poll(progress::polled_from where) noexcept {
     switch (where) {
-    case progress::from::outside:
+    case progress::polled_from::outside:
         return progress_and_poll();
-    case progress::from::after_progress:
+    case progress::polled_from::after_progress:
         find_completions();
         return any_ready();
-    case progress::from::hook:
+    case progress::polled_from::hook:
         return poll_in_hook(true);
     default:
         return poll_in_hook(!engine::current->poll_progresses());
@@ -181,8 +181,8 @@ bool something_to_do() noexcept {
 // Other sources are polled after ours has let MPI make progress: once is enough. What is ready of ours runs first.
 long make_progress() noexcept {
     const unsigned long long before = this_thread.counts.completed.get();
-    poll(progress::from::outside);
-    progress::poll_sources(progress::from::after_progress, &as_source);
+    poll(progress::polled_from::outside);
+    progress::poll_sources(progress::polled_from::after_progress, &as_source);
     const auto in_progress = static_cast<long>(this_thread.counts.completed.get() - before);
     const long ran = run_ready(LONG_MAX);
     return in_progress + ran + progress::run_sources(LONG_MAX, &as_source);

@@ -28,10 +28,10 @@ bool waits_for_itself(continuation_request &cr) noexcept {
 // In a test with a limited number of callbacks, none may run in MPI's completion path, since those are not counted.
 void poll_for(const continuation_request &cr) noexcept {
     if (cr.max_poll() < 0) {
-        progress::poll_sources(progress::from::outside);
+        progress::poll_sources(progress::polled_from::outside);
     } else {
         const busy_scope limited;
-        progress::poll_sources(progress::from::outside);
+        progress::poll_sources(progress::polled_from::outside);
     }
 }
 
@@ -75,7 +75,7 @@ namespace {
 // half of that time on average, so the loop does nothing else.
 void poll_until_ready(const continuation_request &cr) noexcept {
     constexpr int looks = 1000;
-    for (int i = 0; i < looks && !progress::poll_sources(progress::from::outside) && !cr.idle(); ++i) {
+    for (int i = 0; i < looks && !progress::poll_sources(progress::polled_from::outside) && !cr.idle(); ++i) {
     }
 }
 

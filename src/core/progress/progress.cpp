@@ -71,7 +71,7 @@ bool any_outstanding() noexcept {
     return some;
 }
 
-bool poll_sources(from where, const source *except) noexcept {
+bool poll_sources(polled_from where, const source *except) noexcept {
     bool some = false;
     for_each_source([&](const source &s) {
         some = (&s != except && s.poll(where)) || some;
@@ -126,7 +126,7 @@ void found_nothing() noexcept;
 
 // MPI calls this each time it polls for messages: hundreds of times for each message that arrives.
 int on_progress() noexcept {
-    if (poll_sources(from::hook)) {
+    if (poll_sources(polled_from::hook)) {
         if (const long ran = run_sources(most_in_hook); ran != 0) {
             return static_cast<int>(ran);
         }
@@ -140,7 +140,7 @@ int on_async_progress(void *) {
     constexpr int no_progress = 0;
     constexpr int done = 1;
     if (armed_.load(std::memory_order_acquire)) {
-        poll_sources(from::locked_hook);
+        poll_sources(polled_from::locked_hook);
         found_nothing();
         return no_progress;
     }
@@ -179,7 +179,7 @@ void take_turn() noexcept {
     constexpr long most_in_turn = 64;
     if (engine::current != nullptr) {
         // If MPI has a hook, the test of the call has just made all the progress that a poll could make.
-        poll_sources(has_hook() ? from::after_progress : from::outside);
+        poll_sources(has_hook() ? polled_from::after_progress : polled_from::outside);
         run_sources(most_in_turn);
     }
 }

@@ -9,7 +9,7 @@
 namespace thence::progress {
 
 // From where a source is polled.
-enum class from {
+enum class polled_from {
     locked_hook,    // MPI calls us under a lock of its own: neither MPI's progress nor a callback may be entered
     hook,           // MPI's progress calls us: MPI may be called, but its progress is under way already
     after_progress, // outside of MPI, after a call that has let MPI make progress
@@ -25,7 +25,7 @@ struct source {
     // sequentially consistent with the registration of outstanding work, see progress.hpp.
     bool (*outstanding)() noexcept;
     // Finds completions, and runs nothing. Returns true if run() may have something to do.
-    bool (*poll)(from where) noexcept;
+    bool (*poll)(polled_from where) noexcept;
     // Runs at most `limit` ready items and returns how many. Returns zero if nothing may run on this thread now.
     long (*run)(long limit) noexcept;
 };
@@ -39,7 +39,7 @@ void remove_source(const source &removed) noexcept;
 
 bool any_outstanding() noexcept;
 // Polls each source but `except` once. True if run_sources() may have something to do.
-bool poll_sources(from where, const source *except = nullptr) noexcept;
+bool poll_sources(polled_from where, const source *except = nullptr) noexcept;
 // Runs at most `limit` of what is ready in all sources but `except`, in the order of their registration. Each source
 // may run at least one, so none waits until those before it have nothing to do.
 long run_sources(long limit, const source *except = nullptr) noexcept;

@@ -27,7 +27,7 @@ stream_service service{};
 bool outstanding() noexcept {
     return count.load(std::memory_order_seq_cst) != 0;
 }
-bool poll(from) noexcept {
+bool poll(polled_from) noexcept {
     return false;
 }
 long run(long) noexcept {

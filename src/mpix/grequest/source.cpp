@@ -39,8 +39,8 @@ bool outstanding() noexcept {
     return !may_call_mpi.empty() || !never_call_mpi.empty();
 }
 
-bool poll_source(progress::from where) noexcept {
-    if (where == progress::from::locked_hook) {
+bool poll_source(progress::polled_from where) noexcept {
+    if (where == progress::polled_from::locked_hook) {
         if (!never_call_mpi.empty() && may_run_here()) {
             ended_in_hook.fetch_add(pass(never_call_mpi), std::memory_order_relaxed);
         }
@@ -83,7 +83,7 @@ void finish_async() noexcept {
 }
 
 void tear_down() noexcept;
-const continuation::client at_finalize{&finish_async, &tear_down};
+const continuation::finalize_functions at_finalize{&finish_async, &tear_down};
 
 std::mutex mutex; // guards setting up and tearing down
 
@@ -114,7 +114,7 @@ bool set_up_first() noexcept {
         if (!progress::add_source(as_source)) {
             return false;
         }
-        continuation::add_client(at_finalize);
+        continuation::add_finalize_functions(at_finalize);
         is_set_up = true;
     }
     return true;

@@ -19,8 +19,8 @@ bool outstanding() noexcept {
     return open_requests.load(std::memory_order_seq_cst) != 0 || any_cancelled();
 }
 
-bool poll(progress::from where) noexcept {
-    if (where == progress::from::locked_hook || !outstanding()) {
+bool poll(progress::polled_from where) noexcept {
+    if (where == progress::polled_from::locked_hook || !outstanding()) {
         return false;
     }
     finish_cancelled();

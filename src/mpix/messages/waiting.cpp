@@ -18,7 +18,7 @@ void waiting::operator()() noexcept {
     ++turns_;
     const bool received = any_transport() && poll_transports(1);
     if (turns_ % poll_others_every == 0 && progress::any_outstanding()) {
-        progress::poll_sources(progress::from::outside);
+        progress::poll_sources(progress::polled_from::outside);
         progress::run_sources(most_run);
     }
     // After a receive the caller checks its condition before any pause.

@@ -24,7 +24,7 @@ bool outstanding() noexcept {
     return outstanding_count.load(std::memory_order_seq_cst) != 0;
 }
 
-bool poll(progress::from) noexcept {
+bool poll(progress::polled_from) noexcept {
     if (!outstanding()) {
         return false;
     }
@@ -84,7 +84,7 @@ void report_not_begun() noexcept {
     }
 }
 
-constexpr continuation::client at_finalize{nullptr, &report_not_begun};
+constexpr continuation::finalize_functions at_finalize{nullptr, &report_not_begun};
 
 } // namespace
 
@@ -101,7 +101,7 @@ bool add_queue(queue &added) noexcept {
             return false;
         }
         cr = made->handle();
-        continuation::add_client(at_finalize);
+        continuation::add_finalize_functions(at_finalize);
     }
     added.next = all;
     all = &added;

@@ -116,7 +116,7 @@ void finalize() noexcept {
     groups.clear();
 }
 
-constexpr continuation::client at_finalize{nullptr, &finalize};
+constexpr continuation::finalize_functions at_finalize{nullptr, &finalize};
 
 // What each process says: how many streams it has, or why it refuses.
 enum refusal : int { negative_count = -1, no_array = -2, no_such_stream = -3, no_source = -4, no_memory = -5 };
@@ -210,7 +210,7 @@ bool make_room() noexcept {
     } catch (const std::exception &) {
         return false;
     }
-    continuation::add_client(at_finalize);
+    continuation::add_finalize_functions(at_finalize);
     mpi_has_ended.store(false);
     return true;
 }

@@ -98,11 +98,11 @@ void end_roots() noexcept {
     }
 }
 
-constexpr continuation::client at_finalize{&report_roots, &end_roots};
+constexpr continuation::finalize_functions at_finalize{&report_roots, &end_roots};
 
 void add_root(root_state &added) noexcept {
     const std::scoped_lock guard(mutex);
-    continuation::add_client(at_finalize);
+    continuation::add_finalize_functions(at_finalize);
     added.next = std::exchange(roots, &added);
 }
 

@@ -145,7 +145,7 @@ TEST_P(finalizing, no_thread_sets_the_library_up_again_once_it_has_ended) {
 // A source whose work never ends. MPI_Finalize of MPICH waits for every hook that is registered.
 [[noreturn]] void another_source_has_work(const variant &v) {
     static const thence::progress::source endless{"a test's", []() noexcept { return true; },
-                                                  [](thence::progress::from) noexcept { return false; },
+                                                  [](thence::progress::polled_from) noexcept { return false; },
                                                   [](long) noexcept { return 0L; }};
     thence::progress::interposed.finalize = true; // MPICH's hook is used only then
     library l(v);

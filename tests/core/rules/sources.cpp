@@ -11,7 +11,7 @@
 namespace {
 
 using namespace thence::fake;
-using thence::progress::from;
+using thence::progress::polled_from;
 using thence::progress::source;
 
 // Has `waiting` units of work, which become ready when it is polled. Each completes a pending request when it runs.
@@ -26,7 +26,7 @@ struct {
 bool outstanding() noexcept {
     return second.waiting + second.ready != 0;
 }
-bool poll(from) noexcept {
+bool poll(polled_from) noexcept {
     ++second.polls;
     second.ready += second.waiting.exchange(0);
     return second.ready != 0;
@@ -45,7 +45,7 @@ const source the_second{"a test's", &outstanding, &poll, &run};
 bool never() noexcept {
     return false;
 }
-bool nothing(from) noexcept {
+bool nothing(polled_from) noexcept {
     return false;
 }
 long none(long) noexcept {
@@ -118,7 +118,7 @@ TEST_P(sources, run_also_if_one_before_them_always_has_work) {
         world.complete(t);
     }
     second.ready = 1;
-    thence::progress::poll_sources(from::after_progress);
+    thence::progress::poll_sources(polled_from::after_progress);
     thence::progress::run_sources(64);
     EXPECT_EQ(second.ran, 1);
     EXPECT_TRUE(

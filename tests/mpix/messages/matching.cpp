@@ -325,7 +325,7 @@ TEST_F(matching, a_cancel_completes_nothing_itself) {
     EXPECT_EQ(completed, 0);
     EXPECT_FALSE(blocked.done);
     EXPECT_TRUE(thence::progress::any_outstanding());
-    thence::progress::poll_sources(thence::progress::from::outside);
+    thence::progress::poll_sources(thence::progress::polled_from::outside);
     EXPECT_EQ(completed, 3);
     EXPECT_TRUE(blocked.done);
     EXPECT_FALSE(thence::progress::any_outstanding());
