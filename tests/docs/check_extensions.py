@@ -3,7 +3,8 @@
 """usage: check_extensions.py ROOT
 
 Each test that docs/guide/mpich-extensions.md names exists. Those of the table of what the paper promises run on every MPI: the
-program that has them has label `every_mpi` in tests/mpi/CMakeLists.txt. Each example that the page names exists.
+program that has them has label `every_mpi` in tests/mpi/CMakeLists.txt, or their file runs there with 2 ranks. Each example that
+the page names exists.
 """
 
 import re
@@ -33,6 +34,11 @@ def sources_on_every_mpi(root):
         name = re.fullmatch(r'"\$\{(\w+)\}"', sources)
         if "every_mpi" in options.split():
             found |= {f"tests/mpi/{file}" for file in (lists.get(name.group(1), []) if name else [sources])}
+    for words in re.findall(r"^rank_file\(([^)]*)\)", text, re.MULTILINE): # FILE RANKS 1 2 4 [ALSO FILE ...]
+        file, _, *options = words.split()
+        also = options[options.index("ALSO") + 1:] if "ALSO" in options else []
+        if "2" in options: # what runs with 2 ranks runs on every MPI
+            found |= {f"tests/mpi/{name}.cpp" for name in [file, *also]}
     return found
 
 
