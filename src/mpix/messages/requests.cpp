@@ -90,7 +90,7 @@ int make_complete_request(std::unique_ptr<operation> op, MPI_Request &request) n
     if (mpi::table.Grequest_start(&query, &release, &cancel, op.get(), &made) != MPI_SUCCESS) {
         return MPI_ERR_OTHER;
     }
-    op.release(); // the request deletes it
+    static_cast<void>(op.release()); // the request deletes it
     mpi::table.Grequest_complete(made);
     request = made;
     return MPI_SUCCESS;
