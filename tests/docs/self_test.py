@@ -343,6 +343,17 @@ template <class T> concept good = requires(T t) { t; };
         self.assertNotIn("s.core", found)
         self.assertEqual(len(found.splitlines()), 4)
 
+    def test_a_file_that_runs_with_2_ranks_runs_on_every_mpi(self):
+        page = "## What the paper promises\n\n| says | test |\n|---|---|\n| 1 | `s.both` |\n| 2 | `s.also` |\n| 3 | `s.alone` |\n"
+        files = {
+            "docs/guide/mpich-extensions.md": page,
+            "tests/mpi/CMakeLists.txt": "rank_file(both RANKS 1 2 ALSO also)\nrank_file(alone RANKS 1)\n",
+            **{f"tests/mpi/{name}.cpp": f"TEST(s, {name}) {{}}" for name in ("both", "also", "alone")},
+        }
+        with tree(files) as folder:
+            found = list(check_extensions.faults(Path(folder)))
+        self.assertEqual([fault.split(": ")[1] for fault in found], ["s.alone does not run on every MPI"])
+
 
 if __name__ == "__main__":
     unittest.main()
