@@ -61,6 +61,7 @@ if(NOT MPI_Fortran_FOUND)
   return()
 endif()
 set(THENCE_FORTRAN ON)
+find_package(OpenMP QUIET COMPONENTS Fortran) # for an example
 if(MPI_Fortran_HAVE_F90_MODULE)
   list(APPEND THENCE_FORTRAN_MODULES mpi)
 endif()

@@ -58,7 +58,10 @@ endif()
 if(TARGET thence_fortran) # a module fits one compiler and one MPI
   thence_capability(fortran C DESCRIPTION "modules for Fortran" PC_CFLAGS -I\${libdir}/${THENCE_MODULE_FOLDER}
                     PC_LIBS ${interposing_libs})
-  install(FILES ${THENCE_MODULE_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${THENCE_MODULE_FOLDER})
+  thence_capability(tampi-fortran C DESCRIPTION "the interface of TAMPI for Fortran" PC_REQUIRES tampi
+                    PC_CFLAGS -I\${libdir}/${THENCE_MODULE_FOLDER})
+  install(FILES bindings/fortran/TAMPIf.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+  install(FILES ${THENCE_MODULE_FILES} ${THENCE_TAMPI_MODULE_FILES} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${THENCE_MODULE_FOLDER})
 endif()
 
 get_property(THENCE_CAPABILITIES GLOBAL PROPERTY thence_capabilities)

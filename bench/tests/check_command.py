@@ -28,6 +28,7 @@ WITH_ONETBB = ["enqueue_host", "sender_pair_default", "ring_64", "ring_128k", "r
 WITH_FIBERS = ["task_block"]
 WITH_ONETBB_AND_OPENMP = ["dataflow_task", "task_message", "task_one_of_many", "task_latency"]
 WITH_OPENBLAS = ["cholesky"]
+WITH_FORTRAN = ["fortran_attach"]
 WITH_APPLICATIONS = ["wavefront"]
 WITH_TASKS_OF_APPLICATIONS = ["bt_mz", "heat", "heat_threads"]
 WITH_ZONES = ["simulated_scale"]
@@ -38,7 +39,7 @@ def bench_lists_every_benchmark(program):
     lines = succeed(run(program, "bench", "--list")).splitlines()
     names = [line for line in lines if not line.startswith(" ")]
     optional = names[len(BENCHMARKS):]
-    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_APPLICATIONS,
+    known = (WITH_ONETBB, WITH_FIBERS, WITH_ONETBB_AND_OPENMP, WITH_OPENBLAS, WITH_FORTRAN, WITH_APPLICATIONS,
              WITH_TASKS_OF_APPLICATIONS, WITH_ZONES, WITH_LANES)
     groups = [group for group in known if group[0] in optional]
     assert names == sum(groups, BENCHMARKS), names

@@ -2,13 +2,18 @@
 // What the Fortran modules call: integers in place of handles, and addresses of statuses, which have the same bytes in
 // Fortran and in C. `ignored` is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE of Fortran, for comparison.
 //
-// A callback in Fortran is called by a procedure of the module, which the library calls with a copy of `data`. `run`
-// says which: their addresses as arguments would make the compiler write relocations into read-only memory.
+// A callback with a context of type(c_ptr) and its context lie in a block of a pool, and run_block() calls it: then `bytes`
+// is 0 and `data` the context. One with an object is called by a procedure of the module (`run`: 0 thence, 1 thence_f08), and
+// the library copies its `data`. The addresses of these procedures as arguments would make the compiler write relocations
+// into read-only memory.
+#include "pooled.hpp"
+
 #include <thence/progress.h>
 #include <thence/thence.h>
 
 #include <algorithm>
 #include <atomic>
+#include <climits>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -24,9 +29,7 @@ static_assert(sizeof(MPI_Fint) == sizeof(int), "the modules have integers of the
 
 // In module.inc. There is no module thence_f08 where the compiler finds no mpi_f08.
 extern "C" {
-thence_callback thence_f_run_callback;
 thence_callback thence_f_run_object_callback;
-__attribute__((weak)) thence_callback thence_f08_run_callback;
 __attribute__((weak)) thence_callback thence_f08_run_object_callback;
 using each_procedure = int(int, int, MPI_Status *, void (*)(), void *);
 each_procedure thence_f_run_each_callback;
@@ -35,15 +38,29 @@ __attribute__((weak)) each_procedure thence_f08_run_each_callback;
 
 namespace {
 
-thence_callback *const runs[] = {&thence_f_run_callback, &thence_f08_run_callback, &thence_f_run_object_callback,
-                                 &thence_f08_run_object_callback};
+thence_callback *const object_runs[] = {&thence_f_run_object_callback, &thence_f08_run_object_callback};
 each_procedure *const each_runs[] = {&thence_f_run_each_callback, &thence_f08_run_each_callback};
 
-// The first member of what the modules pass as `data`.
-struct attached {
-    void (*procedure)();
-    void *context;
-};
+using thence::fortran::attached;
+using thence::fortran::block;
+
+// The callback of a block, which is free before the program's callback begins: that may attach the next one. Arguments of
+// a procedure in Fortran are addresses.
+int run_block(int error, MPI_Status *statuses, void *data) {
+    auto *const its_block = static_cast<block *>(data);
+    void (*const procedure)() = its_block->callback.procedure;
+    void *context = its_block->callback.context;
+    thence::fortran::give_back(its_block);
+    MPI_Fint code = error;
+    reinterpret_cast<void (*)(MPI_Fint *, MPI_Status *, void **)>(procedure)(&code, statuses, &context);
+    return code;
+}
+
+// MPI_STATUS_IGNORE of each module, from its thence_cr_create. Before that: that of mpif.h.
+const void *ignored_by[2] = {nullptr, nullptr};
+const void *ignored_in(int module) noexcept {
+    return ignored_by[module] != nullptr ? ignored_by[module] : MPI_F_STATUS_IGNORE;
+}
 
 int refuse(const char *call, int error_class, const char *why) {
     std::fprintf(stderr, "thence: %s: %s\n", call, why);
@@ -88,13 +105,31 @@ bool statuses_are_the_same() noexcept {
     return same;
 }
 
-MPI_Fint null_request() noexcept {
-    static const MPI_Fint null = MPI_Request_c2f(MPI_REQUEST_NULL);
-    return null;
+// The continuation request that this thread has used last. The handle of one names the same MPI_Request for ever, so this
+// never becomes wrong.
+struct known_cr {
+    MPI_Fint handle;
+    MPI_Request request;
+};
+constinit thread_local known_cr last_cr{INT_MIN, {}};
+
+[[gnu::noinline]] MPI_Request find_cr(MPI_Fint handle) noexcept {
+    MPI_Request request = MPI_Request_f2c(handle);
+    if (thence_is_cr(request) != 0) {
+        last_cr = {handle, request};
+    }
+    return request;
+}
+inline MPI_Request cr_of(MPI_Fint handle) noexcept {
+    return last_cr.handle == handle ? last_cr.request : find_cr(handle);
 }
 
+// The handle of MPI_REQUEST_NULL, once thence_cr_create has asked for it.
+std::atomic<MPI_Fint> null_handle{-1};
+
 void give(MPI_Request request, MPI_Fint &handle) noexcept {
-    handle = request == MPI_REQUEST_NULL ? null_request() : MPI_Request_c2f(request);
+    const MPI_Fint null = null_handle.load(std::memory_order_relaxed);
+    handle = request == MPI_REQUEST_NULL && null != -1 ? null : MPI_Request_c2f(request);
 }
 
 // True if MPI knows no request with this handle. Open MPI says so by a null pointer, which its other calls do not take.
@@ -160,6 +195,40 @@ const char *text(int index, const thence_info &info) noexcept {
     return index >= 1 && index <= static_cast<int>(std::size(texts)) ? texts[index - 1] : nullptr;
 }
 
+inline int attach(int count, MPI_Request requests[], MPI_Fint run, void (*procedure)(), void *data, std::size_t bytes,
+                  MPI_Fint flags, MPI_Status *statuses, MPI_Fint cr, MPI_Fint *flag) {
+    if (!is_in_a_file(procedure)) [[unlikely]] {
+        return refuse("thence_attach", MPI_ERR_ARG, internal_procedure);
+    }
+    if (bytes != 0) {
+        return thence_attach_copy(count, requests, object_runs[run], data, bytes, static_cast<unsigned>(flags),
+                                  statuses, cr_of(cr), flag);
+    }
+    block *const its_block = thence::fortran::take_block();
+    if (its_block == nullptr) [[unlikely]] {
+        return refuse("thence_attach", MPI_ERR_NO_MEM, "no memory");
+    }
+    its_block->callback.procedure = procedure;
+    its_block->callback.context = data;
+    const int code =
+        thence_attach(count, requests, &run_block, its_block, static_cast<unsigned>(flags), statuses, cr_of(cr), flag);
+    if (code != MPI_SUCCESS || *flag != 0) { // the callback will not run
+        thence::fortran::give_back(its_block);
+    }
+    return code;
+}
+
+inline int attach_one(MPI_Fint *request, MPI_Fint run, void (*procedure)(), void *data, std::size_t bytes,
+                      MPI_Fint flags, MPI_Status *status, MPI_Fint cr, MPI_Fint *flag) {
+    MPI_Request operation = MPI_Request_f2c(*request);
+    if (is_unknown(operation)) [[unlikely]] {
+        return refuse("thence_attach", MPI_ERR_REQUEST, unknown_request);
+    }
+    const int code = attach(1, &operation, run, procedure, data, bytes, flags, status, cr, flag);
+    give(operation, *request);
+    return code;
+}
+
 } // namespace
 
 THENCE_FORTRAN int thence_f_refuse(const char *call, const char *why) {
@@ -170,7 +239,10 @@ THENCE_FORTRAN int thence_f_same(const void *first, const void *second) {
     return first == second ? 1 : 0;
 }
 
-THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fint info, MPI_Fint *cr) {
+THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fint info, MPI_Fint *cr, MPI_Fint module,
+                                      const void *ignored) {
+    ignored_by[module] = ignored;
+    null_handle.store(MPI_Request_c2f(MPI_REQUEST_NULL), std::memory_order_relaxed);
     if (!statuses_are_the_same()) {
         return refuse("thence_cr_create", MPI_ERR_OTHER, "this MPI has other statuses in Fortran than in C");
     }
@@ -182,34 +254,44 @@ THENCE_FORTRAN int thence_f_cr_create(MPI_Fint flags, MPI_Fint max_poll, MPI_Fin
     return code;
 }
 
-THENCE_FORTRAN int thence_f_attach_one(MPI_Fint *request, MPI_Fint run, void (*procedure)(), const void *data,
+THENCE_FORTRAN int thence_f_attach_one(MPI_Fint *request, MPI_Fint run, void (*procedure)(), void *data,
                                        std::size_t bytes, MPI_Fint flags, void *status, const void *ignored,
                                        MPI_Fint cr, MPI_Fint *flag) {
-    if (!is_in_a_file(procedure)) {
-        return refuse("thence_attach", MPI_ERR_ARG, internal_procedure);
-    }
-    MPI_Request operation = MPI_Request_f2c(*request);
-    if (is_unknown(operation)) {
-        return refuse("thence_attach", MPI_ERR_REQUEST, unknown_request);
-    }
-    const int code = thence_attach_copy(1, &operation, runs[run], data, bytes, static_cast<unsigned>(flags),
-                                        status_of(status, ignored), MPI_Request_f2c(cr), flag);
-    give(operation, *request);
-    return code;
+    return attach_one(request, run, procedure, data, bytes, flags, status_of(status, ignored), cr, flag);
 }
 
-THENCE_FORTRAN int thence_f_attach(MPI_Fint count, MPI_Fint handles[], MPI_Fint run, void (*procedure)(),
-                                   const void *data, std::size_t bytes, MPI_Fint flags, void *statuses,
-                                   const void *ignored, MPI_Fint cr, MPI_Fint *flag) try {
-    if (!is_in_a_file(procedure)) {
-        return refuse("thence_attach", MPI_ERR_ARG, internal_procedure);
+// The specific procedures of thence_attach for one request. A null `error`: the argument is not present.
+#define THENCE_ATTACH_ONE(name, module)                                                                                \
+    THENCE_FORTRAN void name(MPI_Fint *request, void (*procedure)(), void **context, const MPI_Fint *flags,            \
+                             void *status, const MPI_Fint *cr, MPI_Fint *flag, MPI_Fint *error) {                      \
+        *flag = 0;                                                                                                     \
+        const int code =                                                                                               \
+            attach_one(request, 0, procedure, *context, 0, *flags, status_of(status, ignored_in(module)), *cr, flag);  \
+        if (error != nullptr) {                                                                                        \
+            *error = code;                                                                                             \
+        }                                                                                                              \
     }
+#define THENCE_WAIT_FOR(name, module)                                                                                  \
+    THENCE_FORTRAN void name(const MPI_Fint *cr, void *status, MPI_Fint *error) {                                      \
+        MPI_Request request = cr_of(*cr);                                                                              \
+        const int code = thence_wait(&request, status_of(status, ignored_in(module)));                                 \
+        if (error != nullptr) {                                                                                        \
+            *error = code;                                                                                             \
+        }                                                                                                              \
+    }
+THENCE_ATTACH_ONE(thence_attach_one_f_, 0)
+THENCE_ATTACH_ONE(thence_attach_one_f08_, 1)
+THENCE_WAIT_FOR(thence_wait_f_, 0)
+THENCE_WAIT_FOR(thence_wait_f08_, 1)
+
+THENCE_FORTRAN int thence_f_attach(MPI_Fint count, MPI_Fint handles[], MPI_Fint run, void (*procedure)(), void *data,
+                                   std::size_t bytes, MPI_Fint flags, void *statuses, const void *ignored, MPI_Fint cr,
+                                   MPI_Fint *flag) try {
     requests_of requests(count, handles);
     if (requests.any_unknown()) {
         return refuse("thence_attach", MPI_ERR_REQUEST, unknown_request);
     }
-    return thence_attach_copy(count, requests.data(), runs[run], data, bytes, static_cast<unsigned>(flags),
-                              statuses_of(statuses, ignored), MPI_Request_f2c(cr), flag);
+    return attach(count, requests.data(), run, procedure, data, bytes, flags, statuses_of(statuses, ignored), cr, flag);
 } catch (const std::bad_alloc &) {
     return refuse("thence_attach", MPI_ERR_NO_MEM, "no memory");
 }
@@ -225,7 +307,7 @@ THENCE_FORTRAN int thence_f_attach_each(MPI_Fint count, MPI_Fint handles[], MPI_
     if (requests.any_unknown()) {
         return refuse(call, MPI_ERR_REQUEST, unknown_request);
     }
-    auto *const data = new each_data{{procedure, context}, each_runs[run], {count + 1}};
+    auto *const data = new each_data{{procedure, context, 0}, each_runs[run], {count + 1}};
     int complete = 0;
     const int code = thence_attach_each(count, requests.data(), &run_each, data, static_cast<unsigned>(flags),
                                         statuses_of(statuses, ignored), MPI_Request_f2c(cr), &complete, indices);
@@ -249,11 +331,6 @@ THENCE_FORTRAN int thence_f_attach_each(MPI_Fint count, MPI_Fint handles[], MPI_
 THENCE_FORTRAN int thence_f_test(MPI_Fint *cr, MPI_Fint *flag, void *status, const void *ignored) {
     MPI_Request request = MPI_Request_f2c(*cr);
     return thence_test(&request, flag, status_of(status, ignored));
-}
-
-THENCE_FORTRAN int thence_f_wait(MPI_Fint *cr, void *status, const void *ignored) {
-    MPI_Request request = MPI_Request_f2c(*cr);
-    return thence_wait(&request, status_of(status, ignored));
 }
 
 THENCE_FORTRAN int thence_f_take_complete(MPI_Fint *handle, MPI_Fint *flag, void *status, const void *ignored) {
@@ -280,11 +357,15 @@ THENCE_FORTRAN int thence_f_cancel(MPI_Fint *cr) {
     return thence_cancel(&request);
 }
 
-// The contexts are written in the place of the pointers to our data.
+// The contexts are written in the place of the pointers to our data, whose blocks are free now.
 THENCE_FORTRAN int thence_f_get_failed(MPI_Fint cr, MPI_Fint *count, void *contexts[]) {
     const int code = thence_get_failed(MPI_Request_f2c(cr), count, contexts);
     for (MPI_Fint i = 0; code == MPI_SUCCESS && i < *count; ++i) {
-        contexts[i] = static_cast<attached *>(contexts[i])->context;
+        auto *const kept = static_cast<block *>(contexts[i]);
+        contexts[i] = kept->callback.context;
+        if (kept->callback.pooled != 0) {
+            thence::fortran::give_back(kept);
+        }
     }
     return code;
 }

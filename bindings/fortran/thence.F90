@@ -13,6 +13,8 @@
 #define STATUS_COUNT(s) size(s, 2)
 #define IGNORED_ONE MPI_STATUS_IGNORE
 #define IGNORED_MANY MPI_STATUSES_IGNORE
+#define ATTACH_ONE thence_attach_one_f
+#define WAIT_FOR thence_wait_f
 #define IN_F08 0
 #define NAMED(n) "thence_f_" // n
 module thence

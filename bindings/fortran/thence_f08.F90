@@ -13,6 +13,8 @@
 #define STATUS_COUNT(s) size(s)
 #define IGNORED_ONE MPI_STATUS_IGNORE
 #define IGNORED_MANY MPI_STATUSES_IGNORE
+#define ATTACH_ONE thence_attach_one_f08
+#define WAIT_FOR thence_wait_f08
 #define IN_F08 1
 #define NAMED(n) "thence_f08_" // n
 module thence_f08

@@ -146,10 +146,19 @@ def fortran_faults(symbols):
     """Faults of what libthence-fortran exports: the procedures of its modules, thence and thence_f08, and MPI's common blocks,
     without a version."""
     for name, version in sorted(symbols.items()):
-        if version or not re.match(r"__thence(_f08)?_MOD_|thence(_f08)?_mp_|_QM\w*thence|mpi\w*_$", name):
+        if version or not re.match(r"__thence(_f08)?_MOD_|thence(_f08)?_mp_|_QM\w*thence|thence_(attach_one|wait)_f(08)?_$|mpi\w*_$", name):
             yield f"libthence-fortran exports {name}@{version}, which is no plain name of a module"
     if not any("thence_cr_create" in name for name in symbols):
         yield "libthence-fortran does not export thence_cr_create"
+
+
+def tampi_fortran_faults(symbols):
+    """Faults of what libthence-tampi-fortran exports: names of TAMPI as Fortran spells them, and MPI's common blocks."""
+    for name, version in sorted(symbols.items()):
+        if version or not re.match(r"tampi_\w*_$|__tampi(_f08)?_MOD_|tampi(_f08)?_mp_|_QM\w*tampi|mpi\w*_$", name):
+            yield f"libthence-tampi-fortran exports {name}@{version}, which is no plain name of TAMPI"
+    if "tampi_iwait_" not in symbols:
+        yield "libthence-tampi-fortran does not export tampi_iwait_"
 
 
 def cxx_faults(name, symbols, version, c_names=frozenset()):
@@ -190,6 +199,9 @@ def main():
         faults += plain_faults("gaspi", exported(others["gaspi"]), names, "GASPI.h or another header of GASPI")
     for name, library in others.items():
         if name in {"tampi", "gaspi"}:
+            continue
+        if name == "tampi-fortran":
+            faults += tampi_fortran_faults(exported(library))
             continue
         if name == "fortran":
             faults += fortran_faults(exported(library))

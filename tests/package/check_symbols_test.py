@@ -63,6 +63,12 @@ class Symbols(unittest.TestCase):
         self.expect(list(check_symbols.fortran_faults({**good, "__thence_MOD_thence_free": "V"})), "thence_free@V")
         self.expect(list(check_symbols.fortran_faults({})), "does not export thence_cr_create")
 
+    def test_tampi_fortran(self):
+        good = {"tampi_iwait_": "", "tampi_isend_internal_": "", "mpi_fortran_bottom_": ""}
+        self.assertEqual(list(check_symbols.tampi_fortran_faults(good)), [])
+        self.expect(list(check_symbols.tampi_fortran_faults({**good, "other_": ""})), "exports other_")
+        self.expect(list(check_symbols.tampi_fortran_faults({})), "does not export tampi_iwait_")
+
     def test_plain_names(self):
         good = {"TAMPI_Iwait": "", "MPI_Init": "", "MPI_Init_thread": ""}
         self.assertEqual(list(check_symbols.plain_faults("tampi", good, {"TAMPI_Iwait", "MPI_Init", "MPI_Init_thread"}, "TAMPI.h")), [])

@@ -35,8 +35,7 @@ interposition (*look_where_calls_lead)() noexcept = nullptr;
 namespace {
 constexpr const char *not_linked = "libthence is not linked, and libthence-core interposes no call of MPI";
 } // namespace
-interposition interposed{false, false, false, not_linked, not_linked,
-                         "not interposed: libthence is not linked"};
+interposition interposed{false, false, false, not_linked, not_linked, "not interposed: libthence is not linked"};
 
 void find_interposition() noexcept {
     if (look_where_calls_lead == nullptr) {

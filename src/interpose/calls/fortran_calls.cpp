@@ -43,8 +43,9 @@ private:
     ElfW(Addr) base_;
 };
 
-// The function of libthence that stands for PMPI_X: PMPI_X itself if libthence has one, else MPI_X. Null for calls that
-// are not interposed.
+// What stands for PMPI_X in the slots: PMPI_X of libthence if it has one, else MPI_X as the program finds it. So tools
+// and libthence-tampi, which define MPI_X before libthence and go on to it, see the call, as they do where MPI's
+// library for Fortran calls MPI_X itself. Null for calls that are not interposed.
 class own_functions {
 public:
     own_functions() noexcept {
@@ -57,16 +58,25 @@ public:
     }
     void *instead_of(const char *pmpi_name) const noexcept {
         void *const same = here(pmpi_name);
-        return same != nullptr ? same : here(pmpi_name + 1);
+        void *const ours = same != nullptr ? same : here(pmpi_name + 1);
+        if (ours == nullptr || same != nullptr) {
+            return ours;
+        }
+        void *const first = dlsym(RTLD_DEFAULT, pmpi_name + 1);
+        const bool is_of_mpi = object_of(first) == object_of(dlsym(RTLD_DEFAULT, pmpi_name));
+        return first == nullptr || is_of_mpi ? ours : first;
     }
 
 private:
     void *here(const char *name) const noexcept {
         void *const found = dlsym(handle_, name);
-        Dl_info where{};
-        return found != nullptr && dladdr(found, &where) != 0 && where.dli_fbase == base_ ? found : nullptr;
+        return found != nullptr && object_of(found) == base_ ? found : nullptr;
     }
-    void *base_;
+    static const void *object_of(const void *function) noexcept {
+        Dl_info where{};
+        return function != nullptr && dladdr(function, &where) != 0 ? where.dli_fbase : nullptr;
+    }
+    const void *base_;
     void *handle_;
 };
 

@@ -3,8 +3,8 @@
 // MPI_IN_PLACE, array sections, ...) and calls a function of C: on MPICH and Intel MPI mostly MPI_Wait, on Open MPI
 // always PMPI_Wait, and so does the module mpi_f08 of the others for calls without a buffer. The first comes to
 // libthence as a call of C does. For the second, the slots of that library through which it calls PMPI_Wait get the
-// address of MPI_Wait of libthence: one rule for all calls and all three interfaces of Fortran, and only MPI itself
-// converts arguments. The PMPI_ calls of tools and of MPI's other libraries are left as they are.
+// address of MPI_Wait, as the program finds it: one rule for all calls and all three interfaces of Fortran, and only
+// MPI itself converts arguments. The PMPI_ calls of tools and of MPI's other libraries are left as they are.
 //
 // Invariant: a slot of PMPI_X holds the address of MPI's PMPI_X (or of the loader's resolver) or of MPI_X here, so a
 // call through it is right at any time. The loader may resolve a slot for a thread that makes the first call through it

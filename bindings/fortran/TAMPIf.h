@@ -1,0 +1,107 @@
+! SPDX-License-Identifier: BSD-3-Clause
+! The wrappers of TAMPI 3.0.1 for programs in Fortran with `use mpi` or mpif.h, compiled with the preprocessor (-cpp):
+! the arguments are those of the MPI call of the name, and TAMPI_Irecv has `status` before `ierror`. Each starts the
+! operation and binds it to the calling task; outside of a task the request is left to the program. `use tampi` declares
+! TAMPI_Iwait and the other calls. Link libthence-tampi-fortran.
+!
+! The preprocessor does not ignore the case of names, so each has the usual spellings.
+#if !defined(TAMPIF_H)
+#define TAMPIF_H
+#define MPI_TASK_MULTIPLE 4
+#define TAMPI_Ibsend tampi_ibsend_internal
+#define TAMPI_IBSEND tampi_ibsend_internal
+#define TAMPI_ibsend tampi_ibsend_internal
+#define tampi_ibsend tampi_ibsend_internal
+#define TAMPI_Irecv tampi_irecv_internal
+#define TAMPI_IRECV tampi_irecv_internal
+#define TAMPI_irecv tampi_irecv_internal
+#define tampi_irecv tampi_irecv_internal
+#define TAMPI_Irsend tampi_irsend_internal
+#define TAMPI_IRSEND tampi_irsend_internal
+#define TAMPI_irsend tampi_irsend_internal
+#define tampi_irsend tampi_irsend_internal
+#define TAMPI_Isend tampi_isend_internal
+#define TAMPI_ISEND tampi_isend_internal
+#define TAMPI_isend tampi_isend_internal
+#define tampi_isend tampi_isend_internal
+#define TAMPI_Issend tampi_issend_internal
+#define TAMPI_ISSEND tampi_issend_internal
+#define TAMPI_issend tampi_issend_internal
+#define tampi_issend tampi_issend_internal
+#define TAMPI_Iallgather tampi_iallgather_internal
+#define TAMPI_IALLGATHER tampi_iallgather_internal
+#define TAMPI_iallgather tampi_iallgather_internal
+#define tampi_iallgather tampi_iallgather_internal
+#define TAMPI_Iallgatherv tampi_iallgatherv_internal
+#define TAMPI_IALLGATHERV tampi_iallgatherv_internal
+#define TAMPI_iallgatherv tampi_iallgatherv_internal
+#define tampi_iallgatherv tampi_iallgatherv_internal
+#define TAMPI_Iallreduce tampi_iallreduce_internal
+#define TAMPI_IALLREDUCE tampi_iallreduce_internal
+#define TAMPI_iallreduce tampi_iallreduce_internal
+#define tampi_iallreduce tampi_iallreduce_internal
+#define TAMPI_Ialltoall tampi_ialltoall_internal
+#define TAMPI_IALLTOALL tampi_ialltoall_internal
+#define TAMPI_ialltoall tampi_ialltoall_internal
+#define tampi_ialltoall tampi_ialltoall_internal
+#define TAMPI_Ialltoallv tampi_ialltoallv_internal
+#define TAMPI_IALLTOALLV tampi_ialltoallv_internal
+#define TAMPI_ialltoallv tampi_ialltoallv_internal
+#define tampi_ialltoallv tampi_ialltoallv_internal
+#define TAMPI_Ialltoallw tampi_ialltoallw_internal
+#define TAMPI_IALLTOALLW tampi_ialltoallw_internal
+#define TAMPI_ialltoallw tampi_ialltoallw_internal
+#define tampi_ialltoallw tampi_ialltoallw_internal
+#define TAMPI_Ibarrier tampi_ibarrier_internal
+#define TAMPI_IBARRIER tampi_ibarrier_internal
+#define TAMPI_ibarrier tampi_ibarrier_internal
+#define tampi_ibarrier tampi_ibarrier_internal
+#define TAMPI_Ibcast tampi_ibcast_internal
+#define TAMPI_IBCAST tampi_ibcast_internal
+#define TAMPI_ibcast tampi_ibcast_internal
+#define tampi_ibcast tampi_ibcast_internal
+#define TAMPI_Igather tampi_igather_internal
+#define TAMPI_IGATHER tampi_igather_internal
+#define TAMPI_igather tampi_igather_internal
+#define tampi_igather tampi_igather_internal
+#define TAMPI_Igatherv tampi_igatherv_internal
+#define TAMPI_IGATHERV tampi_igatherv_internal
+#define TAMPI_igatherv tampi_igatherv_internal
+#define tampi_igatherv tampi_igatherv_internal
+#define TAMPI_Ireduce tampi_ireduce_internal
+#define TAMPI_IREDUCE tampi_ireduce_internal
+#define TAMPI_ireduce tampi_ireduce_internal
+#define tampi_ireduce tampi_ireduce_internal
+#define TAMPI_Ireduce_scatter tampi_ireduce_scatter_internal
+#define TAMPI_IREDUCE_SCATTER tampi_ireduce_scatter_internal
+#define TAMPI_ireduce_scatter tampi_ireduce_scatter_internal
+#define tampi_ireduce_scatter tampi_ireduce_scatter_internal
+#define TAMPI_Ireduce_scatter_block tampi_ireduce_scatter_block_internal
+#define TAMPI_IREDUCE_SCATTER_BLOCK tampi_ireduce_scatter_block_internal
+#define TAMPI_ireduce_scatter_block tampi_ireduce_scatter_block_internal
+#define tampi_ireduce_scatter_block tampi_ireduce_scatter_block_internal
+#define TAMPI_Iscatter tampi_iscatter_internal
+#define TAMPI_ISCATTER tampi_iscatter_internal
+#define TAMPI_iscatter tampi_iscatter_internal
+#define tampi_iscatter tampi_iscatter_internal
+#define TAMPI_Iscatterv tampi_iscatterv_internal
+#define TAMPI_ISCATTERV tampi_iscatterv_internal
+#define TAMPI_iscatterv tampi_iscatterv_internal
+#define tampi_iscatterv tampi_iscatterv_internal
+#define TAMPI_Iscan tampi_iscan_internal
+#define TAMPI_ISCAN tampi_iscan_internal
+#define TAMPI_iscan tampi_iscan_internal
+#define tampi_iscan tampi_iscan_internal
+#define TAMPI_Iexscan tampi_iexscan_internal
+#define TAMPI_IEXSCAN tampi_iexscan_internal
+#define TAMPI_iexscan tampi_iexscan_internal
+#define tampi_iexscan tampi_iexscan_internal
+#define TAMPI_Wait tampi_wait_internal
+#define TAMPI_WAIT tampi_wait_internal
+#define TAMPI_wait tampi_wait_internal
+#define tampi_wait tampi_wait_internal
+#define TAMPI_Waitall tampi_waitall_internal
+#define TAMPI_WAITALL tampi_waitall_internal
+#define TAMPI_waitall tampi_waitall_internal
+#define tampi_waitall tampi_waitall_internal
+#endif
