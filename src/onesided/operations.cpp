@@ -111,29 +111,50 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
     return code;
 }
 
+// Sends a packet that is answered by a reply of as many bytes as its header says, which go to `to`.
+int ask(wire::packet &p, void *to, const place &at, pending started, int queue, const completion &how) noexcept {
+    space &in = at.of->in;
+    p.head.serial = in.wires().next_serial();
+    started.expected = p.head.bytes;
+    int code = in.wires().receive_reply(to, p.head.bytes, at.rank, p.head.serial, started.request);
+    if (code != MPI_SUCCESS) {
+        wire::give_packet(&p);
+        return code;
+    }
+    code = in.wires().send(p, at.rank);
+    report_later(in, queue, how, started);
+    return code;
+}
+
 int get_by_messages(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
                     const completion &how) noexcept {
-    space &in = from.of->in;
     wire::packet *const p = make_packet(wire::kind::get, queue, from, bytes);
     if (p == nullptr) {
         return MPI_ERR_NO_MEM;
     }
-    p->head.serial = in.wires().next_serial();
     pending started;
-    started.expected = bytes;
     started.notification = here.number;
     started.value = here.value;
     if (here.value != 0) {
         started.here = here.of->own.notifications;
     }
-    int code = in.wires().receive_reply(to, bytes, from.rank, p->head.serial, started.request);
-    if (code != MPI_SUCCESS) {
-        wire::give_packet(p);
-        return code;
+    return ask(*p, to, from, started, queue, how);
+}
+
+// Transfers in pieces that fit a message; the caller has refused more than one with a request. The last one has the
+// notification, and completes the operation.
+template <class Byte, class ByMessages>
+int in_pieces(Byte *local, std::uint64_t bytes, place remote, const signal &last, int queue, const completion &how,
+              ByMessages transfer) noexcept {
+    for (; bytes > most_in_message; bytes -= most_in_message) {
+        const int code = transfer(local, most_in_message, remote, signal{}, queue, completion{});
+        if (code != MPI_SUCCESS) {
+            return code;
+        }
+        local += most_in_message;
+        remote.offset += most_in_message;
     }
-    code = in.wires().send(*p, from.rank);
-    report_later(in, queue, how, started);
-    return code;
+    return transfer(local, bytes, remote, last, queue, how);
 }
 
 } // namespace
@@ -157,18 +178,7 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
         report_complete(to.of->in, queue, how);
         return MPI_SUCCESS;
     }
-    const auto *at = static_cast<const unsigned char *>(from);
-    place next = to;
-    std::uint64_t left = bytes;
-    for (; left > most_in_message; left -= most_in_message) { // the caller has refused this with a request
-        const int code = put_by_messages(at, most_in_message, next, {}, queue, {});
-        if (code != MPI_SUCCESS) {
-            return code;
-        }
-        at += most_in_message;
-        next.offset += most_in_message;
-    }
-    return put_by_messages(at, left, next, after, queue, how);
+    return in_pieces(static_cast<const unsigned char *>(from), bytes, to, after, queue, how, &put_by_messages);
 }
 
 int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
@@ -188,18 +198,7 @@ int get(void *to, std::uint64_t bytes, const place &from, const signal &here, in
         report_complete(in, queue, how);
         return MPI_SUCCESS;
     }
-    auto *at = static_cast<unsigned char *>(to);
-    place next = from;
-    std::uint64_t left = bytes;
-    for (; left > most_in_message; left -= most_in_message) {
-        const int code = get_by_messages(at, most_in_message, next, {}, queue, {});
-        if (code != MPI_SUCCESS) {
-            return code;
-        }
-        at += most_in_message;
-        next.offset += most_in_message;
-    }
-    return get_by_messages(at, left, next, here, queue, how);
+    return in_pieces(static_cast<unsigned char *>(to), bytes, from, here, queue, how, &get_by_messages);
 }
 
 int notify(int rank, const signal &what, int queue, const completion &how) noexcept {
@@ -226,17 +225,7 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
         return MPI_ERR_NO_MEM;
     }
     std::copy_n(operands, 2, p->head.operands);
-    p->head.serial = in.wires().next_serial();
-    pending started;
-    started.expected = sizeof *old;
-    int code = in.wires().receive_reply(old, sizeof *old, at.rank, p->head.serial, started.request);
-    if (code != MPI_SUCCESS) {
-        wire::give_packet(p);
-        return code;
-    }
-    code = in.wires().send(*p, at.rank);
-    report_later(in, queue, how, started);
-    return code;
+    return ask(*p, old, at, {}, queue, how);
 }
 
 } // namespace thence::onesided

@@ -321,16 +321,22 @@ int space::drain() noexcept {
     return code;
 }
 
-int space::free_segment(segment &freed) noexcept {
-    int pending = freed.waiting.any() ? 1 : 0;
+// All processes ask. `mine`: something is pending in this one, other than operations of queues.
+int space::error_if_pending(bool mine) noexcept {
+    int pending = mine ? 1 : 0;
     for (queue &each : queues) {
         each.look();
         pending |= each.size() != 0 ? 1 : 0;
     }
     int any = 0;
-    int code = agree(pending, any);
-    if (code != MPI_SUCCESS || any != 0) {
-        return code != MPI_SUCCESS ? code : MPI_ERR_PENDING;
+    const int code = agree(pending, any);
+    return code == MPI_SUCCESS && any != 0 ? MPI_ERR_PENDING : code;
+}
+
+int space::free_segment(segment &freed) noexcept {
+    int code = error_if_pending(freed.waiting.any());
+    if (code != MPI_SUCCESS) {
+        return code;
     }
     code = drain();
     remove_segment(freed);
@@ -339,19 +345,14 @@ int space::free_segment(segment &freed) noexcept {
 }
 
 int space::end(bool with_segments) noexcept {
-    int pending = 0;
+    bool has_segments = false;
     if (!with_segments) {
         const std::scoped_lock guard(lock_);
-        pending = std::ranges::any_of(segments_, [](const segment *each) { return each != nullptr; }) ? 1 : 0;
+        has_segments = std::ranges::any_of(segments_, [](const segment *each) { return each != nullptr; });
     }
-    for (queue &each : queues) {
-        each.look();
-        pending |= each.size() != 0 ? 1 : 0;
-    }
-    int any = 0;
-    int code = agree(pending, any);
-    if (code != MPI_SUCCESS || any != 0) {
-        return code != MPI_SUCCESS ? code : MPI_ERR_PENDING;
+    int code = error_if_pending(has_segments);
+    if (code != MPI_SUCCESS) {
+        return code;
     }
     code = drain();
     if (has_messages()) {

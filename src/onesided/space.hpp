@@ -113,6 +113,7 @@ private:
     void meet(int rank, const greeting &said, bool checks_copy) noexcept;
     int begin_messages() noexcept;
     int agree(int mine, int &all) noexcept;
+    int error_if_pending(bool mine) noexcept;
     int drain() noexcept;
     int free_number() const noexcept;
     std::uint64_t done_by(int rank) const noexcept;

@@ -37,7 +37,7 @@ void take_packet(void *data, wire::packet &p) noexcept {
         send(self, p.process, subject::pong, p.head.operands[0], 0);
         return;
     case subject::pong:
-        take_pong(p);
+        last_pong.store(p.head.operands[0], std::memory_order_release);
         return;
     }
 }
@@ -62,10 +62,6 @@ void end_mpi(process &self) noexcept {
 }
 
 } // namespace
-
-void take_pong(const wire::packet &p) noexcept {
-    last_pong.store(p.head.operands[0], std::memory_order_release);
-}
 
 void make_progress(process &self) noexcept {
     thence_progress();

@@ -111,7 +111,6 @@ gaspi_return_t send(process &self, int rank, subject about, std::uint64_t first,
 void take_part(process &self, const wire::packet &p) noexcept;
 void take_part_known(const wire::packet &p) noexcept;
 void take_collective(const wire::packet &p) noexcept;
-void take_pong(const wire::packet &p) noexcept;
 // Forget all of a process that ends.
 void forget_segments() noexcept;
 void forget_groups() noexcept;

@@ -29,7 +29,6 @@ int transport::begin() noexcept {
     }
     try {
         sent_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
-        received_ = std::vector<std::atomic<std::uint64_t>>(static_cast<std::size_t>(processes));
     } catch (const std::exception &) {
         return MPI_ERR_NO_MEM;
     }
@@ -79,7 +78,6 @@ bool transport::take_arrived() noexcept {
         packet &p = *std::exchange(slot, nullptr);
         p.process = status.MPI_SOURCE;
         p.length = static_cast<std::size_t>(length);
-        received_[static_cast<std::size_t>(p.process)].fetch_add(1, std::memory_order_release);
         if (length == 0) {
             give_packet(&p); // of end()
         } else {

@@ -67,11 +67,8 @@ public:
     // True if packets that were sent have not left.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
 
-    // How many packets were sent to each process, and received from each.
+    // How many packets were sent to a process.
     std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
-    std::uint64_t received_from(int process) const noexcept {
-        return received_[process].load(std::memory_order_acquire);
-    }
 
 private:
     static constexpr std::size_t window = 16;
@@ -90,7 +87,6 @@ private:
     std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
     std::atomic<std::uint32_t> last_serial_{0};
     std::vector<std::atomic<std::uint64_t>> sent_;
-    std::vector<std::atomic<std::uint64_t>> received_;
 
     base::spin_lock polling_; // guards these
     std::array<packet *, window> window_{};
