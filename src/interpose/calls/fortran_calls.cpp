@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <dlfcn.h>
 #include <mutex>
 #include <string>
@@ -29,9 +28,7 @@ public:
     // The function of this name in this object itself, or null.
     void *defined(const char *name) const noexcept {
         void *const found = handle_ != nullptr ? dlsym(handle_, name) : nullptr;
-        Dl_info where{};
-        const bool here =
-            found != nullptr && dladdr(found, &where) != 0 && reinterpret_cast<ElfW(Addr)>(where.dli_fbase) == base_;
+        const bool here = found != nullptr && reinterpret_cast<ElfW(Addr)>(object_of(found).dli_fbase) == base_;
         return here ? found : nullptr;
     }
     template <std::size_t n> bool defines_one_of(const std::array<const char *, n> &names) const noexcept {
@@ -49,8 +46,7 @@ private:
 class own_functions {
 public:
     own_functions() noexcept {
-        Dl_info own{};
-        dladdr(reinterpret_cast<const void *>(&redirect_fortran_calls), &own);
+        const Dl_info own = object_of(reinterpret_cast<const void *>(&redirect_fortran_calls));
         base_ = own.dli_fbase;
         // In a static library `own` is the program, whose file name finds nothing.
         handle_ = own.dli_fname != nullptr ? dlopen(own.dli_fname, RTLD_LAZY | RTLD_NOLOAD) : nullptr;
@@ -63,18 +59,14 @@ public:
             return ours;
         }
         void *const first = dlsym(RTLD_DEFAULT, pmpi_name + 1);
-        const bool is_of_mpi = object_of(first) == object_of(dlsym(RTLD_DEFAULT, pmpi_name));
+        const bool is_of_mpi = object_of(first).dli_fbase == object_of(dlsym(RTLD_DEFAULT, pmpi_name)).dli_fbase;
         return first == nullptr || is_of_mpi ? ours : first;
     }
 
 private:
     void *here(const char *name) const noexcept {
         void *const found = dlsym(handle_, name);
-        return found != nullptr && object_of(found) == base_ ? found : nullptr;
-    }
-    static const void *object_of(const void *function) noexcept {
-        Dl_info where{};
-        return function != nullptr && dladdr(function, &where) != 0 ? where.dli_fbase : nullptr;
+        return found != nullptr && object_of(found).dli_fbase == base_ ? found : nullptr;
     }
     const void *base_;
     void *handle_;
@@ -86,14 +78,11 @@ bool come_to_us = false;
 std::string *why_not = nullptr; // never destroyed: fortran_calls() may be called at any time
 
 void refuse(const loaded_object &object, const char *why) {
-    const char *const slash = std::strrchr(object.path, '/');
     delete why_not;
-    const char *const file = slash != nullptr ? slash + 1 : object.path;
-    why_not = new std::string(std::string("not interposed: ") + file + " " + why);
+    why_not = new std::string(std::string("not interposed: ") + file_name(object.path) + " " + why);
 }
 
 void redirect(const loaded_object &object) {
-    const std::vector<function_slot> slots = slots_of(object, "PMPI_");
     const pinned library(object);
     if (!library.defines_one_of(spellings_of_init) || !library.defines_one_of(only_of_mpi)) {
         return;
@@ -109,7 +98,7 @@ void redirect(const loaded_object &object) {
     if (!writing.writable()) {
         return refuse(object, "has slots that the system does not make writable");
     }
-    for (const function_slot &each : slots) {
+    for (const function_slot &each : slots_of(object, "PMPI_")) {
         if (void *const ours = own.instead_of(each.name); ours != nullptr) {
             __atomic_store_n(each.address, ours, __ATOMIC_RELAXED);
         }

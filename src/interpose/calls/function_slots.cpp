@@ -4,7 +4,6 @@
 #include "interpose/calls/function_slots.hpp"
 
 #include <cstring>
-#include <dlfcn.h>
 #include <elf.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -88,6 +87,19 @@ dynamic_section read_dynamic(const loaded_object &object) noexcept {
 }
 
 } // namespace
+
+Dl_info object_of(const void *address) noexcept {
+    Dl_info found{};
+    if (address == nullptr || dladdr(address, &found) == 0) {
+        found = {};
+    }
+    return found;
+}
+
+const char *file_name(const char *path) noexcept {
+    const char *const slash = std::strrchr(path, '/');
+    return slash != nullptr ? slash + 1 : path;
+}
 
 bool knows_slots() noexcept {
     return for_calls != 0;

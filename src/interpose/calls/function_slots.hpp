@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include <dlfcn.h>
 #include <link.h>
 
 namespace thence::pmpi {
@@ -15,6 +16,11 @@ struct loaded_object {
     const ElfW(Phdr) * headers;
     int header_count;
 };
+
+// The object that has this address; all members null if none has.
+Dl_info object_of(const void *address) noexcept;
+// A path without its folders.
+const char *file_name(const char *path) noexcept;
 
 // The number of objects that were ever loaded. It changes when loaded_objects() does.
 unsigned long long objects_loaded() noexcept;

@@ -2,6 +2,7 @@
 #include "interpose/calls/harmless_calls.hpp"
 
 #include "interpose/calls/collective_table.hpp"
+#include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/on_threadcomm.hpp"
 #include "interpose/requests/requests.hpp"
 #include "interpose/waiting/library.hpp"
@@ -243,9 +244,8 @@ const harmless_call *find_harmless(const char *name) noexcept {
 
 bool defines_harmless(const void *object) noexcept {
     return std::any_of(std::begin(harmless_calls), std::end(harmless_calls), [&](const harmless_call &each) {
-        Dl_info found{};
         void *const function = dlsym(RTLD_DEFAULT, each.name);
-        return function != nullptr && dladdr(function, &found) != 0 && found.dli_fbase == object;
+        return function != nullptr && object_of(function).dli_fbase == object;
     });
 }
 

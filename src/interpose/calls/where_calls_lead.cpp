@@ -4,6 +4,7 @@
 // next definition, as libthence does, may come first. Whether it does is learned by calls: those that it defines must
 // come to us, each of them.
 #include "interpose/calls/fortran_calls.hpp"
+#include "interpose/calls/function_slots.hpp"
 #include "interpose/calls/harmless_calls.hpp"
 #include "interpose/calls/next.hpp"
 #include "interpose/waiting/library.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <dlfcn.h>
 #include <string_view>
 
@@ -19,16 +19,8 @@ namespace thence::pmpi {
 
 namespace {
 
-Dl_info object_of(const void *address) noexcept {
-    Dl_info object{};
-    dladdr(address, &object);
-    return object;
-}
-
 const char *file_of(const Dl_info &object) noexcept {
-    const char *const path = object.dli_fname != nullptr ? object.dli_fname : "another library";
-    const char *const slash = std::strrchr(path, '/');
-    return slash != nullptr ? slash + 1 : path;
+    return object.dli_fname != nullptr ? file_name(object.dli_fname) : "another library";
 }
 
 // True if a call of this name comes to us from `function`, which is of another object. Where that cannot be asked, it
