@@ -10,11 +10,14 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cerrno>
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <tuple>
 
 namespace thence::interpose {
 
@@ -69,24 +72,14 @@ std::string amount(std::int64_t bytes) {
     return format(unit == 0 ? "%.0f %s" : "%.1f %s", value, units[unit]);
 }
 
+using words = std::array<std::int64_t, sizeof(rank_report) / sizeof(std::int64_t)>;
+
 rank_report sum_of(const std::vector<rank_report> &ranks) {
-    rank_report sum{};
+    words sum{};
     for (const rank_report &each : ranks) {
-        const measured_figures &f = each.figures;
-        sum.lasted += each.lasted;
-        sum.helper += each.helper;
-        sum.progress_always += each.progress_always;
-        sum.uses_thence += each.uses_thence;
-        sum.figures.starting_and_testing += f.starting_and_testing;
-        sum.figures.blocking += f.blocking;
-        sum.figures.waiting += f.waiting;
-        sum.figures.waiting_after_computed += f.waiting_after_computed;
-        sum.figures.operations += f.operations;
-        sum.figures.bytes += f.bytes;
-        sum.figures.early_operations += f.early_operations;
-        sum.figures.early_bytes += f.early_bytes;
+        std::ranges::transform(sum, std::bit_cast<words>(each), sum.begin(), std::plus());
     }
-    return sum;
+    return std::bit_cast<rank_report>(sum);
 }
 
 std::string line_of(const char *name, const rank_report &rank) {
@@ -124,8 +117,8 @@ std::vector<rank_report> gather(const rank_report &own) {
     mpi::table.Comm_rank(MPI_COMM_WORLD, &rank);
     mpi::table.Comm_size(MPI_COMM_WORLD, &size);
     std::vector<rank_report> all(rank == 0 ? static_cast<std::size_t>(size) : 0);
-    constexpr int words = sizeof(rank_report) / sizeof(std::int64_t);
-    const int code = mpi::table.Gather(&own, words, MPI_INT64_T, all.data(), words, MPI_INT64_T, 0, MPI_COMM_WORLD);
+    constexpr int count = std::tuple_size_v<words>;
+    const int code = mpi::table.Gather(&own, count, MPI_INT64_T, all.data(), count, MPI_INT64_T, 0, MPI_COMM_WORLD);
     return code == MPI_SUCCESS ? all : std::vector<rank_report>();
 }
 
