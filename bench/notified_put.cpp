@@ -50,7 +50,7 @@ public:
     double exchange(std::size_t bytes, int round_trips) {
         std::atomic<int> &told = *reinterpret_cast<std::atomic<int> *>(other_ + most);
         std::atomic<int> &tells = *reinterpret_cast<std::atomic<int> *>(mine_ + most);
-        return onesided::half_round_trip(
+        return measure::half_round_trip(
             first_, round_trips,
             [&] {
                 std::memcpy(other_, out_.data(), bytes);

@@ -3,7 +3,7 @@
 // Beside it: MPICH's own thread communicator where the MPI has it, a ring without matching, and between processes plain
 // messages of MPI. Blocks of all of them alternate, so that other load on the machine meets all.
 #include "measure/benchmark.hpp"
-#include "measure/clock.hpp"
+#include "measure/round_trip.hpp"
 #include "threadcomm/lane.hpp"
 #include "threadcomm/team.hpp"
 
@@ -30,42 +30,24 @@ constexpr message_size sizes[] = {
 };
 constexpr int tag = 3;
 
-// Microseconds of half a round trip. `first` sends first. One round trip before is not timed.
-template <class Send, class Receive> double half_round_trip(bool first, int round_trips, Send send, Receive receive) {
-    measure::nanoseconds start = 0;
-    for (int i = -1; i < round_trips; ++i) {
-        if (i == 0) {
-            start = measure::now();
-        }
-        if (first) {
-            send();
-            receive();
-        } else {
-            receive();
-            send();
-        }
-    }
-    return static_cast<double>(measure::now() - start) / (2000.0 * round_trips);
-}
-
 class player {
 public:
     player(bool first, int peer) : first_(first), peer_(peer), in_(sizes[4].bytes), out_(sizes[4].bytes) {}
 
     double on_own(MPI_Comm comm, const message_size &size) {
-        return half_round_trip(
+        return measure::half_round_trip(
             first_, size.round_trips, [&] { MPI_Send(out_.data(), size.bytes, MPI_BYTE, peer_, tag, comm); },
             [&] { MPI_Recv(in_.data(), size.bytes, MPI_BYTE, peer_, tag, comm, MPI_STATUS_IGNORE); });
     }
     // Of MPI itself, without interposition.
     double on_native(MPI_Comm comm, const message_size &size) {
-        return half_round_trip(
+        return measure::half_round_trip(
             first_, size.round_trips, [&] { PMPI_Send(out_.data(), size.bytes, MPI_BYTE, peer_, tag, comm); },
             [&] { PMPI_Recv(in_.data(), size.bytes, MPI_BYTE, peer_, tag, comm, MPI_STATUS_IGNORE); });
     }
     double on_lanes(lane &to, lane &from, const message_size &size) {
         const auto bytes = static_cast<std::size_t>(size.bytes);
-        return half_round_trip(
+        return measure::half_round_trip(
             first_, size.round_trips, [&] { to.send(out_.data(), bytes); }, [&] { from.receive(in_.data(), bytes); });
     }
 

@@ -3,8 +3,8 @@
 // block of the other alternate, so that other load on the machine meets both.
 #pragma once
 
-#include "measure/clock.hpp"
 #include "measure/figure.hpp"
+#include "measure/round_trip.hpp"
 #include "measure/session.hpp"
 #include "measure/work.hpp"
 
@@ -16,24 +16,6 @@
 #include <vector>
 
 namespace onesided {
-
-// Microseconds of half a round trip. `first` sends first. One round trip before is not timed.
-template <class Send, class Receive> double half_round_trip(bool first, int round_trips, Send send, Receive receive) {
-    measure::nanoseconds start = 0;
-    for (int i = -1; i < round_trips; ++i) {
-        if (i == 0) {
-            start = measure::now();
-        }
-        if (first) {
-            send();
-            receive();
-        } else {
-            receive();
-            send();
-        }
-    }
-    return static_cast<double>(measure::now() - start) / (2000.0 * round_trips);
-}
 
 // A rank with its part of a segment.
 class player {
@@ -51,7 +33,7 @@ public:
 
     // Until the receiver has seen the notification, and the sender may write its data again.
     double by_puts(std::size_t bytes, int round_trips) {
-        return half_round_trip(
+        return measure::half_round_trip(
             first_, round_trips,
             [&] {
                 thence_put_notify(out_.data(), bytes, other_, segment_, 0, 0, 1, 0, nullptr);
@@ -68,7 +50,7 @@ public:
         const int count = static_cast<int>(bytes);
         MPI_Request receive = MPI_REQUEST_NULL;
         MPI_Irecv(in_.data(), count, MPI_BYTE, other_, 0, MPI_COMM_WORLD, &receive);
-        const double time = half_round_trip(
+        const double time = measure::half_round_trip(
             first_, round_trips,
             [&] {
                 MPI_Request send = MPI_REQUEST_NULL;
