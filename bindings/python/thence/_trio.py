@@ -7,7 +7,6 @@ from thence import _asyncio, _library
 from thence._channel import Channel
 
 _channel = trio.lowlevel.RunVar("thence_channel")
-_FIRST_PAUSE, _LONGEST_PAUSE = 50e-6, 1e-3
 
 
 class RunChannel(Channel):
@@ -41,7 +40,7 @@ class RunChannel(Channel):
                     self._work = trio.Event()
                     await self._work.wait()
                     pause = 0
-                pause = 0 if _library.poll() > 0 else min(pause + _FIRST_PAUSE, _LONGEST_PAUSE)
+                pause = 0 if _library.poll() > 0 else min(pause + _asyncio._FIRST_PAUSE, _asyncio._LONGEST_PAUSE)
                 self.drain()
                 await trio.sleep(pause)
         finally:
