@@ -26,6 +26,7 @@ struct block {
     static constexpr std::size_t whole = 4096 + 64;
     static constexpr std::size_t capacity = whole - sizeof(wire_header);
 
+    void *buffer() noexcept { return bytes; }
     unsigned char *data() noexcept { return bytes + sizeof(wire_header); }
 
     block *next = nullptr;

@@ -67,13 +67,12 @@ transport::transport(MPI_Comm comm, router route, void *data) noexcept : comm_(c
 }
 
 int transport::begin() noexcept {
-    for (block *&each : headers_) {
+    for (block *&each : headers_.messages()) {
         each = take_block();
         if (each == nullptr) {
             return MPI_ERR_NO_MEM;
         }
     }
-    missing_ = window;
     post_headers();
     const std::scoped_lock guard(registry_lock);
     registry().push_back(this);
@@ -116,7 +115,7 @@ transport::~transport() {
         poll();
     }
     stop();
-    for (block *each : headers_) {
+    for (block *each : headers_.messages()) {
         if (each != nullptr && each->request != MPI_REQUEST_NULL) {
             const std::scoped_lock guard(progress::helper_in_progress);
             table.Cancel(&each->request);
@@ -129,20 +128,8 @@ transport::~transport() {
     table.Comm_free(&comm_);
 }
 
-// In the order of the ring. What cannot be posted, for lack of memory, is left to the next poll.
 void transport::post_headers() noexcept {
-    for (; missing_ != 0; --missing_) {
-        block *&slot = headers_[(oldest_ + window - missing_) % window];
-        if (slot == nullptr && (slot = take_block()) == nullptr) {
-            return;
-        }
-        slot->request = MPI_REQUEST_NULL;
-        if (table.Irecv(slot->bytes, static_cast<int>(block::whole), MPI_BYTE, MPI_ANY_SOURCE, header_tag, comm_,
-                        &slot->request) != MPI_SUCCESS) {
-            slot->request = MPI_REQUEST_NULL;
-            return;
-        }
-    }
+    headers_.post(comm_, header_tag, &take_block);
 }
 
 bool transport::send(int process, const wire_header &header, operation &send, bool synchronous, int &error) noexcept {
@@ -264,23 +251,10 @@ bool transport::poll(std::size_t most) noexcept {
         return false;
     }
     const continuation::busy_scope busy; // a callback that waits for a message would wait for this poll
-    bool some = false;
     post_headers();
-    for (std::size_t taken = 0; taken < most && missing_ < window; ++taken) {
-        block *&slot = headers_[oldest_];
-        int flag = 0;
-        MPI_Status status;
-        const int code = table.Test(&slot->request, &flag, &status);
-        if (flag == 0 && slot->request != MPI_REQUEST_NULL) {
-            break;
-        }
-        some = true;
-        oldest_ = (oldest_ + 1) % window;
-        ++missing_;
-        if (code == MPI_SUCCESS) {
-            arrived(std::exchange(slot, nullptr), status.MPI_SOURCE);
-        }
-    }
+    bool some = headers_.take(
+        most, [](MPI_Request) { return true; },
+        [this](block &message, const MPI_Status &status) { arrived(&message, status.MPI_SOURCE); });
     if (under_way_.load(std::memory_order_relaxed) != 0) {
         some = poll_operations() || some;
     }

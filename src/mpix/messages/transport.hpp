@@ -14,11 +14,11 @@
 #pragma once
 
 #include "core/base/spin_lock.hpp"
+#include "core/mpi/posted_receives.hpp"
 #include "mpix/messages/message.hpp"
 
 #include <mpi.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -76,9 +76,7 @@ private:
     MPI_Request barrier_ = MPI_REQUEST_NULL;
 
     base::spin_lock polling_; // guards these
-    std::array<block *, window> headers_{};
-    std::size_t oldest_ = 0;  // of those that are posted
-    std::size_t missing_ = 0; // not posted: those before the oldest
+    mpi::posted_receives<block, window> headers_;
     std::vector<block *> polled_blocks_;
     std::vector<operation *> polled_;
 

@@ -45,7 +45,7 @@ struct packet {
     header head;
     unsigned char data[capacity];
 
-    void *bytes() noexcept { return &head; }
+    void *buffer() noexcept { return &head; }
 };
 static_assert(offsetof(packet, data) - offsetof(packet, head) == sizeof(header));
 

@@ -7,7 +7,6 @@
 
 #include <exception>
 #include <mutex>
-#include <utility>
 
 namespace thence::wire {
 
@@ -32,50 +31,21 @@ int transport::begin() noexcept {
     } catch (const std::exception &) {
         return MPI_ERR_NO_MEM;
     }
-    missing_ = window;
     const std::scoped_lock guard(polling_);
     return post() ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-// In the order of the ring. What cannot be posted, for lack of memory, is left to the next poll.
 bool transport::post() noexcept {
-    for (; missing_ != 0 && !ending_; --missing_) {
-        packet *&slot = window_[(oldest_ + window - missing_) % window];
-        if (slot == nullptr && (slot = take_packet()) == nullptr) {
-            return false;
-        }
-        slot->request = MPI_REQUEST_NULL;
-        if (table.Irecv(slot->bytes(), static_cast<int>(packet::whole), MPI_BYTE, MPI_ANY_SOURCE, packet_tag, comm_,
-                        &slot->request) != MPI_SUCCESS) {
-            slot->request = MPI_REQUEST_NULL;
-            return false;
-        }
-    }
-    return true;
+    return ending_ || window_.post(comm_, packet_tag, &take_packet);
 }
 
 bool transport::take_arrived() noexcept {
-    bool some = false;
-    for (std::size_t taken = 0; taken < window && missing_ < window; ++taken) {
-        packet *&slot = window_[oldest_];
-        if (engine::can_read_requests && !engine::read_complete(slot->request)) {
-            break;
-        }
-        int flag = 0;
-        MPI_Status status;
-        const int code = table.Test(&slot->request, &flag, &status);
-        if (flag == 0 && slot->request != MPI_REQUEST_NULL) {
-            break;
-        }
-        some = true;
-        oldest_ = (oldest_ + 1) % window;
-        ++missing_;
-        if (code != MPI_SUCCESS) {
-            continue; // the slot is used again
-        }
+    const auto may_be_complete = [](MPI_Request request) {
+        return !engine::can_read_requests || engine::read_complete(request);
+    };
+    return window_.take(window, may_be_complete, [this](packet &p, const MPI_Status &status) {
         int length = 0;
         table.Get_count(&status, MPI_BYTE, &length);
-        packet &p = *std::exchange(slot, nullptr);
         p.process = status.MPI_SOURCE;
         p.length = static_cast<std::size_t>(length);
         if (length == 0) {
@@ -84,8 +54,7 @@ bool transport::take_arrived() noexcept {
             to_.arrived(p);
         }
         post();
-    }
-    return some;
+    });
 }
 
 void transport::look_at_sent() noexcept {
@@ -139,7 +108,7 @@ int transport::send(packet &p, int process) noexcept {
     sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
     p.request = MPI_REQUEST_NULL;
     const int code =
-        table.Isend(p.bytes(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
+        table.Isend(p.buffer(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
     int flag = 1;
     if (code == MPI_SUCCESS && table.Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
         flag = 1;
@@ -180,7 +149,7 @@ bool transport::has_ended() noexcept {
     if (!polling_.try_lock()) {
         return false;
     }
-    const bool all_here = missing_ == window;
+    const bool all_here = window_.none_posted();
     polling_.unlock();
     return all_here && !any_under_way();
 }
@@ -208,9 +177,11 @@ void transport::end() noexcept {
 
 // After begin() without end() MPI has receives for the packets of the window: they stay in memory.
 transport::~transport() {
-    for (packet *each : window_) {
-        if (each != nullptr && missing_ == window) {
-            give_packet(each);
+    if (window_.none_posted()) {
+        for (packet *each : window_.messages()) {
+            if (each != nullptr) {
+                give_packet(each);
+            }
         }
     }
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets between the processes of a space, on a communicator of its own, and the messages with long data.
 //
-// A window of receives is posted for packets, and tested from the oldest on, so that packets of one process are handed
-// on in the order in which it sent them. All packets have one tag. The message with the data of a put has an even tag,
-// a reply an odd one, so that both go between the same two processes without being mistaken.
+// A window of receives is posted for packets. All packets have one tag. The message with the data of a put has an
+// even tag, a reply an odd one, so that both go between the same two processes without being mistaken.
 //
 // Whoever waits polls. `polling_` is only tried, never waited for: a poll inside MPI's progress inside a poll does
 // nothing. What the receiving side has (the window, order.hpp) is guarded by it. `lock_` guards the packets that were
@@ -12,11 +11,11 @@
 
 #include "core/base/spin_lock.hpp"
 #include "core/base/visibility.hpp"
+#include "core/mpi/posted_receives.hpp"
 #include "onesided/wire/packet.hpp"
 
 #include <mpi.h>
 
-#include <array>
 #include <atomic>
 #include <cstdint>
 #include <vector>
@@ -89,10 +88,8 @@ private:
     std::vector<std::atomic<std::uint64_t>> sent_;
 
     base::spin_lock polling_; // guards these
-    std::array<packet *, window> window_{};
-    std::size_t oldest_ = 0;  // of those that are posted
-    std::size_t missing_ = 0; // not posted: those before the oldest
-    bool ending_ = false;     // none is posted again
+    mpi::posted_receives<packet, window> window_;
+    bool ending_ = false; // none is posted again
     std::vector<packet *> looked_at_;
 
     base::spin_lock lock_; // guards what was sent since the last poll
