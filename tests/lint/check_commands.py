@@ -27,8 +27,8 @@ def rule(name):
 
 def cases(command, gtest_filter):
     """The cases that a test's program would run with this filter."""
-    done = subprocess.run(command + ["--gtest_list_tests", f"--gtest_filter={gtest_filter}"], text=True, check=True,
-                          stdin=subprocess.DEVNULL, capture_output=True)
+    done = subprocess.run(command + ["--gtest_list_tests"], text=True, check=True, stdin=subprocess.DEVNULL,
+                          capture_output=True, env=os.environ | {"GTEST_FILTER": gtest_filter})
     return {line.split()[0] for line in done.stdout.splitlines() if line.startswith("  ")}
 
 
