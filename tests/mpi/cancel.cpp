@@ -132,6 +132,10 @@ TEST_F(cancelled, many_each_end_once) {
             EXPECT_FALSE(each[i].cancelled()) << "it had completed";
         } else if (i % 3 == 2) {
             EXPECT_TRUE(each[i].cancelled()) << "nothing was sent";
+        } else if (each[i].cancelled()) { // its message is still there, and must not meet a later receive
+            int late = -1;
+            EXPECT_EQ(MPI_SUCCESS, MPI_Recv(&late, 1, MPI_INT, rank, static_cast<int>(i), comm, MPI_STATUS_IGNORE));
+            EXPECT_EQ(rank, late);
         }
     }
 }
