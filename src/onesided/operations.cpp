@@ -5,7 +5,9 @@
 #include "onesided/memory/other_process.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 namespace thence::onesided {
 
@@ -15,26 +17,67 @@ const part &part_at(const place &at) noexcept {
     return at.of->parts[static_cast<std::size_t>(at.rank)];
 }
 
-void report_complete(space &in, int queue, const completion &how) noexcept {
-    if (how.request != nullptr) {
-        *how.request = MPI_REQUEST_NULL;
+// What an operation leaves in its queue. It is made before anything is started, and given to the queue afterwards.
+class left_behind {
+public:
+    // `may_last`: the operation may be incomplete when its call returns.
+    left_behind(const place &remote, int number, const completion &how, bool may_last) noexcept
+        : in_(remote.of->in.queue_of(number)), how_(how) {
+        if (how.request != nullptr || (how.completions == 0 && !may_last)) [[likely]] {
+            return;
+        }
+        made_ = pending::make();
+        is_missing_ = made_ == nullptr;
+        if (made_ != nullptr) {
+            made_->tag = how.tag;
+            made_->completions = how.completions;
+            made_->entries = how.completions != 0 ? how.completions : how.entries;
+            made_->end = how.end;
+            made_->of_target = &remote.of->in.failed(remote.rank);
+        }
     }
-    if (how.completions != 0) {
-        in.queue_of(queue).add_complete(how.tag, how.completions);
+    left_behind &operator=(left_behind &&) = delete;
+    ~left_behind() {
+        if (made_ != nullptr) {
+            pending::drop(made_);
+        }
     }
-}
 
-// The request of an operation that is under way goes to its user, or to the queue.
-void report_later(space &in, int queue, const completion &how, const pending &started) noexcept {
-    if (how.request != nullptr) {
-        *how.request = started.request;
-    } else {
-        pending added = started;
-        added.tag = how.tag;
-        added.completions = how.completions;
-        in.queue_of(queue).add(added);
+    // Memory is exhausted.
+    bool is_missing() const noexcept { return is_missing_; }
+    void complete() noexcept {
+        if (how_.request != nullptr) {
+            *how_.request = MPI_REQUEST_NULL;
+        } else if (how_.completions != 0) {
+            in_.add_complete(*std::exchange(made_, nullptr));
+        } else if (how_.entries != 0) {
+            in_.count_complete(how_.entries);
+        }
     }
-}
+    // The request of an operation that is under way goes to its user, or to the queue. `expected`: see pending.
+    void is_under_way(MPI_Request request, std::uint64_t expected) noexcept {
+        if (how_.request != nullptr) {
+            *how_.request = request;
+            return;
+        }
+        made_->request = request;
+        made_->expected = expected;
+        if (how_.local_use != nullptr) {
+            made_->local_use = how_.local_use;
+            how_.local_use->fetch_add(1, std::memory_order_relaxed);
+        }
+        if (how_.end != nullptr) {
+            how_.end->is_end = true;
+        }
+        in_.add(*std::exchange(made_, nullptr));
+    }
+
+private:
+    queue &in_;
+    const completion &how_;
+    pending *made_ = nullptr;
+    bool is_missing_ = false;
+};
 
 bool put_directly(const void *from, std::uint64_t bytes, const place &to) noexcept {
     const part &at = part_at(to);
@@ -46,6 +89,16 @@ bool put_directly(const void *from, std::uint64_t bytes, const place &to) noexce
     }
     return memory::write_to(to.of->in.peers[static_cast<std::size_t>(to.rank)].process, at.address + to.offset, from,
                             bytes);
+}
+
+bool get_directly(void *to, std::uint64_t bytes, const place &from) noexcept {
+    const part &at = part_at(from);
+    if (at.how == way::by_memory) {
+        std::memcpy(to, at.memory + from.offset, bytes);
+        return true;
+    }
+    return memory::read_from(from.of->in.peers[static_cast<std::size_t>(from.rank)].process, at.address + from.offset,
+                             to, bytes);
 }
 
 wire::packet *make_packet(wire::kind what, int queue, const place &at, std::uint64_t bytes) noexcept {
@@ -70,7 +123,8 @@ void add_signal(wire::header &h, const signal &after) noexcept {
 
 int put_in_packet(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
                   const completion &how) noexcept {
-    wire::packet *const p = make_packet(wire::kind::put, queue, to, bytes);
+    left_behind rest(to, queue, how, false);
+    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::put, queue, to, bytes);
     if (p == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -81,7 +135,7 @@ int put_in_packet(const void *from, std::uint64_t bytes, const place &to, const 
     p->length += bytes;
     const int code = to.of->in.wires().send(*p, to.rank);
     if (code == MPI_SUCCESS) {
-        report_complete(to.of->in, queue, how);
+        rest.complete();
     }
     return code;
 }
@@ -92,7 +146,8 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
         return put_in_packet(from, bytes, to, after, queue, how);
     }
     space &in = to.of->in;
-    wire::packet *const p = make_packet(wire::kind::put, queue, to, bytes);
+    left_behind rest(to, queue, how, true);
+    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::put, queue, to, bytes);
     if (p == nullptr) {
         return MPI_ERR_NO_MEM;
     }
@@ -100,61 +155,73 @@ int put_by_messages(const void *from, std::uint64_t bytes, const place &to, cons
     const std::uint32_t serial = in.wires().next_serial();
     p->head.serial = serial;
     // The data first: if MPI does not take them, nothing has been announced.
-    pending started;
-    int code = in.wires().send_data(from, bytes, to.rank, serial, started.request);
+    MPI_Request data = MPI_REQUEST_NULL;
+    int code = in.wires().send_data(from, bytes, to.rank, serial, data);
     if (code != MPI_SUCCESS) {
         wire::give_packet(p);
         return code;
     }
     code = in.wires().send(*p, to.rank);
-    report_later(in, queue, how, started);
-    return code;
+    if (code != MPI_SUCCESS) {
+        wire::transport::abandon(data);
+        return code;
+    }
+    rest.is_under_way(data, 0);
+    return MPI_SUCCESS;
 }
 
 // Sends a packet that is answered by a reply of as many bytes as its header says, which go to `to`.
-int ask(wire::packet &p, void *to, const place &at, pending started, int queue, const completion &how) noexcept {
+int ask(wire::packet &p, void *to, const place &at, left_behind &rest) noexcept {
     space &in = at.of->in;
     p.head.serial = in.wires().next_serial();
-    started.expected = p.head.bytes;
-    int code = in.wires().receive_reply(to, p.head.bytes, at.rank, p.head.serial, started.request);
+    const std::uint64_t bytes = p.head.bytes;
+    MPI_Request reply = MPI_REQUEST_NULL;
+    int code = in.wires().receive_reply(to, bytes, at.rank, p.head.serial, reply);
     if (code != MPI_SUCCESS) {
         wire::give_packet(&p);
         return code;
     }
     code = in.wires().send(p, at.rank);
-    report_later(in, queue, how, started);
-    return code;
+    if (code != MPI_SUCCESS) {
+        wire::transport::abandon(reply);
+        return code;
+    }
+    rest.is_under_way(reply, bytes);
+    return MPI_SUCCESS;
 }
 
-int get_by_messages(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
-                    const completion &how) noexcept {
-    wire::packet *const p = make_packet(wire::kind::get, queue, from, bytes);
+int get_by_messages(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
+    left_behind rest(from, queue, how, true);
+    wire::packet *const p = rest.is_missing() ? nullptr : make_packet(wire::kind::get, queue, from, bytes);
     if (p == nullptr) {
         return MPI_ERR_NO_MEM;
     }
-    pending started;
-    started.notification = here.number;
-    started.value = here.value;
-    if (here.value != 0) {
-        started.here = here.of->own.notifications;
-    }
-    return ask(*p, to, from, started, queue, how);
+    return ask(*p, to, from, rest);
 }
 
-// Transfers in pieces that fit a message; the caller has refused more than one with a request. The last one has the
-// notification, and completes the operation.
-template <class Byte, class ByMessages>
-int in_pieces(Byte *local, std::uint64_t bytes, place remote, const signal &last, int queue, const completion &how,
-              ByMessages transfer) noexcept {
+int noted(const place &at, int code) noexcept {
+    if (code != MPI_SUCCESS && code != MPI_ERR_NO_MEM) {
+        at.of->in.failed(at.rank).store(true, std::memory_order_relaxed);
+    }
+    return code;
+}
+
+// Transfers in pieces that fit a message; the caller has refused more than one with a request.
+// `transfer(local, bytes, remote, is_last, how)`; the last completes the operation.
+template <class Byte, class Transfer>
+int in_pieces(Byte *local, std::uint64_t bytes, place remote, const completion &how, Transfer transfer) noexcept {
+    completion of_part;
+    of_part.end = how.end;
+    of_part.local_use = how.local_use;
     for (; bytes > most_in_message; bytes -= most_in_message) {
-        const int code = transfer(local, most_in_message, remote, signal{}, queue, completion{});
+        const int code = transfer(local, most_in_message, remote, false, of_part);
         if (code != MPI_SUCCESS) {
             return code;
         }
         local += most_in_message;
         remote.offset += most_in_message;
     }
-    return transfer(local, bytes, remote, last, queue, how);
+    return transfer(local, bytes, remote, true, how);
 }
 
 } // namespace
@@ -168,37 +235,43 @@ int put(const void *from, std::uint64_t bytes, const place &to, const signal &af
         const completion &how) noexcept {
     if (is_direct(to, false) && (after.value == 0 || after.of == to.of || is_direct({after.of, to.rank, 0}, false)))
         [[likely]] {
+        left_behind rest(to, queue, how, false);
+        if (rest.is_missing()) {
+            return MPI_ERR_NO_MEM;
+        }
         if (!put_directly(from, bytes, to)) {
-            return MPI_ERR_OTHER;
+            return noted(to, MPI_ERR_OTHER);
         }
         if (after.value != 0) {
             notification::slots(after.of->parts[static_cast<std::size_t>(to.rank)].slots)
                 .set(after.number, after.value);
         }
-        report_complete(to.of->in, queue, how);
+        rest.complete();
         return MPI_SUCCESS;
     }
-    return in_pieces(static_cast<const unsigned char *>(from), bytes, to, after, queue, how, &put_by_messages);
+    const auto transfer = [&](const void *local, std::uint64_t length, const place &remote, bool is_last,
+                              const completion &of_part) {
+        return put_by_messages(local, length, remote, is_last ? after : signal{}, queue, of_part);
+    };
+    return noted(to, in_pieces(static_cast<const unsigned char *>(from), bytes, to, how, transfer));
 }
 
-int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
-        const completion &how) noexcept {
-    space &in = from.of->in;
+int get(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept {
     if (bytes == 0 || is_direct(from, false)) {
-        const part &at = part_at(from);
-        if (bytes != 0 && at.how == way::by_memory) {
-            std::memcpy(to, at.memory + from.offset, bytes);
-        } else if (bytes != 0 && !memory::read_from(in.peers[static_cast<std::size_t>(from.rank)].process,
-                                                    at.address + from.offset, to, bytes)) {
-            return MPI_ERR_OTHER;
+        left_behind rest(from, queue, how, false);
+        if (rest.is_missing()) {
+            return MPI_ERR_NO_MEM;
         }
-        if (here.value != 0) {
-            notification::slots(here.of->own.notifications).set(here.number, here.value);
+        if (bytes != 0 && !get_directly(to, bytes, from)) {
+            return noted(from, MPI_ERR_OTHER);
         }
-        report_complete(in, queue, how);
+        rest.complete();
         return MPI_SUCCESS;
     }
-    return in_pieces(static_cast<unsigned char *>(to), bytes, from, here, queue, how, &get_by_messages);
+    const auto transfer = [&](void *local, std::uint64_t length, const place &remote, bool, const completion &of_part) {
+        return get_by_messages(local, length, remote, queue, of_part);
+    };
+    return noted(from, in_pieces(static_cast<unsigned char *>(to), bytes, from, how, transfer));
 }
 
 int notify(int rank, const signal &what, int queue, const completion &how) noexcept {
@@ -207,8 +280,12 @@ int notify(int rank, const signal &what, int queue, const completion &how) noexc
 
 int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old, int queue,
            const completion &how) noexcept {
-    space &in = at.of->in;
-    if (is_direct(at, true)) {
+    const bool directly = is_direct(at, true);
+    left_behind rest(at, queue, how, !directly);
+    if (rest.is_missing()) {
+        return MPI_ERR_NO_MEM;
+    }
+    if (directly) {
         const std::atomic_ref<std::uint64_t> word(*reinterpret_cast<std::uint64_t *>(part_at(at).memory + at.offset));
         if (what == wire::kind::fetch_add) {
             *old = word.fetch_add(operands[0]);
@@ -217,7 +294,7 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
             word.compare_exchange_strong(expected, operands[1]);
             *old = expected;
         }
-        report_complete(in, queue, how);
+        rest.complete();
         return MPI_SUCCESS;
     }
     wire::packet *const p = make_packet(what, queue, at, sizeof *old);
@@ -225,7 +302,7 @@ int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at,
         return MPI_ERR_NO_MEM;
     }
     std::copy_n(operands, 2, p->head.operands);
-    return ask(*p, old, at, {}, queue, how);
+    return noted(at, ask(*p, old, at, rest));
 }
 
 } // namespace thence::onesided

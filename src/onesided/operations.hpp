@@ -8,6 +8,7 @@
 
 #include <mpi.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -15,9 +16,13 @@ namespace thence::onesided {
 
 // Who learns of local completion.
 struct completion {
-    MPI_Request *request = nullptr; // null: the queue
+    MPI_Request *request = nullptr; // null: the queue, for which the rest is
     std::uint64_t tag = 0;          // reported by the queue
     std::uint32_t completions = 0;  // so often
+    std::uint32_t entries = 0;      // without a tag: the room that was taken in the queue
+    pending *end = nullptr;         // told of a failure
+    // Counts operations that use the part of this process, until each is complete.
+    std::atomic<long> *local_use = nullptr;
 };
 
 struct place {
@@ -38,12 +43,10 @@ inline constexpr std::uint64_t most_in_message = std::uint64_t{1} << 30;
 
 THENCE_INTERNAL bool is_direct(const place &at, bool atomic) noexcept;
 
-// All return an error code.
+// All return an error code. After an error the operation is not in the queue, and its room is still taken.
 THENCE_INTERNAL int put(const void *from, std::uint64_t bytes, const place &to, const signal &after, int queue,
                         const completion &how) noexcept;
-// `here`: set when the data are here.
-THENCE_INTERNAL int get(void *to, std::uint64_t bytes, const place &from, const signal &here, int queue,
-                        const completion &how) noexcept;
+THENCE_INTERNAL int get(void *to, std::uint64_t bytes, const place &from, int queue, const completion &how) noexcept;
 THENCE_INTERNAL int notify(int rank, const signal &what, int queue, const completion &how) noexcept;
 THENCE_INTERNAL int atomic(wire::kind what, const std::uint64_t (&operands)[2], const place &at, std::uint64_t *old,
                            int queue, const completion &how) noexcept;

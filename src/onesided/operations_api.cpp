@@ -99,7 +99,7 @@ int thence_get(void *to, size_t bytes, int rank, thence_segment segment, size_t 
     if (const mpi::failure why = wrong(to, bytes, rank, segment, offset, queue, request)) {
         return fail(call, why);
     }
-    return ended(call, onesided::get(to, bytes, {object_of(segment), rank, offset}, {}, queue, {request}));
+    return ended(call, onesided::get(to, bytes, {object_of(segment), rank, offset}, queue, {request}));
 }
 
 int thence_notify(int rank, thence_segment segment, unsigned notification, uint32_t value, int queue) {
@@ -158,8 +158,7 @@ int thence_get_list(int count, const thence_piece pieces[], int rank, int queue)
     }
     for (int i = 0; i < count; ++i) {
         const thence_piece &each = pieces[i];
-        const int code =
-            onesided::get(each.local, each.bytes, {object_of(each.segment), rank, each.offset}, {}, queue, {});
+        const int code = onesided::get(each.local, each.bytes, {object_of(each.segment), rank, each.offset}, queue, {});
         if (code != MPI_SUCCESS) {
             return ended(call, code);
         }

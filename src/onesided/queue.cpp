@@ -1,39 +1,147 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "onesided/queue.hpp"
 
+#include "core/base/free_list.hpp"
 #include "core/mpi/calls.hpp"
 
 #include <algorithm>
 #include <mutex>
+#include <utility>
 
 namespace thence::onesided {
 
-void queue::add(pending added) noexcept {
+namespace {
+
+base::spin_lock unused_lock; // guards the list
+constinit base::free_list<pending> unused;
+
+} // namespace
+
+pending *pending::make() noexcept {
+    pending *made = nullptr;
+    {
+        const std::scoped_lock guard(unused_lock);
+        made = unused.take_or_make();
+    }
+    if (made != nullptr) {
+        *made = {};
+    }
+    return made;
+}
+
+void pending::drop(pending *dropped) noexcept {
+    const std::scoped_lock guard(unused_lock);
+    unused.give(*dropped);
+}
+
+void queue::list::add(pending &added) noexcept {
+    added.next = nullptr;
+    *end = &added;
+    end = &added.next;
+}
+
+void queue::list::add_before(list &these) noexcept {
+    if (these.first == nullptr) {
+        return;
+    }
+    *these.end = first;
+    if (first == nullptr) {
+        end = these.end;
+    }
+    first = std::exchange(these.first, nullptr);
+    these.end = &these.first;
+}
+
+pending *queue::list::pop() noexcept {
+    pending *const popped = first;
+    if (popped != nullptr && (first = popped->next) == nullptr) {
+        end = &first;
+    }
+    return popped;
+}
+
+void queue::list::drop_all() noexcept {
+    while (pending *const each = pop()) {
+        pending::drop(each);
+    }
+}
+
+queue::~queue() {
+    list_.drop_all();
+    tags_.drop_all();
+}
+
+bool queue::take_room(std::uint32_t entries, std::uint32_t most) noexcept {
+    most = std::max(most, entries);
+    std::uint32_t taken = room_.load(std::memory_order_relaxed);
+    do {
+        if (taken > most - entries) {
+            return false;
+        }
+    } while (!room_.compare_exchange_weak(taken, taken + entries, std::memory_order_relaxed));
+    return true;
+}
+
+void queue::add(pending &added) noexcept {
     const std::scoped_lock guard(lock_);
     added.number = added_++;
-    list_.push_back(added);
+    list_.add(added);
     size_.fetch_add(1, std::memory_order_release);
 }
 
-void queue::add_complete(std::uint64_t tag, std::uint32_t completions) noexcept {
+void queue::add_complete(pending &added) noexcept {
     const std::scoped_lock guard(lock_);
-    for (std::uint32_t i = 0; i < completions; ++i) {
-        tags_.push_back({tag, MPI_SUCCESS});
+    tags_.add(added);
+}
+
+void queue::completed(pending &done, int error) noexcept {
+    done.has_failed = error != MPI_SUCCESS;
+    if (done.has_failed) {
+        if (done.end != nullptr) {
+            done.end->has_failed = true;
+        }
+        if (done.of_target != nullptr) {
+            done.of_target->store(true, std::memory_order_relaxed);
+        }
+    } else if (done.value != 0) {
+        done.here.set(done.notification, done.value);
+    }
+    if (done.local_use != nullptr) {
+        done.local_use->fetch_sub(1, std::memory_order_release);
+    }
+    const bool has_tag = done.completions != 0;
+    {
+        const std::scoped_lock guard(lock_);
+        if (has_tag) {
+            tags_.add(done);
+        } else {
+            count_complete(done.entries);
+            error_ = error_ == MPI_SUCCESS ? error : error_;
+        }
+        size_.fetch_sub(1, std::memory_order_release);
+    }
+    if (!has_tag) {
+        pending::drop(&done);
     }
 }
 
-void queue::completed(const pending &done, int error) noexcept {
-    if (error == MPI_SUCCESS && done.value != 0) {
-        notification::slots(done.here).set(done.notification, done.value);
+bool queue::is_complete(pending &each, bool is_oldest, int &error) noexcept {
+    if (each.is_end) {
+        error = each.has_failed ? MPI_ERR_OTHER : MPI_SUCCESS;
+        return is_oldest;
     }
-    const std::scoped_lock guard(lock_);
-    for (std::uint32_t i = 0; i < done.completions; ++i) {
-        tags_.push_back({done.tag, error});
+    int flag = 0;
+    MPI_Status status;
+    error = mpi::table.Test(&each.request, &flag, &status);
+    if (error != MPI_SUCCESS || flag == 0) {
+        return error != MPI_SUCCESS;
     }
-    if (error_ == MPI_SUCCESS && done.completions == 0) {
-        error_ = error;
+    int length = 0;
+    if (each.expected != 0 && (mpi::table.Get_count(&status, MPI_BYTE, &length) != MPI_SUCCESS ||
+                               static_cast<std::uint64_t>(length) != each.expected)) {
+        error = MPI_ERR_OTHER;
     }
-    size_.fetch_sub(1, std::memory_order_release);
+    return true;
 }
 
 void queue::look() noexcept {
@@ -41,38 +149,23 @@ void queue::look() noexcept {
     if (!mine.owns_lock() || size() == 0) {
         return;
     }
+    list looked_at;
+    list left;
     {
         const std::scoped_lock guard(lock_);
-        looked_at_.swap(list_);
-        oldest_looked_at_ = UINT64_MAX;
-        for (const pending &each : looked_at_) {
-            oldest_looked_at_ = std::min(oldest_looked_at_, each.number);
-        }
+        looked_at.add_before(list_);
+        oldest_looked_at_ = looked_at.first != nullptr ? looked_at.first->number : UINT64_MAX;
     }
-    std::size_t left = 0;
-    for (pending &each : looked_at_) {      // oldest first
-        if (each.value != 0 && left != 0) { // its notification comes after all that is older
-            looked_at_[left++] = each;
-            continue;
+    while (pending *const each = looked_at.pop()) { // the oldest first
+        int error = MPI_SUCCESS;
+        if (is_complete(*each, left.first == nullptr, error)) {
+            completed(*each, error);
+        } else {
+            left.add(*each);
         }
-        int flag = 0;
-        MPI_Status status;
-        int code = mpi::table.Test(&each.request, &flag, &status);
-        if (code == MPI_SUCCESS && flag == 0) {
-            looked_at_[left++] = each;
-            continue;
-        }
-        int length = 0;
-        if (code == MPI_SUCCESS && each.expected != 0 &&
-            (mpi::table.Get_count(&status, MPI_BYTE, &length) != MPI_SUCCESS ||
-             static_cast<std::uint64_t>(length) != each.expected)) {
-            code = MPI_ERR_OTHER;
-        }
-        completed(each, code);
     }
     const std::scoped_lock guard(lock_);
-    list_.insert(list_.begin(), looked_at_.begin(), looked_at_.begin() + static_cast<std::ptrdiff_t>(left));
-    looked_at_.clear();
+    list_.add_before(left);
     oldest_looked_at_ = UINT64_MAX;
 }
 
@@ -83,27 +176,42 @@ std::uint64_t queue::added() noexcept {
 
 bool queue::reached(std::uint64_t number) noexcept {
     const std::scoped_lock guard(lock_);
-    return oldest_looked_at_ >= number &&
-           std::ranges::none_of(list_, [number](const pending &each) { return each.number < number; });
+    return oldest_looked_at_ >= number && (list_.first == nullptr || list_.first->number >= number);
 }
 
 int queue::take_error() noexcept {
     const std::scoped_lock guard(lock_);
-    const int error = error_;
-    error_ = MPI_SUCCESS;
-    return error;
+    return std::exchange(error_, int{MPI_SUCCESS});
 }
 
 unsigned queue::take_tags(unsigned most, completed_tag *to) noexcept {
-    const std::scoped_lock guard(lock_);
-    const auto number = static_cast<unsigned>(std::min<std::size_t>(most, tags_.size() - taken_tags_));
-    std::copy_n(tags_.begin() + static_cast<std::ptrdiff_t>(taken_tags_), number, to);
-    taken_tags_ += number;
-    if (taken_tags_ == tags_.size()) {
-        tags_.clear();
-        taken_tags_ = 0;
+    give_untold_room();
+    list told;
+    unsigned number = 0;
+    {
+        const std::scoped_lock guard(lock_);
+        while (number < most && tags_.first != nullptr) {
+            pending &first = *tags_.first;
+            to[number++] = {first.tag, first.has_failed ? int{MPI_ERR_OTHER} : int{MPI_SUCCESS}};
+            if (first.entries != 0) {
+                --first.entries;
+                give_room(1);
+            }
+            if (--first.completions == 0) {
+                told.add(*tags_.pop());
+            }
+        }
     }
+    told.drop_all();
     return number;
+}
+
+void queue::give_room_of_complete() noexcept {
+    give_untold_room();
+    const std::scoped_lock guard(lock_);
+    for (pending *each = tags_.first; each != nullptr; each = each->next) {
+        give_room(std::exchange(each->entries, 0U));
+    }
 }
 
 } // namespace thence::onesided

@@ -2,8 +2,13 @@
 // The operations of one queue that are not locally complete: requests of MPI that nobody else has. A null request is
 // complete when those before it are.
 //
-// Invariant: a request is in the list of the queue, or in that of the one thread that tests requests of this queue. The
-// thread that finds it complete is the only one that reports it.
+// Invariants:
+//   - a request is in the list of the queue, or in that of the one thread that tests requests of this queue. The
+//     thread that finds it complete is the only one that reports it;
+//   - both lists are in the order of their numbers;
+//   - the room that is taken is that of operations that a call is about to start, that are not complete, or whose
+//     completion nobody has been told of. Each entry is given back once, by what takes it out of these three.
+// What an operation leaves behind is allocated before it is started, so that nothing can fail afterwards.
 #pragma once
 
 #include "core/base/spin_lock.hpp"
@@ -14,20 +19,32 @@
 
 #include <atomic>
 #include <cstdint>
-#include <vector>
 
 namespace thence::onesided {
 
 // What an operation that was started leaves behind.
 struct pending {
+    pending *next = nullptr;
     MPI_Request request = MPI_REQUEST_NULL;
     std::uint64_t number = 0;      // in the order of the queue
     std::uint64_t expected = 0;    // bytes of a reply; fewer: the target has no such segment
     std::uint64_t tag = 0;         // of a user of the space (gaspi)
     std::uint32_t completions = 0; // how often the tag is reported; 0: not
-    std::uint32_t value = 0;       // a notification here that is set at completion; 0: none
+    std::uint32_t entries = 0;     // the room that it has taken; as many as completions, if there are any
+    // The end of several reads: it is complete when all before it are. It sets a notification here, unless one of its
+    // reads has failed.
+    bool is_end = false;
+    bool has_failed = false;
+    std::uint32_t value = 0; // 0: none
     unsigned notification = 0;
     notification::slots here;
+    pending *end = nullptr;                 // of what this is a part of
+    std::atomic<long> *local_use = nullptr; // of the local part, counted down at completion
+    std::atomic<bool> *of_target = nullptr; // set if it fails
+
+    // Null if memory is exhausted.
+    THENCE_INTERNAL static pending *make() noexcept;
+    THENCE_INTERNAL static void drop(pending *dropped) noexcept;
 };
 
 struct completed_tag {
@@ -40,11 +57,20 @@ public:
     queue() noexcept = default;
     queue(queue &&) noexcept {} // before it is used
     queue &operator=(queue &&) = delete;
+    ~queue();
 
-    // `added` has no number. False if memory is exhausted.
-    void add(pending added) noexcept;
-    // An operation that was complete at once: its tag is reported.
-    void add_complete(std::uint64_t tag, std::uint32_t completions) noexcept;
+    // Takes room for so many entries, of `most`; more than that only in an empty queue. False: it is full.
+    bool take_room(std::uint32_t entries, std::uint32_t most) noexcept;
+    // That of an operation that was not started.
+    void give_room(std::uint32_t entries) noexcept { room_.fetch_sub(entries, std::memory_order_relaxed); }
+    std::uint32_t room_taken() const noexcept { return room_.load(std::memory_order_relaxed); }
+
+    // The queue owns it from now on.
+    void add(pending &added) noexcept;
+    // The same for an operation with a tag that was complete at once.
+    void add_complete(pending &added) noexcept;
+    // An operation without a tag that was complete at once.
+    void count_complete(std::uint32_t entries) noexcept { untold_.fetch_add(entries, std::memory_order_relaxed); }
 
     // Tests the requests.
     void look() noexcept;
@@ -54,22 +80,37 @@ public:
     bool reached(std::uint64_t number) noexcept;
     // The error of an operation that has failed since the last call.
     int take_error() noexcept;
-    // Takes up to `most` tags. Returns how many.
+    // Takes up to `most` tags, and gives back their room and that of operations without a tag. Returns how many.
     unsigned take_tags(unsigned most, completed_tag *to) noexcept;
+    // Gives back the room of all operations that are complete. Their tags stay.
+    void give_room_of_complete() noexcept;
 
 private:
-    void completed(const pending &done, int error) noexcept;
+    struct list {
+        pending *first = nullptr;
+        pending **end = &first;
+        list() noexcept = default;
+        list &operator=(list &&) = delete;
+        void add(pending &added) noexcept;
+        void add_before(list &these) noexcept; // takes them
+        pending *pop() noexcept;
+        void drop_all() noexcept;
+    };
+
+    bool is_complete(pending &each, bool is_oldest, int &error) noexcept;
+    void completed(pending &done, int error) noexcept;
+    void give_untold_room() noexcept { give_room(untold_.exchange(0, std::memory_order_relaxed)); }
 
     base::spin_lock looking_; // only tried
-    std::vector<pending> looked_at_;
-    base::spin_lock lock_; // guards what follows. MPI is not called under it
-    std::vector<pending> list_;
+    base::spin_lock lock_;    // guards what follows. MPI is not called under it
+    list list_;
     std::uint64_t added_ = 0;
     std::uint64_t oldest_looked_at_ = UINT64_MAX; // the lowest number of those that a thread tests now
-    std::vector<completed_tag> tags_;
-    std::size_t taken_tags_ = 0;
+    list tags_;                                   // complete, with tags; `has_failed` is their status
     int error_ = MPI_SUCCESS;
     std::atomic<int> size_{0};
+    std::atomic<std::uint32_t> room_{0};
+    std::atomic<std::uint32_t> untold_{0}; // of `room_`: entries that are complete, without a tag
 };
 
 } // namespace thence::onesided

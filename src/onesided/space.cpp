@@ -81,6 +81,7 @@ bool space::make_own(int count) noexcept {
     try {
         peers.resize(static_cast<std::size_t>(size_));
         queues.resize(static_cast<std::size_t>(std::max(count, 0)));
+        failed_ = std::make_unique<std::atomic<bool>[]>(static_cast<std::size_t>(size_));
     } catch (const std::exception &) {
         return false;
     }
@@ -140,7 +141,7 @@ int space::agree(int mine, int &all) noexcept {
 int space::begin_messages() noexcept {
     int failed = MPI_SUCCESS;
     if (!wires_) {
-        wires_.emplace(comm_, arriving_);
+        wires_.emplace(comm_, arriving_, failed_.get());
         failed = wires_->begin();
         if (failed == MPI_SUCCESS && !arriving_.begin(*wires_, size_, static_cast<int>(queues.size()))) {
             failed = MPI_ERR_NO_MEM;

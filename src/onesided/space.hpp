@@ -92,6 +92,8 @@ public:
     }
     bool has_messages() const noexcept { return has_messages_.load(std::memory_order_acquire); }
     wire::transport &wires() noexcept { return *wires_; }
+    // Set when an operation on this process has failed.
+    std::atomic<bool> &failed(int rank) noexcept { return failed_[static_cast<std::size_t>(rank)]; }
     queue &queue_of(int number) noexcept { return queues[static_cast<std::size_t>(number)]; }
 
     // What a poll does for this space. True if anything has happened.
@@ -125,7 +127,8 @@ private:
     bool only_messages_ = false;
     std::atomic<bool> has_messages_{false}; // a poll may look while a segment is being made
     memory::shared_block control_;
-    std::atomic<std::uint64_t> *done_ = nullptr; // packets of each process that were done here; in control_
+    std::atomic<std::uint64_t> *done_ = nullptr;  // packets of each process that were done here; in control_
+    std::unique_ptr<std::atomic<bool>[]> failed_; // of each process
     std::optional<wire::transport> wires_;
     wire::order arriving_;
     other_function *other_ = nullptr;

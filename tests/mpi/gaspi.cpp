@@ -1,56 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// GASPI beside MPI in one program: segments, operations, notifications, queues, groups, tags, and errors.
-#include "support.hpp"
+// GASPI beside MPI in one program: segments, operations, notifications, groups, passive messages, and errors.
+#include "gaspi.hpp"
 
-#include <GASPI_Ext.h>
-#include <GASPI_Lowlevel.h>
-
-#include <algorithm>
 #include <numeric>
 #include <vector>
 
 namespace {
-
-class gaspi : public testing::Test {
-protected:
-    void SetUp() override {
-        ASSERT_EQ(gaspi_proc_init(GASPI_BLOCK), GASPI_SUCCESS);
-        gaspi_proc_rank(&rank);
-        gaspi_proc_num(&size);
-        next = static_cast<gaspi_rank_t>((rank + 1) % size);
-        previous = static_cast<gaspi_rank_t>((rank + size - 1) % size);
-    }
-    void TearDown() override {
-        if (!HasFatalFailure()) {
-            EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
-        }
-    }
-    unsigned char *make(gaspi_segment_id_t number, gaspi_size_t bytes) {
-        EXPECT_EQ(gaspi_segment_create(number, bytes, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED),
-                  GASPI_SUCCESS);
-        gaspi_pointer_t memory = nullptr;
-        EXPECT_EQ(gaspi_segment_ptr(number, &memory), GASPI_SUCCESS);
-        return static_cast<unsigned char *>(memory);
-    }
-    static gaspi_notification_t await(gaspi_segment_id_t segment, gaspi_notification_id_t id) {
-        gaspi_notification_id_t found = 0;
-        gaspi_notification_t value = 0;
-        EXPECT_EQ(gaspi_notify_waitsome(segment, id, 1, &found, GASPI_BLOCK), GASPI_SUCCESS);
-        EXPECT_EQ(found, id);
-        EXPECT_EQ(gaspi_notify_reset(segment, id, &value), GASPI_SUCCESS);
-        return value;
-    }
-    static double ms_of(auto call) {
-        const auto begun = std::chrono::steady_clock::now();
-        call();
-        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
-    }
-
-    gaspi_rank_t rank = 0;
-    gaspi_rank_t size = 1;
-    gaspi_rank_t next = 0;
-    gaspi_rank_t previous = 0;
-};
 
 TEST_F(gaspi, ranks_are_those_of_mpi) {
     int of_mpi = -1;
@@ -144,55 +99,6 @@ TEST_F(gaspi, time_outs_are_kept) {
         }
         EXPECT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
     }
-}
-
-TEST_F(gaspi, a_queue_is_full_and_a_wait_empties_it) {
-    make(0, 1024);
-    gaspi_number_t most = 0;
-    gaspi_number_t posted = 0;
-    ASSERT_EQ(gaspi_queue_size_max(&most), GASPI_SUCCESS);
-    for (gaspi_number_t i = 0; i < most; ++i) {
-        ASSERT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_SUCCESS);
-    }
-    EXPECT_EQ(gaspi_queue_size(1, &posted), GASPI_SUCCESS);
-    EXPECT_EQ(posted, most);
-    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_QUEUE_FULL);
-    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 0, GASPI_BLOCK), GASPI_SUCCESS) << "another queue";
-    EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
-    EXPECT_EQ(gaspi_queue_size(1, &posted), GASPI_SUCCESS);
-    EXPECT_EQ(posted, 0U);
-    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_SUCCESS);
-}
-
-TEST_F(gaspi, tags_come_back_once_for_each_request) {
-    make(0, 400000);
-    for (unsigned i = 1; i <= 10; ++i) {
-        const gaspi_size_t bytes = i % 2 == 0 ? 8 : 150000;
-        ASSERT_EQ(
-            gaspi_operation_submit(GASPI_OP_WRITE_NOTIFY, 100 + i, 0, 0, next, 0, 200000, bytes, i, i, 3, GASPI_BLOCK),
-            GASPI_SUCCESS);
-    }
-    gaspi_number_t each = 0;
-    EXPECT_EQ(gaspi_operation_get_num_requests(GASPI_OP_WRITE_NOTIFY, 1, &each), GASPI_SUCCESS);
-    EXPECT_EQ(each, 2U);
-    std::vector<int> seen(11, 0);
-    for (gaspi_number_t total = 0; total < 20;) {
-        gaspi_tag_t tags[7];
-        gaspi_status_t statuses[7];
-        gaspi_number_t found = 0;
-        const gaspi_return_t code = gaspi_request_wait(3, 7, &found, tags, statuses, GASPI_TEST);
-        EXPECT_TRUE(code == GASPI_SUCCESS || code == GASPI_TIMEOUT);
-        for (gaspi_number_t i = 0; i < found; ++i) {
-            ++seen.at(tags[i] - 100);
-            EXPECT_EQ(statuses[i].error, GASPI_SUCCESS);
-        }
-        total += found;
-    }
-    EXPECT_EQ(std::count(seen.begin() + 1, seen.end(), 2), 10);
-    for (unsigned i = 1; i <= 10; ++i) {
-        EXPECT_EQ(await(0, i), i);
-    }
-    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
 }
 
 TEST_F(gaspi, passive_messages_find_their_receiver) {

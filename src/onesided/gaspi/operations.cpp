@@ -5,6 +5,7 @@
 #include <PGASPI.h>
 
 #include <algorithm>
+#include <optional>
 #include <span>
 
 namespace thence::gaspi {
@@ -31,16 +32,8 @@ struct notice {
     gaspi_notification_t value = 0; // 0: none
 };
 
-gaspi_return_t code_of(process &self, int rank, int code) noexcept {
-    if (code == MPI_SUCCESS) [[likely]] {
-        return GASPI_SUCCESS;
-    }
-    if (code == MPI_ERR_NO_MEM) {
-        return GASPI_ERR_MEMALLOC;
-    }
-    const std::scoped_lock guard(self.mutex);
-    self.states[static_cast<std::size_t>(rank)] = GASPI_STATE_CORRUPT;
-    return GASPI_ERROR;
+gaspi_return_t code_of(int code) noexcept { // the space knows which rank has failed
+    return code == MPI_SUCCESS ? GASPI_SUCCESS : code == MPI_ERR_NO_MEM ? GASPI_ERR_MEMALLOC : GASPI_ERROR;
 }
 
 gaspi_return_t wrong_piece(process &self, const piece &each, gaspi_rank_t rank) noexcept {
@@ -61,22 +54,42 @@ gaspi_return_t wrong_notice(process &self, const notice &after, int rank) noexce
                : GASPI_SUCCESS;
 }
 
-// Takes room for so many operations in the queue.
-gaspi_return_t take_room(process &self, gaspi_queue_id_t queue, std::size_t more) noexcept {
-    std::atomic<unsigned> &posted = self.posted[queue];
-    const auto number = static_cast<unsigned>(more);
-    if (posted.fetch_add(number, std::memory_order_relaxed) + number > std::max(configuration.queue_size_max, number)) {
-        posted.fetch_sub(number, std::memory_order_relaxed);
-        return GASPI_QUEUE_FULL;
+// Room for the entries of an operation in its queue. What no piece has been started with is given back.
+class room {
+public:
+    room(process &self, gaspi_queue_id_t queue, std::uint32_t entries) noexcept
+        : of_(self.world->queue_of(queue)), left_(entries),
+          is_there_(of_.take_room(entries, configuration.queue_size_max)) {}
+    room &operator=(room &&) = delete;
+    ~room() {
+        if (is_there_) {
+            of_.give_room(left_);
+        }
     }
-    return GASPI_SUCCESS;
+    bool is_there() const noexcept { return is_there_; }
+    void use(std::uint32_t entries) noexcept { left_ -= entries; }
+
+private:
+    onesided::queue &of_;
+    std::uint32_t left_;
+    bool is_there_;
+};
+
+// Starts operations of a queue one by one, each with its room.
+template <class Start> gaspi_return_t start(room &of_all, completion how, Start call) noexcept {
+    how.entries = 1;
+    const int code = call(how);
+    if (code == MPI_SUCCESS) {
+        of_all.use(std::max(how.completions, how.entries));
+    }
+    return code_of(code);
 }
 
 unsigned char *local_address(process &self, const piece &each) noexcept {
     return find_view(self, each.local_segment)->own.memory + each.local_offset;
 }
 
-// `twice`: the tag of the last piece is reported twice.
+// The tag of the last piece is reported once more for its notification.
 gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
                      gaspi_queue_id_t queue, gaspi_tag_t tag) noexcept {
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
@@ -89,31 +102,70 @@ gaspi_return_t write(process &self, std::span<const piece> pieces, gaspi_rank_t 
         }
         THENCE_GASPI_CHECK(wrong_notice(self, *after, rank));
     }
-    THENCE_GASPI_CHECK(take_room(self, queue,
-                                 tag != GASPI_TAG_NULL ? pieces.size() + (after != nullptr ? 1 : 0)
-                                                       : std::max<std::size_t>(pieces.size(), 1)));
+    const std::uint32_t tags = tag != GASPI_TAG_NULL ? 1 : 0;
+    const auto number = static_cast<std::uint32_t>(pieces.size());
+    room here(self, queue, after == nullptr ? number : std::max(number + tags, 1U));
+    if (!here.is_there()) {
+        return GASPI_QUEUE_FULL;
+    }
     signal told;
     if (after != nullptr) {
         told = {find_view(self, after->segment), after->id, after->value};
         count(counter::notifications);
     }
-    const std::uint32_t tags = tag != GASPI_TAG_NULL ? 1 : 0;
+    completion how;
+    how.tag = tag;
     for (std::size_t i = 0; i < pieces.size(); ++i) {
         const piece &each = pieces[i];
         const bool is_last = i + 1 == pieces.size();
-        const completion how{nullptr, tag, is_last && after != nullptr ? 2 * tags : tags};
+        how.completions = is_last && after != nullptr ? 2 * tags : tags;
         const place to{find_view(self, each.remote_segment), rank, each.remote_offset};
-        const int code =
-            onesided::put(local_address(self, each), each.bytes, to, is_last ? told : signal{}, queue, how);
-        THENCE_GASPI_CHECK(code_of(self, rank, code));
+        THENCE_GASPI_CHECK(start(here, how, [&](const completion &who) {
+            return onesided::put(local_address(self, each), each.bytes, to, is_last ? told : signal{}, queue, who);
+        }));
         count(counter::writes);
         count(counter::bytes_written, each.bytes);
     }
     if (pieces.empty() && after != nullptr) {
-        return code_of(self, rank, onesided::notify(rank, told, queue, {nullptr, tag, tags}));
+        how.completions = tags;
+        return start(here, how, [&](const completion &who) { return onesided::notify(rank, told, queue, who); });
     }
     return GASPI_SUCCESS;
 }
+
+// The end of several reads: sets a notification of this process when they are complete, and all before on the queue.
+class end_of_reads {
+public:
+    end_of_reads(onesided::queue &of, const signal &told) noexcept : of_(of), made_(onesided::pending::make()) {
+        if (made_ != nullptr) {
+            made_->here = told.of->own.notifications;
+            made_->notification = told.number;
+            made_->value = told.value;
+        }
+    }
+    end_of_reads &operator=(end_of_reads &&) = delete;
+    ~end_of_reads() { // some could not be started
+        if (made_ != nullptr && made_->is_end) {
+            made_->value = 0;
+            of_.add(*made_);
+        } else if (made_ != nullptr) {
+            onesided::pending::drop(made_);
+        }
+    }
+    onesided::pending *made() const noexcept { return made_; }
+    void all_started() noexcept {
+        if (!made_->is_end && of_.size() == 0) {
+            made_->here.set(made_->notification, made_->value);
+            return;
+        }
+        made_->is_end = true;
+        of_.add(*std::exchange(made_, nullptr));
+    }
+
+private:
+    onesided::queue &of_;
+    onesided::pending *made_;
+};
 
 // `after`: a notification of this process.
 gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t rank, const notice *after,
@@ -125,27 +177,31 @@ gaspi_return_t read(process &self, std::span<const piece> pieces, gaspi_rank_t r
     if (after != nullptr) {
         THENCE_GASPI_CHECK(wrong_notice(self, *after, self.rank));
     }
-    THENCE_GASPI_CHECK(take_room(self, queue, pieces.size()));
+    room here(self, queue, static_cast<std::uint32_t>(pieces.size()));
+    if (!here.is_there()) {
+        return GASPI_QUEUE_FULL;
+    }
+    std::optional<end_of_reads> end;
+    completion how;
+    how.tag = tag;
+    how.completions = tag != GASPI_TAG_NULL ? 1 : 0;
+    if (after != nullptr) {
+        end.emplace(self.world->queue_of(queue), signal{find_view(self, after->segment), after->id, after->value});
+        how.end = end->made();
+        if (how.end == nullptr) {
+            return GASPI_ERR_MEMALLOC;
+        }
+    }
     for (const piece &each : pieces) {
         const place from{find_view(self, each.remote_segment), rank, each.remote_offset};
-        const int code = onesided::get(local_address(self, each), each.bytes, from, {}, queue,
-                                       {nullptr, tag, tag != GASPI_TAG_NULL ? 1U : 0U});
-        THENCE_GASPI_CHECK(code_of(self, rank, code));
+        THENCE_GASPI_CHECK(start(here, how, [&](const completion &who) {
+            return onesided::get(local_address(self, each), each.bytes, from, queue, who);
+        }));
         count(counter::reads);
         count(counter::bytes_read, each.bytes);
     }
-    if (after != nullptr) {
-        notification::slots here = find_view(self, after->segment)->own.notifications;
-        onesided::queue &behind = self.world->queue_of(queue);
-        if (behind.size() == 0) {
-            here.set(after->id, after->value);
-        } else { // when all before are complete
-            onesided::pending last;
-            last.value = after->value;
-            last.notification = after->id;
-            last.here = here;
-            behind.add(last);
-        }
+    if (end) {
+        end->all_started();
     }
     return GASPI_SUCCESS;
 }
@@ -283,7 +339,7 @@ gaspi_return_t pgaspi_request_wait(const gaspi_queue_id_t queue, const gaspi_num
         }
         return true;
     });
-    self.posted[queue].fetch_sub(found, std::memory_order_relaxed);
+    from.take_tags(0, nullptr); // room of what has no tag
     *completed_reqs = found;
     return all ? GASPI_SUCCESS : GASPI_TIMEOUT;
 }

@@ -115,7 +115,6 @@ gaspi_return_t pgaspi_proc_init(const gaspi_timeout_t) {
         MPI_Comm_set_errhandler(made->passive, thence_errors_return());
         made->rank = made->world->rank();
         made->size = made->world->size();
-        made->states.resize(static_cast<std::size_t>(made->size), GASPI_STATE_HEALTHY);
         std::fill_n(made->has_queue.begin(), configuration.queue_num, true);
         made->world->set_other(&take_packet, made.get());
         THENCE_GASPI_CHECK(begin_groups(*made));
@@ -222,8 +221,10 @@ gaspi_return_t pgaspi_proc_local_num(gaspi_rank_t *const local_num) {
 gaspi_return_t pgaspi_state_vec_get(gaspi_state_vector_t state_vector) {
     THENCE_GASPI_NOT_NULL(state_vector);
     THENCE_GASPI_SELF();
-    const std::scoped_lock lock(self.mutex);
-    std::ranges::copy(self.states, state_vector);
+    for (int i = 0; i < self.size; ++i) {
+        state_vector[i] =
+            self.world->failed(i).load(std::memory_order_relaxed) ? GASPI_STATE_CORRUPT : GASPI_STATE_HEALTHY;
+    }
     return GASPI_SUCCESS;
 }
 

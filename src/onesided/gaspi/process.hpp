@@ -41,15 +41,11 @@ struct process {
     bool began_mpi = false; // so it ends MPI
     int rank = 0;
     int size = 0;
-    // How many operations were posted to each queue that gaspi_wait() or gaspi_request_wait() has not reported. They
-    // may be complete: GPI-2 counts so, and programs compare.
-    std::array<std::atomic<unsigned>, most_queues> posted{};
 
     std::mutex mutex; // guards what follows
     std::array<std::unique_ptr<onesided::segment>, most_segments> views;
     std::array<bool, most_segments> has_part{};
     std::array<bool, most_queues> has_queue{};
-    std::vector<gaspi_state_t> states;
 };
 
 // Null outside of init and term.

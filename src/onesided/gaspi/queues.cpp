@@ -66,7 +66,6 @@ gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool fo
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_queue(self, number));
     onesided::queue &waited = self.world->queue_of(number);
-    const unsigned posted = self.posted[number].load(std::memory_order_relaxed);
     const std::uint64_t before = waited.added();
     const deadline end(timeout_ms);
     const bool reached = wait_until(self, end, [&] {
@@ -79,11 +78,7 @@ gaspi_return_t wait(gaspi_queue_id_t number, gaspi_timeout_t timeout_ms, bool fo
     if (!reached) {
         return GASPI_TIMEOUT;
     }
-    // Another thread that waits, too, may have taken them off.
-    unsigned counted = self.posted[number].load(std::memory_order_relaxed);
-    while (!self.posted[number].compare_exchange_weak(counted, counted - std::min(counted, posted),
-                                                      std::memory_order_relaxed)) {
-    }
+    waited.give_room_of_complete();
     return waited.take_error() == MPI_SUCCESS || forgets_errors ? GASPI_SUCCESS : GASPI_ERROR;
 }
 
@@ -108,7 +103,8 @@ gaspi_return_t pgaspi_queue_size(const gaspi_queue_id_t queue, gaspi_number_t *c
     THENCE_GASPI_NOT_NULL(queue_size);
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
-    *queue_size = self.posted[queue].load(std::memory_order_relaxed);
+    // What nobody was told of counts, although it may be complete: GPI-2 counts so, and programs compare.
+    *queue_size = self.world->queue_of(queue).room_taken();
     return GASPI_SUCCESS;
 }
 
@@ -137,10 +133,12 @@ gaspi_return_t pgaspi_queue_create(gaspi_queue_id_t *const queue, const gaspi_ti
 gaspi_return_t pgaspi_queue_delete(const gaspi_queue_id_t queue) {
     THENCE_GASPI_SELF();
     THENCE_GASPI_CHECK(wrong_queue(self, queue));
-    self.world->queue_of(queue).look();
-    if (self.world->queue_of(queue).size() != 0) {
+    onesided::queue &deleted = self.world->queue_of(queue);
+    deleted.look();
+    if (deleted.size() != 0) {
         return GASPI_ERROR; // its operations are not complete
     }
+    deleted.give_room_of_complete();
     const std::scoped_lock guard(self.mutex);
     self.has_queue[queue] = false;
     return GASPI_SUCCESS;

@@ -70,11 +70,12 @@ void transport::look_at_sent() noexcept {
             continue;
         }
         int flag = 0;
-        if (table.Test(&each->request, &flag, MPI_STATUS_IGNORE) == MPI_SUCCESS && flag == 0) {
+        const int code = table.Test(&each->request, &flag, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS && flag == 0) {
             ++i;
             continue;
         }
-        give_packet(each);
+        has_left(*each, code);
         looked_at_[i] = looked_at_.back();
         looked_at_.pop_back();
         under_way_.fetch_sub(1, std::memory_order_release);
@@ -104,23 +105,37 @@ bool transport::no_poll_is_under_way() noexcept {
     return true;
 }
 
+// The target counts no packet that was lost, so it is not counted here either.
+void transport::has_left(packet &p, int code) noexcept {
+    if (code != MPI_SUCCESS) {
+        sent_[static_cast<std::size_t>(p.process)].fetch_sub(1, std::memory_order_seq_cst);
+        failed_[p.process].store(true, std::memory_order_relaxed);
+    }
+    give_packet(&p);
+}
+
 int transport::send(packet &p, int process) noexcept {
     sent_[static_cast<std::size_t>(process)].fetch_add(1, std::memory_order_seq_cst);
+    p.process = process;
     p.request = MPI_REQUEST_NULL;
-    const int code =
-        table.Isend(p.buffer(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
+    int code = table.Isend(p.buffer(), static_cast<int>(p.length), MPI_BYTE, process, packet_tag, comm_, &p.request);
     int flag = 1;
-    if (code == MPI_SUCCESS && table.Test(&p.request, &flag, MPI_STATUS_IGNORE) != MPI_SUCCESS) {
-        flag = 1;
+    if (code == MPI_SUCCESS) {
+        code = table.Test(&p.request, &flag, MPI_STATUS_IGNORE);
     }
-    if (flag != 0) {
-        give_packet(&p);
+    if (code != MPI_SUCCESS || flag != 0) {
+        has_left(p, code);
         return code;
     }
     const std::scoped_lock guard(lock_);
     sending_.push_back(&p);
     under_way_.fetch_add(1, std::memory_order_release);
     return MPI_SUCCESS;
+}
+
+void transport::abandon(MPI_Request &request) noexcept {
+    table.Cancel(&request);
+    table.Request_free(&request);
 }
 
 std::uint32_t transport::next_serial() noexcept {

@@ -36,7 +36,9 @@ protected:
 class THENCE_INTERNAL transport {
 public:
     // `comm` stays the caller's, and belongs to the transport alone. It returns errors.
-    transport(MPI_Comm comm, receiver &to) noexcept : comm_(comm), to_(to) {}
+    // `failed`: of each process, set when a packet to it was lost.
+    transport(MPI_Comm comm, receiver &to, std::atomic<bool> *failed) noexcept
+        : comm_(comm), to_(to), failed_(failed) {}
     transport &operator=(transport &&) = delete;
     ~transport();
 
@@ -46,8 +48,10 @@ public:
     // way to this process. (A receive that is cancelled is lost by some MPIs.)
     void end() noexcept;
 
-    // Sends a packet, and owns it from then on. Returns an error code.
+    // Sends a packet, and owns it from then on. Returns an error code: then it was not sent.
     int send(packet &p, int process) noexcept;
+    // Of a message that the other process will not learn of, since its packet was not sent.
+    static void abandon(MPI_Request &request) noexcept;
     // A number for a message with data, or for a reply: not 0. Unique among those that are under way, unless MPI has
     // fewer tags than that.
     std::uint32_t next_serial() noexcept;
@@ -66,7 +70,7 @@ public:
     // True if packets that were sent have not left.
     bool any_under_way() const noexcept { return under_way_.load(std::memory_order_acquire) != 0; }
 
-    // How many packets were sent to a process.
+    // How many packets were sent to a process, without those that were lost.
     std::uint64_t sent_to(int process) const noexcept { return sent_[process].load(std::memory_order_seq_cst); }
 
 private:
@@ -79,9 +83,11 @@ private:
     bool has_ended() noexcept;
     bool take_arrived() noexcept;
     void look_at_sent() noexcept;
+    void has_left(packet &p, int code) noexcept;
 
     MPI_Comm comm_;
     receiver &to_;
+    std::atomic<bool> *failed_;
     int rank_ = 0;
     std::uint32_t serials_ = 16382; // how many different serials the tags of this MPI allow
     std::atomic<std::uint32_t> last_serial_{0};

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// GASPI for the time of one test, and what its tests share.
+#pragma once
+
+#include "support.hpp"
+
+#include <GASPI_Ext.h>
+#include <GASPI_Lowlevel.h>
+
+#include <algorithm>
+#include <chrono>
+
+class gaspi : public testing::Test {
+protected:
+    void SetUp() override {
+        ASSERT_EQ(gaspi_proc_init(GASPI_BLOCK), GASPI_SUCCESS);
+        gaspi_proc_rank(&rank);
+        gaspi_proc_num(&size);
+        next = static_cast<gaspi_rank_t>((rank + 1) % size);
+        previous = static_cast<gaspi_rank_t>((rank + size - 1) % size);
+    }
+    void TearDown() override {
+        if (!HasFatalFailure()) {
+            EXPECT_EQ(gaspi_proc_term(GASPI_BLOCK), GASPI_SUCCESS);
+        }
+    }
+    unsigned char *make(gaspi_segment_id_t number, gaspi_size_t bytes) {
+        EXPECT_EQ(gaspi_segment_create(number, bytes, GASPI_GROUP_ALL, GASPI_BLOCK, GASPI_MEM_INITIALIZED),
+                  GASPI_SUCCESS);
+        gaspi_pointer_t memory = nullptr;
+        EXPECT_EQ(gaspi_segment_ptr(number, &memory), GASPI_SUCCESS);
+        return static_cast<unsigned char *>(memory);
+    }
+    static gaspi_notification_t await(gaspi_segment_id_t segment, gaspi_notification_id_t id) {
+        gaspi_notification_id_t found = 0;
+        gaspi_notification_t value = 0;
+        EXPECT_EQ(gaspi_notify_waitsome(segment, id, 1, &found, GASPI_BLOCK), GASPI_SUCCESS);
+        EXPECT_EQ(found, id);
+        EXPECT_EQ(gaspi_notify_reset(segment, id, &value), GASPI_SUCCESS);
+        return value;
+    }
+    static double ms_of(auto call) {
+        const auto begun = std::chrono::steady_clock::now();
+        call();
+        return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+    }
+
+    gaspi_rank_t rank = 0;
+    gaspi_rank_t size = 1;
+    gaspi_rank_t next = 0;
+    gaspi_rank_t previous = 0;
+};

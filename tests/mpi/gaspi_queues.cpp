@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Queues of GASPI: their room, tags, and what a wait and a taker of tags give back.
+#include "gaspi.hpp"
+
+#include <vector>
+
+namespace {
+
+TEST_F(gaspi, a_queue_is_full_and_a_wait_empties_it) {
+    make(0, 1024);
+    gaspi_number_t most = 0;
+    gaspi_number_t posted = 0;
+    ASSERT_EQ(gaspi_queue_size_max(&most), GASPI_SUCCESS);
+    for (gaspi_number_t i = 0; i < most; ++i) {
+        ASSERT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_SUCCESS);
+    }
+    EXPECT_EQ(gaspi_queue_size(1, &posted), GASPI_SUCCESS);
+    EXPECT_EQ(posted, most);
+    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_QUEUE_FULL);
+    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 0, GASPI_BLOCK), GASPI_SUCCESS) << "another queue";
+    EXPECT_EQ(gaspi_wait(1, GASPI_BLOCK), GASPI_SUCCESS);
+    EXPECT_EQ(gaspi_queue_size(1, &posted), GASPI_SUCCESS);
+    EXPECT_EQ(posted, 0U);
+    EXPECT_EQ(gaspi_write(0, 0, next, 0, 512, 8, 1, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, tags_come_back_once_for_each_request) {
+    make(0, 400000);
+    for (unsigned i = 1; i <= 10; ++i) {
+        const gaspi_size_t bytes = i % 2 == 0 ? 8 : 150000;
+        ASSERT_EQ(
+            gaspi_operation_submit(GASPI_OP_WRITE_NOTIFY, 100 + i, 0, 0, next, 0, 200000, bytes, i, i, 3, GASPI_BLOCK),
+            GASPI_SUCCESS);
+    }
+    gaspi_number_t each = 0;
+    EXPECT_EQ(gaspi_operation_get_num_requests(GASPI_OP_WRITE_NOTIFY, 1, &each), GASPI_SUCCESS);
+    EXPECT_EQ(each, 2U);
+    std::vector<int> seen(11, 0);
+    for (gaspi_number_t total = 0; total < 20;) {
+        gaspi_tag_t tags[7];
+        gaspi_status_t statuses[7];
+        gaspi_number_t found = 0;
+        const gaspi_return_t code = gaspi_request_wait(3, 7, &found, tags, statuses, GASPI_TEST);
+        EXPECT_TRUE(code == GASPI_SUCCESS || code == GASPI_TIMEOUT);
+        for (gaspi_number_t i = 0; i < found; ++i) {
+            ++seen.at(tags[i] - 100);
+            EXPECT_EQ(statuses[i].error, GASPI_SUCCESS);
+        }
+        total += found;
+    }
+    EXPECT_EQ(std::count(seen.begin() + 1, seen.end(), 2), 10);
+    for (unsigned i = 1; i <= 10; ++i) {
+        EXPECT_EQ(await(0, i), i);
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, a_full_queue_is_emptied_by_a_taker_of_tags) {
+    make(0, 300000);
+    gaspi_number_t most = 0;
+    gaspi_number_t found = 0;
+    gaspi_tag_t tags[8];
+    gaspi_status_t statuses[8];
+    ASSERT_EQ(gaspi_queue_size_max(&most), GASPI_SUCCESS);
+    gaspi_number_t posted = 0;
+    for (gaspi_number_t left = 3 * most; left != 0;) { // some short, some long, none with a tag
+        const gaspi_return_t code = gaspi_write(0, 0, next, 0, 150000, left % 100 == 0 ? 150000 : 8, 1, GASPI_BLOCK);
+        if (code == GASPI_SUCCESS) {
+            --left;
+            continue;
+        }
+        ASSERT_EQ(code, GASPI_QUEUE_FULL);
+        EXPECT_EQ(gaspi_request_wait(1, 8, &found, tags, statuses, GASPI_TEST), GASPI_TIMEOUT);
+        EXPECT_EQ(found, 0U);
+    }
+    while (gaspi_queue_size(1, &posted) == GASPI_SUCCESS && posted != 0) {
+        EXPECT_EQ(gaspi_request_wait(1, 0, &found, nullptr, nullptr, GASPI_TEST), GASPI_SUCCESS);
+    }
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+TEST_F(gaspi, tags_that_come_after_a_wait_give_no_room_twice) {
+    make(0, 64);
+    ASSERT_EQ(gaspi_operation_submit(GASPI_OP_WRITE_NOTIFY, 7, 0, 0, next, 0, 32, 8, 1, 1, 2, GASPI_BLOCK),
+              GASPI_SUCCESS);
+    gaspi_number_t posted = 9;
+    EXPECT_EQ(gaspi_queue_size(2, &posted), GASPI_SUCCESS);
+    EXPECT_EQ(posted, 2U);
+    EXPECT_EQ(gaspi_wait(2, GASPI_BLOCK), GASPI_SUCCESS);
+    ASSERT_EQ(gaspi_write(0, 0, next, 0, 32, 8, 2, GASPI_BLOCK), GASPI_SUCCESS);
+    gaspi_number_t found = 0;
+    gaspi_tag_t tags[4];
+    gaspi_status_t statuses[4];
+    EXPECT_EQ(gaspi_request_wait(2, 2, &found, tags, statuses, GASPI_BLOCK), GASPI_SUCCESS);
+    EXPECT_EQ(found, 2U);
+    EXPECT_EQ(gaspi_queue_size(2, &posted), GASPI_SUCCESS);
+    EXPECT_LE(posted, 1U) << "it would be huge if it were less than nothing";
+    EXPECT_EQ(gaspi_write(0, 0, next, 0, 32, 8, 2, GASPI_BLOCK), GASPI_SUCCESS);
+    EXPECT_EQ(await(0, 1), 1U);
+    ASSERT_EQ(gaspi_barrier(GASPI_GROUP_ALL, GASPI_BLOCK), GASPI_SUCCESS);
+}
+
+} // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages that MPI does not take, or loses: the operation is an error, nothing waits for it, and all others go on.
+#include "one_process.hpp"
+
+namespace thence::fake {
+namespace {
+
+class failed_messages : public one_process {
+protected:
+    // The sends whose tag satisfies `fails` do not start.
+    static void refuse(bool (*fails)(int tag)) {
+        instead_of_send = [fails](const void *buffer, int count, int tag, MPI_Request *request) {
+            if (fails(tag)) {
+                return int{MPI_ERR_OTHER};
+            }
+            return send_of_fake(buffer, count, MPI_BYTE, 0, tag, MPI_COMM_NULL, request);
+        };
+    }
+    // Others work afterwards.
+    void expect_that_puts_work() {
+        instead_of_send = nullptr;
+        EXPECT_EQ(queue_size(), 0) << "nothing is left in the queue";
+        local.fill(7);
+        ASSERT_EQ(thence_put_notify(local.data(), 1000, 0, segment, 0, 1, 5, 0, nullptr), MPI_SUCCESS);
+        EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS);
+        EXPECT_TRUE(eventually([&] { return value_of(1) == 5; }));
+        thence_segment other = nullptr;
+        ASSERT_EQ(thence_segment_create(space, 8, 0, &other), MPI_SUCCESS);
+        EXPECT_EQ(thence_segment_free(&other), MPI_SUCCESS) << "it waits for all packets that count as sent";
+    }
+};
+
+bool is_packet(int tag) {
+    return tag == 0;
+}
+
+TEST_F(failed_messages, a_short_put_is_an_error) {
+    refuse(&is_packet);
+    EXPECT_EQ(thence_put_notify(local.data(), 8, 0, segment, 0, 1, 9, 0, nullptr), MPI_ERR_OTHER);
+    EXPECT_TRUE(inside().failed(0).load());
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_long_put_whose_packet_is_not_sent_is_not_waited_for) {
+    refuse(&is_packet);
+    EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_ERR_OTHER);
+    MPI_Request request = MPI_REQUEST_NULL;
+    EXPECT_EQ(thence_put(local.data(), bytes, 0, segment, 0, 0, &request), MPI_ERR_OTHER);
+    EXPECT_EQ(request, MPI_REQUEST_NULL);
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_long_put_whose_data_are_not_sent_is_not_announced) {
+    refuse([](int tag) { return tag != 0; });
+    EXPECT_EQ(thence_put_notify(local.data(), bytes, 0, segment, 0, 1, 9, 0, nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(value_of(1), 0U);
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_get_that_is_not_asked_for_waits_for_no_reply) {
+    refuse(&is_packet);
+    EXPECT_EQ(thence_get(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_ERR_OTHER);
+    std::uint64_t old = 77;
+    EXPECT_EQ(thence_fetch_add(1, 0, segment, 0, &old, 0, nullptr), MPI_ERR_OTHER);
+    EXPECT_EQ(old, 77U);
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_packet_that_is_lost_on_its_way_is_not_waited_for) {
+    MPI_Request on_its_way = MPI_REQUEST_NULL;
+    instead_of_send = [&](const void *, int, int, MPI_Request *request) {
+        *request = on_its_way = world.start();
+        return int{MPI_SUCCESS};
+    };
+    EXPECT_EQ(thence_put(local.data(), 8, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    EXPECT_FALSE(inside().failed(0).load());
+    world.complete(on_its_way, {0, 0, 0, MPI_ERR_OTHER});
+    EXPECT_TRUE(eventually([&] { return inside().failed(0).load(); }));
+    expect_that_puts_work();
+}
+
+TEST_F(failed_messages, a_short_reply_is_an_error_of_the_queue) {
+    onesided::segment &removed = *onesided::object_of(segment);
+    inside().remove_segment(removed); // as if the target had deleted it meanwhile
+    local.fill(3);
+    EXPECT_EQ(thence_get(local.data(), bytes, 0, segment, 0, 0, nullptr), MPI_SUCCESS);
+    EXPECT_EQ(thence_queue_flush(space, 0), MPI_ERR_OTHER);
+    EXPECT_EQ(thence_queue_flush(space, 0), MPI_SUCCESS) << "an error is reported once";
+    EXPECT_TRUE(inside().failed(0).load());
+    EXPECT_TRUE(inside().add_segment(removed));
+    expect_that_puts_work();
+}
+
+} // namespace
+} // namespace thence::fake
