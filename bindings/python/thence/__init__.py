@@ -7,9 +7,8 @@ A thread of the library makes progress and wakes the event loop through an event
 """
 
 from thence._api import attach, completions, gather, receive, wait
-from thence._asyncio import NotCancelled
-from thence._channel import Operation
+from thence._channel import Operation, not_cancelled
 from thence._library import ABI, progress
 
 __version__ = "0.1.0"
-__all__ = ["ABI", "NotCancelled", "Operation", "attach", "completions", "gather", "progress", "receive", "wait"]
+__all__ = ["ABI", "Operation", "attach", "completions", "gather", "not_cancelled", "progress", "receive", "wait"]

@@ -43,8 +43,8 @@ async def wait(request: MPI.Request) -> MPI.Status:
     ------
     mpi4py.MPI.Exception
         The operation has failed.
-    NotCancelled
-        A kind of ``asyncio.CancelledError``: the task was cancelled, but the operation could not be.
+    asyncio.CancelledError or trio.Cancelled
+        The task was cancelled. `not_cancelled` says whether the operation was not.
     RuntimeError
         No event loop runs, MPI is not active, or the process was forked.
 
@@ -94,7 +94,15 @@ async def receive(request: MPI.Request, status: MPI.Status | None = None) -> Any
     return request.wait(status)
 
 
-async def _all_of(channel, pending):
+def _cancel_all(operations):
+    for operation in operations:
+        operation.completed = None
+    for operation in operations:
+        operation.cancel()
+
+
+async def _all_of(channel, operations):
+    pending = [operation for operation in operations if operation.error is None]
     if not pending:
         return
     left = len(pending)
@@ -110,12 +118,9 @@ async def _all_of(channel, pending):
         operation.completed = completed
     try:
         await event.wait()
-    except BaseException:  # the task is cancelled
-        for operation in pending:
-            operation.completed = None
-        for operation in pending:
-            operation.cancel()
-        channel.raise_if_any_goes_on(pending)
+    except BaseException as error:  # the task is cancelled
+        _cancel_all(operations)
+        channel.leave(error, operations)
         raise
 
 
@@ -149,11 +154,12 @@ async def gather(*requests, return_exceptions=False):
 
     Notes
     -----
-    If the task is cancelled, those that are pending are cancelled as `wait` describes.
+    If the task is cancelled, those that are pending are cancelled as `wait` describes. `not_cancelled` returns those
+    that were not, in the order of the requests, with those that had completed before.
     """
     channel = _current_channel()
     operations = channel.start(requests)
-    await _all_of(channel, [operation for operation in operations if operation.error is None])
+    await _all_of(channel, operations)
     results = []
     for operation in operations:
         try:
@@ -188,7 +194,8 @@ async def completions(requests: Sequence[MPI.Request]) -> AsyncIterator[tuple[in
     Notes
     -----
     When the iteration ends early, the operations that are pending are cancelled. An ``async for`` that a ``break``
-    leaves does not end it at once: use ``contextlib.aclosing``.
+    leaves does not end it at once: use ``contextlib.aclosing``. If it ends by an exception, `not_cancelled` returns the
+    operations that it has not yielded, and that were not cancelled.
     """
     channel = _current_channel()
     operations = channel.start(list(requests))
@@ -208,17 +215,18 @@ async def completions(requests: Sequence[MPI.Request]) -> AsyncIterator[tuple[in
                 event = channel.event()
                 await event.wait()
             operation = ready.popleft()
+            index = index_of[operation]
             try:
                 status = operation.result()
             except MPI.Exception as error:
-                error.index = index_of[operation]
+                error.index = index
                 raise
-            yield index_of[operation], status
-    finally:
-        for operation in operations:
-            operation.completed = None
-        for operation in operations:
-            operation.cancel()
+            del index_of[operation]  # it is yielded
+            yield index, status
+    except BaseException as error:
+        _cancel_all(operations)
+        channel.leave(error, index_of)
+        raise
 
 
 def attach(request: MPI.Request, function: Callable[[Operation], object]) -> Operation:
@@ -242,8 +250,8 @@ def attach(request: MPI.Request, function: Callable[[Operation], object]) -> Ope
 
     Raises
     ------
-    mpi4py.MPI.Exception
-        The operation could not be attached.
+    RuntimeError
+        As for `wait`. If MPI refuses the request, the function is called, and ``result()`` raises that.
     """
     channel = _current_channel()
     (operation,) = channel.start((request,))

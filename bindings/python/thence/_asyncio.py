@@ -12,6 +12,7 @@ import weakref
 
 from thence import _library
 from thence._channel import Channel
+from thence._library import MPI
 
 _SPINS = 50  # rounds of the loop without a pause
 _FIRST_PAUSE, _LONGEST_PAUSE = 50e-6, 1e-3
@@ -20,22 +21,6 @@ _channels = weakref.WeakKeyDictionary()  # of loops that are not closed
 _orphans = []  # channels of closed loops, with operations that MPI has not completed
 _lock = threading.Lock()
 _polling_reported = False
-
-
-class NotCancelled(asyncio.CancelledError):
-    """The task was cancelled, but its operation was not.
-
-    Attributes
-    ----------
-    operation : Operation
-        If it is ``done()``, it was completed before MPI could cancel it: the buffer of a receive has a message.
-        If not, MPI cannot cancel it: it goes on, and Thence keeps its buffer until it is complete.
-    """
-
-    def __init__(self, operation):
-        how = "was complete already" if operation.done() else "cannot be cancelled by MPI, and goes on"
-        super().__init__(f"the operation {how}")
-        self.operation = operation
 
 
 class LoopChannel(Channel):
@@ -64,7 +49,7 @@ class LoopChannel(Channel):
         else:
             self._misses += 1
         self.drain()
-        if self.pending and self._poll_handle is None:
+        if self.pending and self._poll_handle is None and not MPI.Is_finalized():
             over = self._misses - _SPINS
             if over <= 0:
                 self._poll_handle = self._loop().call_soon(self._poll)
@@ -78,20 +63,13 @@ class LoopChannel(Channel):
         operation.completed = lambda _: future.done() or future.set_result(None)
         try:
             await future
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as error:
             operation.completed = None
             operation.cancel()
-            if operation.cancelled():
-                raise
-            raise NotCancelled(operation) from None
+            self.leave(error, [operation])
+            raise
 
     event = staticmethod(asyncio.Event)
-
-    def raise_if_any_goes_on(self, operations):
-        """After the operations were asked to be cancelled: raise NotCancelled for one that is pending nevertheless."""
-        for operation in operations:
-            if not operation.done():
-                raise NotCancelled(operation) from None
 
     def run(self, function, operation):
         """Call a callback. What it raises goes to the handler of the loop."""
@@ -111,6 +89,19 @@ class LoopChannel(Channel):
         else:
             operation.completed = lambda done: self.run(function, done)
 
+    def unwatch(self):
+        loop = self._loop()
+        if loop is not None and not loop.is_closed():
+            loop.remove_reader(self.descriptor)
+
+    def wind_up(self):
+        loop = self._loop()
+        if loop is None or loop.is_closed() or not loop.is_running():
+            self.forget()
+        elif asyncio._get_running_loop() is not loop:
+            return self.wind_up_by(loop.call_soon_threadsafe)
+        return super().wind_up()
+
 
 def _report_polling():
     global _polling_reported
@@ -125,8 +116,7 @@ def _report_polling():
 
 def adopt(channel):
     """Keep a channel whose loop has ended until its operations are complete. Nobody is told of them any more."""
-    for operation in channel.pending.values():
-        operation.completed = None
+    channel.forget()
     _orphans.append(channel)
 
 
@@ -154,43 +144,22 @@ def current_channel():
             _look_after_closed_loops()
             channel = _channels[loop] = LoopChannel(loop)
             weakref.finalize(loop, _forget, channel)
-    elif _library._forked:
-        _library.require()
     return channel
 
 
 def _forget(channel):
     # The loop was collected without having been used by anybody who would have looked after it.
-    if channel.pending and channel not in _orphans:
+    if not channel.close() and channel not in _orphans:
         _library.report(f"an event loop was dropped with {len(channel.pending)} operations pending; they go on")
         adopt(channel)
-    channel.close()
 
 
 def _before_finalize():
-    """Cancel what is pending, and report it."""
     with _lock:
         channels = [*_channels.values(), *_orphans]
         _channels.clear()
         _orphans.clear()
-    wind_up(channels)
-
-
-def wind_up(channels):
-    """Cancel the operations of channels that nobody uses any more, and free them."""
-    asked = left = 0
-    for channel in channels:
-        for operation in list(channel.pending.values()):
-            operation.completed = None
-            asked += operation.cancel()
-        channel.drain()
-        left += len(channel.pending)
-        channel.close()
-    if asked:
-        _library.report(
-            f"MPI is finalized with {asked} operations pending; "
-            + (f"MPI has not cancelled {left} of them" if left else "all of them were cancelled or have completed")
-        )
+    return _library.add_up(channel.wind_up() for channel in channels)
 
 
 _library.call_before_finalize(_before_finalize)

@@ -5,12 +5,16 @@ Invariant: an operation is among ``Channel.pending`` from its start until it com
 the channel keeps its request, and with it the buffer that MPI writes to, also if nobody waits for it any more.
 """
 
+import concurrent.futures
+import contextlib
 import ctypes
+import threading
 
 from thence import _library
 from thence._library import MPI
 
 _CAPACITY = 256
+_closing = threading.RLock()  # garbage collection may close another channel inside
 
 
 class Operation:
@@ -26,7 +30,7 @@ class Operation:
         The error code of MPI, ``None`` while the operation is pending.
     """
 
-    __slots__ = ("_cancel_asked", "_channel", "_handle", "completed", "error", "request", "status")
+    __slots__ = ("_cancel_asked", "_cancelled", "_channel", "_handle", "completed", "error", "request", "status")
 
     def __init__(self, request, channel):
         self.request = request
@@ -36,6 +40,7 @@ class Operation:
         self._channel = channel
         self._handle = None
         self._cancel_asked = False
+        self._cancelled = None
 
     def done(self):
         """Return whether the operation is complete."""
@@ -43,7 +48,11 @@ class Operation:
 
     def cancelled(self):
         """Return whether MPI has cancelled the operation."""
-        return self.error == 0 and self.status.Is_cancelled()
+        if self._cancelled is None:
+            if self.error != 0 or MPI.Is_finalized():
+                return False
+            self._cancelled = self.status.Is_cancelled()
+        return self._cancelled
 
     def result(self):
         """Return the status of the complete operation.
@@ -71,9 +80,9 @@ class Operation:
         Returns
         -------
         bool
-            False if it was asked before, or the operation is complete.
+            False if it was asked before, the operation is complete, or this process was forked.
         """
-        if self.error is not None or self._cancel_asked:
+        if self.error is not None or self._cancel_asked or _library.forked():
             return False
         self._cancel_asked = True
         self._channel.cancel(self)
@@ -82,6 +91,29 @@ class Operation:
     def __repr__(self):
         state = "pending" if self.error is None else "cancelled" if self.cancelled() else "complete"
         return f"<thence.Operation {state} {self.request!r}>"
+
+
+def not_cancelled(error):
+    """Return the operations that a cancelled `wait`, `gather` or `completions` leaves behind.
+
+    Parameters
+    ----------
+    error : BaseException
+        A ``CancelledError`` of asyncio or a ``Cancelled`` of trio; or what was raised from one, as the ``TimeoutError``
+        of ``asyncio.timeout`` is.
+
+    Returns
+    -------
+    tuple of Operation
+        Those that MPI has not cancelled. One that is ``done()`` has completed: the buffer of a receive has a message.
+        The others cannot be cancelled by MPI. They go on, and Thence keeps their buffers until they are complete.
+    """
+    while error is not None:
+        operations = getattr(error, "operations", None)
+        if operations is not None:
+            return operations
+        error = error.__cause__ or error.__context__
+    return ()
 
 
 class Channel:
@@ -112,6 +144,7 @@ class Channel:
         for request in requests:
             if not isinstance(request, MPI.Request):
                 raise TypeError(f"expected an mpi4py.MPI.Request, not {type(request).__name__}")
+        _library.require()
         if not self._channel:
             raise RuntimeError("MPI has been finalized")
         count = len(requests)
@@ -137,11 +170,18 @@ class Channel:
         return made
 
     def drain(self):
-        """Take what is complete from the library's list, and call ``completed`` of each."""
-        if not self._channel:
+        """Take what is complete from the library's list, and call ``completed`` of each.
+
+        Raises
+        ------
+        BaseException
+            What the first ``completed`` has raised, after all were called. What others have raised is logged.
+        """
+        if _library.forked():
             return
+        raised = []
         count = _CAPACITY
-        while count == _CAPACITY:
+        while count == _CAPACITY and self._channel:  # `completed` may have finalized MPI
             count = _library.drain(self._channel, self._operations, self._errors, _CAPACITY)
             pop = self.pending.pop
             # `completed` may start other operations, which may have the same handles.
@@ -151,14 +191,79 @@ class Channel:
                 operation.error = error
             for operation, _ in done:
                 if operation.completed is not None:
-                    operation.completed(operation)
+                    try:
+                        operation.completed(operation)
+                    except BaseException as error:
+                        raised.append(error)
+        for error in raised[1:]:
+            _library.logger.error("exception at the completion of an operation", exc_info=error)
+        if raised:
+            raise raised[0]
 
     def cancel(self, operation):
         _library.cancel(operation._handle)
         self.drain()
 
     def close(self):
-        """Free the channel, if nothing is pending. Return whether it was."""
-        if self._channel and not self.pending and _library.close_channel(self._channel):
-            self._channel = None
+        """Free the channel, if nothing is pending. Return whether it was. It may be called twice, by any threads.
+
+        A process that was forked has nothing to free.
+        """
+        if _library.forked():
+            return True
+        if self.pending:
+            return False
+        with _closing:
+            channel, self._channel = self._channel, None
+        if channel is not None:
+            self.unwatch()
+            if not _library.close_channel(channel):
+                self._channel = channel
         return self._channel is None
+
+    def unwatch(self):
+        """Have the loop watch the descriptor no longer, which is about to be closed."""
+
+    def leave(self, error, operations):
+        """Note in the error of a cancelled task which of its operations were not cancelled, after MPI was asked to."""
+        error.operations = tuple(operation for operation in operations if not operation.cancelled())
+        for operation in error.operations:
+            how = "was complete already" if operation.done() else "cannot be cancelled by MPI, and goes on"
+            error.add_note(f"{operation!r} {how}")
+
+    def forget(self):
+        """Tell nobody of the operations any more."""
+        for operation in self.pending.values():
+            operation.completed = None
+
+    def wind_up(self):
+        """Cancel what is pending before MPI is finalized, and free the channel.
+
+        Returns
+        -------
+        tuple of int
+            How many operations were pending, and how many are.
+        """
+        operations = list(self.pending.values())
+        for ask in [*(operation.cancel for operation in operations), self.drain]:
+            try:
+                ask()
+            except Exception:
+                _library.logger.exception("exception at the completion of an operation, before MPI is finalized")
+        for operation in operations:
+            operation.cancelled()  # MPI cannot say so afterwards
+        self.close()
+        return len(operations), len(self.pending)
+
+    def wind_up_by(self, schedule):
+        """Do that in the thread of the loop, which ``schedule`` has call a function. Give up after 1 s."""
+        done = concurrent.futures.Future()
+
+        def call():
+            if done.set_running_or_notify_cancel():
+                done.set_result(Channel.wind_up(self))
+
+        with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
+            schedule(call)
+            concurrent.futures.wait([done], 1)
+        return (len(self.pending), len(self.pending)) if done.cancel() else done.result()

@@ -85,8 +85,22 @@ _before_finalize = []
 
 
 def call_before_finalize(function):
-    """Have a function called once before MPI is finalized, while the thread that makes progress still runs."""
+    """Have a function called once before MPI is finalized, while the thread that makes progress still runs.
+
+    It cancels what is pending, and returns how many operations were pending and how many are.
+    """
     _before_finalize.append(function)
+
+
+def add_up(counts):
+    """Return the sum of such pairs."""
+    counts = list(counts)
+    return sum(asked for asked, _ in counts), sum(left for _, left in counts)
+
+
+def forked():
+    """Return whether this process was forked from one in which MPI was initialized: it must not call MPI."""
+    return _forked
 
 
 def require():
@@ -125,8 +139,12 @@ def _wind_up():
     global _thread
     if _thread is None or _forked:
         return
-    for function in _before_finalize:
-        function()
+    asked, left = add_up(function() for function in _before_finalize)
+    if asked:
+        report(
+            f"MPI is finalized with {asked} operations pending; "
+            + (f"MPI has not cancelled {left} of them" if left else "all of them were cancelled or have completed")
+        )
     with _lock:
         stop()
         _thread = None

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The adapter to trio: one channel for each run, whose eventfd a system task watches."""
 
+import weakref
+
 import trio
 
 from thence import _asyncio, _library
 from thence._channel import Channel
+from thence._library import MPI
 
 _channel = trio.lowlevel.RunVar("thence_channel")
+_channels = weakref.WeakSet()  # of runs that have not ended
 
 
 class RunChannel(Channel):
@@ -15,6 +19,8 @@ class RunChannel(Channel):
     def __init__(self):
         super().__init__()
         self._work = trio.Event()
+        self._token = trio.lowlevel.current_trio_token()
+        _channels.add(self)
         trio.lowlevel.spawn_system_task(self._watch if self.has_thread else self._poll)
         if not self.has_thread:
             _asyncio._report_polling()
@@ -29,13 +35,15 @@ class RunChannel(Channel):
             while True:
                 await trio.lowlevel.wait_readable(self.descriptor)
                 self.drain()
+        except trio.ClosedResourceError:
+            pass  # MPI has been finalized
         finally:
             self._end()
 
     async def _poll(self):
         try:
             pause = 0
-            while True:
+            while not MPI.Is_finalized():
                 if not self.pending:
                     self._work = trio.Event()
                     await self._work.wait()
@@ -46,7 +54,17 @@ class RunChannel(Channel):
         finally:
             self._end()
 
+    def unwatch(self):
+        if self.has_thread and trio.lowlevel.in_trio_run():
+            trio.lowlevel.notify_closing(self.descriptor)
+
+    def wind_up(self):
+        if not trio.lowlevel.in_trio_run() or trio.lowlevel.current_trio_token() is not self._token:
+            return self.wind_up_by(self._token.run_sync_soon)
+        return super().wind_up()
+
     def _end(self):
+        _channels.discard(self)
         if not self.close():
             _library.report(f"a run of trio has ended with {len(self.pending)} operations pending; they go on")
             _asyncio.adopt(self)
@@ -65,17 +83,20 @@ class RunChannel(Channel):
             if operation.done() and not operation.cancelled():
                 completed(operation)
                 return trio.lowlevel.Abort.FAILED
-            if not operation.done():
-                _library.logger.warning("MPI cannot cancel %r: it goes on", operation)
             return trio.lowlevel.Abort.SUCCEEDED
 
-        await trio.lowlevel.wait_task_rescheduled(abort)
+        try:
+            await trio.lowlevel.wait_task_rescheduled(abort)
+        except trio.Cancelled as error:
+            self.leave(error, [operation])
+            raise
 
     event = staticmethod(trio.Event)
 
-    def raise_if_any_goes_on(self, operations):
-        """After the operations were asked to be cancelled: log those that are pending nevertheless."""
-        for operation in operations:
+    def leave(self, error, operations):
+        # The scope that was cancelled swallows the error, with its notes. So those that are pending are logged, too.
+        super().leave(error, operations)
+        for operation in error.operations:
             if not operation.done():
                 _library.logger.warning("MPI cannot cancel %r: it goes on", operation)
 
@@ -103,3 +124,6 @@ def current_channel():
         channel = RunChannel()
         _channel.set(channel)
         return channel
+
+
+_library.call_before_finalize(lambda: _library.add_up(channel.wind_up() for channel in list(_channels)))

@@ -7,13 +7,16 @@
 """
 
 import concurrent.futures
+import contextlib
 import os
 import select
 import threading
+import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from thence import _asyncio, _library
+from thence import _library
 from thence._channel import Channel
 from thence._library import MPI
 
@@ -37,6 +40,8 @@ class RequestFuture(concurrent.futures.Future):
             Whether the future is cancelled now. False: the operation has completed, or MPI cannot cancel it.
         """
         self._executor._cancel(self)
+        while self._operation.done() and not self.done():
+            time.sleep(0)  # another thread is about to set the state
         return self.cancelled()
 
     def _settle(self, operation):
@@ -67,8 +72,8 @@ class RequestExecutor(concurrent.futures.Executor):
             raise RuntimeError("thence.executor needs MPI.THREAD_MULTIPLE: a thread of its own calls MPI")
         self._channel = Channel()
         self._lock = threading.RLock()  # guards the channel
-        self._done = []  # operations that are complete, whose futures are not; under the lock
-        self._ends = os.eventfd(0, os.EFD_CLOEXEC)
+        self._done = deque()  # futures that are not complete, of operations that are; under the lock
+        self._wake = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
         self._shut = False
         self._thread = threading.Thread(target=self._run, name="thence-executor", daemon=True)
         self._thread.start()
@@ -87,11 +92,12 @@ class RequestExecutor(concurrent.futures.Executor):
         RequestFuture
         """
         future = RequestFuture(self)
+        _library.require()  # before the lock, which another thread may have held when the process was forked
         with self._lock:
             self._refuse_after_shutdown()
             (operation,) = self._channel.start((request,))
             future._operation = operation
-            operation.completed = lambda done: self._done.append((future, done))
+            operation.completed = lambda _: self._done.append(future)
         if operation.error is not None:
             future._settle(operation)
         return future
@@ -101,6 +107,7 @@ class RequestExecutor(concurrent.futures.Executor):
 
         The function is called in this thread, at once, and returns a request.
         """
+        _library.require()
         with self._lock:
             self._refuse_after_shutdown()  # before an operation starts that nobody would wait for
             return self.track(function(*args, **kwargs))
@@ -119,55 +126,69 @@ class RequestExecutor(concurrent.futures.Executor):
         cancel_futures : bool
             Ask MPI to cancel those that are pending.
         """
+        if _library.forked():
+            return
         with self._lock:
             self._shut = True
             if cancel_futures:
                 for operation in list(self._channel.pending.values()):
                     operation.cancel()
-            if self._ends is not None:
-                os.eventfd_write(self._ends, 1)
+            self._wake_thread()
         if wait and threading.current_thread() is not self._thread:
             self._thread.join()
 
     def _cancel(self, future):
+        if _library.forked():
+            return
         with self._lock:
             future._operation.cancel()
+            self._wake_thread()  # which ends, if this was the last operation after shutdown()
         self._settle_done()
 
+    def _wake_thread(self):
+        # The caller holds the lock.
+        if self._wake is not None:
+            os.eventfd_write(self._wake, 1)
+
     def _settle_done(self):
-        with self._lock:
-            done, self._done = self._done, []
-        for future, operation in done:
-            future._settle(operation)
+        # One by one: while a callback of a future runs, the others are in the list, for whoever cancels one of them.
+        while True:
+            with self._lock:
+                if not self._done:
+                    return
+                future = self._done.popleft()
+            future._settle(future._operation)
 
     def _run(self):
         poll = select.poll()
         poll.register(self._channel.descriptor, select.POLLIN)
-        poll.register(self._ends, select.POLLIN)
+        poll.register(self._wake, select.POLLIN)
         while True:
-            ready = dict(poll.poll())
+            poll.poll()
             with self._lock:
+                with contextlib.suppress(BlockingIOError):
+                    os.eventfd_read(self._wake)
                 self._channel.drain()
             self._settle_done()
             with self._lock:
-                if self._ends in ready:
-                    poll.unregister(self._ends)
-                if self._shut and not self._channel.pending:
+                if self._shut and not self._channel.pending and not self._done:
                     self._channel.close()
-                    os.close(self._ends)
-                    self._ends = None
+                    os.close(self._wake)
+                    self._wake = None
                     _executors.discard(self)
                     return
+
+    def _wind_up(self):
+        with self._lock:
+            self._shut = True
+            asked, left = self._channel.wind_up()
+            self._wake_thread()
+        if left == 0 and threading.current_thread() is not self._thread:
+            self._thread.join()
+        return asked, left
 
 
 _executors = set()
 
 
-def _before_finalize():
-    for executor in list(_executors):
-        executor.shutdown(wait=False, cancel_futures=True)
-    channels = [executor._channel for executor in list(_executors) if executor._channel.pending]
-    _asyncio.wind_up(channels)
-
-
-_library.call_before_finalize(_before_finalize)
+_library.call_before_finalize(lambda: _library.add_up(executor._wind_up() for executor in list(_executors)))

@@ -69,6 +69,129 @@ loop.run_until_complete(leave())
     assert "thence: MPI is finalized with 3 operations pending; all of them were cancelled or have completed" in err
 
 
+def test_finalize_in_a_loop_that_runs():
+    code, out, err = run_program(
+        BEGIN
+        + """
+async def main():
+    waits = asyncio.ensure_future(thence.wait(SELF.Irecv(np.zeros(1), 0, 1)))
+    await asyncio.sleep(0.01)
+    descriptor = thence._asyncio.current_channel().descriptor
+    MPI.Finalize()
+    loop = asyncio.get_running_loop()
+    print("stale reader:", loop.remove_reader(descriptor))
+    print("cancelled:", (await asyncio.wait_for(waits, 10)) is not None)
+asyncio.run(main())
+"""
+    )
+    assert code == 0, err
+    assert out == "stale reader: False\ncancelled: True\n"
+    assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
+
+
+def test_finalize_while_a_loop_runs_in_another_thread():
+    code, out, err = run_program(
+        BEGIN
+        + """
+import threading
+waits = threading.Event()
+async def main():
+    task = asyncio.ensure_future(thence.wait(SELF.Irecv(np.zeros(1), 0, 1)))
+    await asyncio.sleep(0.01)
+    waits.set()
+    await task
+    print("ended", flush=True)
+thread = threading.Thread(target=asyncio.run, args=(main(),))
+thread.start()
+waits.wait()
+MPI.Finalize()
+thread.join()
+"""
+    )
+    assert code == 0, err
+    assert out == "ended\n"
+
+
+def test_finalize_in_a_run_of_trio():
+    pytest.importorskip("trio", reason="trio is not installed")
+    code, out, err = run_program(
+        BEGIN
+        + """
+import trio
+async def main():
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(thence.wait, SELF.Irecv(np.zeros(1), 0, 1))
+        await trio.sleep(0.01)
+        MPI.Finalize()
+    print("ended")
+trio.run(main)
+"""
+    )
+    assert code == 0, err
+    assert out == "ended\n"
+    assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
+
+
+def test_finalize_with_futures_pending():
+    code, out, err = run_program(
+        BEGIN
+        + """
+from thence.executor import RequestExecutor
+executor = RequestExecutor()
+future = executor.submit(SELF.Irecv, np.zeros(1), 0, 1)
+MPI.Finalize()
+print(future.cancelled(), executor._thread.is_alive())
+"""
+    )
+    assert code == 0, err
+    assert out == "True False\n"
+    assert "thence: MPI is finalized with 1 operations pending; all of them were cancelled or have completed" in err
+
+
+def test_a_forked_process_leaves_executor_and_operations_alone():
+    code, out, err = run_program(
+        BEGIN
+        + """
+from thence.executor import RequestExecutor
+executor = RequestExecutor()
+request = SELF.Irecv(np.zeros(1), 0, 1)
+future = executor.submit(SELF.Irecv, np.zeros(1), 0, 2)
+async def main():
+    operation = thence.attach(SELF.Irecv(np.zeros(1), 0, 3), print)
+    channel = thence._asyncio.current_channel()
+    executor._lock.acquire()
+    child = os.fork()
+    if child == 0:
+        def calls_mpi(*_): print("MPI was called")
+        for name in ("attach", "cancel", "drain", "close_channel", "open_channel"):
+            setattr(thence._library, name, calls_mpi)
+        for refused in (lambda: executor.track(request), lambda: executor.submit(SELF.Irecv, np.zeros(1), 0, 4),
+                        lambda: channel.start([request]), RequestExecutor):
+            try:
+                refused()
+            except RuntimeError as error:
+                print(str(error)[:40], flush=True)
+        print(operation.cancel(), future.cancel(), executor.shutdown(), flush=True)
+        channel.drain()
+        channel.close()
+        os._exit(0)
+    executor._lock.release()
+    assert os.waitpid(child, 0)[1] == 0
+    operation.cancel()
+    request.Cancel()
+    request.Wait()
+    assert future.cancel()
+asyncio.run(main())
+"""
+    )
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[:4] == ["thence cannot be used in a process that "] * 4
+    assert lines[4] == "False False None"
+    assert len(lines) == 6  # the operation of the parent, which was cancelled
+    assert "<thence.Operation cancelled" in lines[5]
+
+
 def test_after_finalize():
     code, out, err = run_program(
         BEGIN

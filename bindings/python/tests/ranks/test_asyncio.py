@@ -2,7 +2,6 @@
 """The functions of the package on asyncio."""
 
 import asyncio
-import contextlib
 import gc
 import threading
 import time
@@ -95,24 +94,6 @@ def test_completions_come_in_their_own_order(run, vector):
     run(check())
 
 
-def test_completions_that_end_early_cancel_the_rest(run, vector):
-    async def check():
-        receives = [SELF.Irecv(vector(), 0, tag) for tag in (1, 2)]
-        SELF.Send(vector(), 0, 1)
-        async with contextlib.aclosing(thence.completions(receives)) as iterator:
-            async for index, _ in iterator:
-                assert index == 0
-                break
-        # The receive was cancelled: it does not take this message.
-        buffer = vector()
-        receive = SELF.Irecv(buffer, 0, 2)
-        SELF.Send(vector(5), 0, 2)
-        await thence.wait(receive)
-        assert buffer[0] == 5
-
-    run(check())
-
-
 def test_objects_of_irecv(run, comm, ring):
     before, behind = ring
 
@@ -184,66 +165,6 @@ def test_buffers_live_until_the_operation_is_complete(run):
         SELF.Send(np.full(100_000, 7.0), 0, 2)
         await task
         assert all((each == 1).all() for each in garbage)
-
-    run(check())
-
-
-def test_timeout_cancels_the_receive_once(run, vector, monkeypatch):
-    calls = []
-    cancel = thence._library.cancel
-    monkeypatch.setattr(thence._library, "cancel", lambda handle: calls.append(handle) or cancel(handle))
-
-    async def check():
-        with pytest.raises(TimeoutError) as caught:
-            async with asyncio.timeout(0.05):
-                await thence.wait(SELF.Irecv(vector(), 0, 4))
-        assert type(caught.value.__context__) is asyncio.CancelledError
-        assert len(calls) == 1
-        buffer = vector()
-        receive = SELF.Irecv(buffer, 0, 4)
-        SELF.Send(vector(8), 0, 4)
-        await thence.wait(receive)
-        assert buffer[0] == 8  # the receive that was cancelled has not taken the message
-
-    run(check())
-
-
-def test_a_task_that_was_cancelled_after_the_completion_says_so(run, vector):
-    async def check():
-        buffer = vector()
-        task = asyncio.create_task(thence.wait(SELF.Irecv(buffer, 0, 4)))
-        await asyncio.sleep(0.01)
-        SELF.Send(vector(6), 0, 4)
-        while buffer[0] != 6:
-            SELF.Iprobe()  # progress: the message is there, and the loop has not seen it
-        task.cancel()
-        with pytest.raises(thence.NotCancelled) as caught:
-            await task
-        assert caught.value.operation.done()
-        assert caught.value.operation.result().Get_tag() == 4
-
-    run(check())
-
-
-def test_what_mpi_cannot_cancel_goes_on_and_says_so(run, comm):
-    if comm.size == 1:
-        pytest.skip("the barrier of one rank completes at once")
-
-    async def check():
-        if comm.rank == 0:
-            task = asyncio.create_task(thence.wait(comm.Ibarrier()))
-            await asyncio.sleep(0.02)
-            task.cancel()
-            with pytest.raises(thence.NotCancelled) as caught:
-                await task
-            assert not caught.value.operation.done()
-            comm.Send(b"", 1, 1)
-            while not caught.value.operation.done():
-                await asyncio.sleep(0.001)
-        else:
-            if comm.rank == 1:
-                comm.Recv(bytearray(), 0, 1)
-            await thence.wait(comm.Ibarrier())
 
     run(check())
 

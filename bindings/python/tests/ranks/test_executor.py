@@ -2,6 +2,7 @@
 """Requests as futures of concurrent.futures."""
 
 import concurrent.futures
+import select
 import time
 
 import numpy as np
@@ -45,6 +46,32 @@ def test_cancel_cancels_the_receive(vector):
         complete = executor.track(MPI.Request())
         assert not complete.cancel()
         assert complete.result(20).Get_count(MPI.BYTE) == 0
+
+
+def test_a_cancel_after_shutdown_ends_the_executor(vector):
+    executor = RequestExecutor()
+    future = executor.submit(SELF.Irecv, vector(), 0, 1)
+    executor.shutdown(wait=False)
+    while select.select([executor._wake], [], [], 0)[0]:
+        time.sleep(0.001)  # until the thread has seen it
+    assert future.cancel()
+    executor._thread.join(10)
+    assert not executor._thread.is_alive()
+    executor.shutdown()
+
+
+def test_cancel_in_a_callback_of_the_same_batch(vector):
+    with RequestExecutor() as executor:
+        first, second = (executor.submit(SELF.Irecv, vector(), 0, tag) for tag in (1, 2))
+        answers = []
+        first.add_done_callback(lambda _: answers.append(second.cancel()))
+        with executor._lock:
+            first._operation.cancel()
+            second._operation.cancel()
+            assert len(executor._done) == 2
+            executor._wake_thread()
+        concurrent.futures.wait([first, second], 10)
+    assert answers == [True]
 
 
 def test_timeout_leaves_the_operation_pending(vector):

@@ -83,6 +83,29 @@ def test_a_message_that_has_arrived_is_delivered_although_the_scope_is_cancelled
     run(check)
 
 
+def test_a_cancelled_gather_says_what_has_completed(vector):
+    async def check():
+        left = []
+
+        async def gather():
+            try:
+                await thence.gather(*(SELF.Irecv(vector(), 0, tag) for tag in range(3)))
+            except trio.Cancelled as error:
+                left.extend(thence.not_cancelled(error))
+                raise
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(gather)
+            await trio.sleep(0.01)
+            SELF.Send(vector(), 0, 1)
+            while thence._library.outstanding() > 2:
+                await trio.sleep(0.001)
+            nursery.cancel_scope.cancel()
+        assert [each.result().Get_tag() for each in left] == [1]
+
+    run(check)
+
+
 def test_callbacks_and_what_they_raise(vector, caplog):
     async def check():
         def fails(operation):
