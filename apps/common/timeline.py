@@ -10,7 +10,8 @@ PLATES = ["#2f6da8", "#8cbbe0", "#3f9c6b", "#a5d6b8", "#7a5195", "#c6aadb", "#8c
 ACTIVITY = {"start": "#3d3d3d", "wait": "#d1495b", "poll": "#edae49"}
 MESSAGE = ["#8a3ffc", "#1b8a5a"]  # by the lowest bit of the direction
 # What the direction of a message is called, by the name of its field: even and odd.
-DIRECTIONS = {"down": ("message up", "message down"), "side": ("message from west or south", "from east or north"),
+DIRECTIONS = {"higher": ("message to a lower rank", "to a higher rank"),
+              "down": ("message up", "message down"), "side": ("message from west or south", "from east or north"),
               "below": ("message to the band above", "to the band below")}
 # What a file of --timeline has.
 FORM = {"variant": str, "ranks": int, "threads": int, "activities": [str], "span_fields": [str], "message_fields": [str],

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// amr: reads the command line, runs one variant, compares the cells with a serial run and reports.
+#include "outcome.hpp"
+
+#include "common/program.hpp"
+#include "common/timeline.hpp"
+#include "common/wrong_value.hpp"
+
+#ifdef AMR_HAVE_TBB
+#include <TAMPI.h>
+#include <thence/dataflow.h>
+#include <thence/task_runtime.h>
+#endif
+
+namespace amr {
+namespace {
+
+// The cells of a serial run in this process.
+std::vector<double> serial_cells(const Settings &settings, double &time) {
+    Domain domain(settings, MPI_COMM_SELF);
+    apps::Recorder recorder(0);
+    apps::ProgressBar bar(false, "", settings.steps);
+    Run run{domain, 1, recorder, bar, nullptr, [](int) {}};
+    const Nanoseconds begin = apps::now();
+    solve_serial(run);
+    time = static_cast<double>(apps::now() - begin) * 1e-9;
+    return domain.gather();
+}
+
+// An empty text, or which cell of the mesh differs.
+std::string first_difference(const Domain &domain, const std::vector<double> &found, const std::vector<double> &right) {
+    const auto each = static_cast<std::size_t>(Block::cells(domain.settings()));
+    const auto edge = static_cast<std::size_t>(domain.settings().block);
+    for (std::size_t i = 0; i < right.size(); ++i) {
+        if (apps::same_bits(found[i], right[i])) {
+            continue;
+        }
+        const std::size_t in = i % each;
+        const auto text = [](std::size_t number) { return std::to_string(number); };
+        return apps::wrong_value("block " + text(i / each) + ", variable " + text(in / (edge * edge * edge)) +
+                                     ", cell (" + text(in % edge) + ", " + text(in / edge % edge) + ", " +
+                                     text(in / edge / edge % edge) + ")",
+                                 found[i], right[i]);
+    }
+    return "";
+}
+
+// One mesh after the other, as it is made: rank 0 knows all of each.
+class MeshFile {
+public:
+    MeshFile(const std::string &name, const Settings &s) : file(name) {
+        file.member("roots", s.roots);
+        file.member("levels", s.levels);
+        file.member("block_fields", {"step", "level", "x", "y", "z", "rank"});
+        file.begin_rows("blocks");
+    }
+    void add(int step, const Mesh &mesh) {
+        for (const Leaf &l : mesh.leaves()) {
+            file.row({step, l.level, l.at[0], l.at[1], l.at[2], l.owner});
+        }
+    }
+    void finish() {
+        file.end_rows();
+        file.finish();
+    }
+
+private:
+    apps::JsonFile file;
+};
+
+int run_variant(const Options &o, MPI_Comm comm) {
+    int rank, ranks;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    if (o.chosen->serial && ranks > 1) {
+        throw apps::InputError("the variant serial runs on one rank; for " + std::to_string(ranks) +
+                               " ranks use --variant mpi");
+    }
+    const int threads = apps::choose_threads("amr", *o.chosen, o.threads, rank, comm);
+    apps::check_imbalance(o.imbalance, ranks);
+    apps::check_outputs(comm, {o.json, o.timeline, o.mesh});
+    Domain domain(o.settings, comm);
+    apps::Recorder recorder(o.timeline.empty() ? 0 : static_cast<std::size_t>(o.timeline_capacity));
+    recorder.lane(); // this thread gets the first lane
+    apps::ProgressBar bar(apps::draws_bar(o.progress, rank), o.chosen->name, o.settings.steps, "steps");
+    std::optional<MeshFile> meshes;
+    if (rank == 0 && !o.mesh.empty()) {
+        meshes.emplace(o.mesh, o.settings);
+    }
+    Run run{domain, threads, recorder, bar, o.imbalance ? &*o.imbalance : nullptr, [&](int step) {
+                if (meshes) {
+                    meshes->add(step, domain.mesh());
+                }
+            }};
+    const Nanoseconds offset = apps::clock_offset(comm);
+
+    MPI_Barrier(comm);
+    const Nanoseconds begin = apps::now();
+    o.chosen->solve(run);
+    const double mine = static_cast<double>(apps::now() - begin) * 1e-9;
+    bar.clear();
+    Outcome outcome;
+    outcome.measured = apps::gather(recorder, comm, threads, mine, o.chosen->continuations);
+    if (!o.timeline.empty()) {
+        apps::write_timeline(o.timeline, recorder, comm, offset,
+                             {o.chosen->name, threads, o.settings.steps * o.settings.stages, "higher"});
+    }
+    if (meshes) {
+        meshes->finish();
+    }
+    const long moved = domain.moved();
+    MPI_Reduce(&moved, &outcome.moved, 1, MPI_LONG, MPI_SUM, 0, comm);
+    MPI_Reduce(&run.refine_time, &outcome.refine_time, 1, MPI_DOUBLE, MPI_MIN, 0, comm);
+    outcome.updates = run.updates;
+    outcome.blocks = domain.mesh().size();
+    if (o.verify) {
+        const std::vector<double> found = domain.gather();
+        std::string wrong;
+        if (rank == 0) {
+            wrong = first_difference(domain, found, serial_cells(o.settings, outcome.serial_time));
+        }
+        outcome.wrong = apps::first_wrong("amr", wrong, comm);
+    }
+    if (rank == 0) {
+        print_table(o, outcome);
+        if (!o.json.empty()) {
+            write_json(o, outcome);
+        }
+    }
+    return outcome.wrong.empty() ? apps::success : apps::wrong_result;
+}
+
+int run_program(const Options &options) {
+#ifdef AMR_HAVE_TBB
+    // TAMPI asks in MPI_Init_thread which runtimes there are. The other variants need nothing that it starts.
+    thence_task_runtime_add(thence_flow_task_runtime());
+    TAMPI_Property_set(TAMPI_PROPERTY_AUTO_INIT, options.chosen->tampi ? 1 : 0);
+#endif
+    return apps::run_with_mpi("amr", *options.chosen, "mpi", [&](MPI_Comm comm) { return run_variant(options, comm); });
+}
+
+} // namespace
+} // namespace amr
+
+int main(int argc, char **argv) {
+    int status = apps::success;
+    const auto options = amr::parse_options(argc, argv, status);
+    if (!options) {
+        return status;
+    }
+    return amr::run_program(*options);
+}
